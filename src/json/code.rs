@@ -1,12 +1,12 @@
-//! The rules of the repair by their codes: what each one does, in one sentence, with an example. `docs/rules.md` is this
-//! table; a test compares the two. Counters and logs name a rule by its code, so a code never changes its meaning.
+//! The repair rules. Each has a code, its meaning in one sentence, and an example. `docs/rules.md` lists them, and a test
+//! compares the two. Counters and logs name a rule by its code, so the meaning of a code never changes.
 
 use std::fmt;
 
-/// Declares the codes in the order of the documentation: code, meaning, a text, what becomes of it.
+/// Declares the codes in the order of the documentation: code, meaning, text before, text after.
 macro_rules! codes {
     ($($code:ident $meaning:literal $from:literal => $to:literal;)*) => {
-        /// A rule that was applied to a call.
+        /// A repair rule.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code {
             $(#[doc = $meaning] $code,)*
@@ -16,7 +16,7 @@ macro_rules! codes {
             /// All rules, in the order of the documentation.
             pub const ALL: &[Code] = &[$(Code::$code,)*];
 
-            /// The code: `S1`, `T2b`, `K10`.
+            /// The code as text: `S1`, `T2b`, `K10`.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Code::$code => stringify!($code),)*
@@ -30,7 +30,7 @@ macro_rules! codes {
                 }
             }
 
-            /// A text to which the rule applies, and what it becomes.
+            /// A text to which the rule applies, and the result.
             pub fn example(self) -> (&'static str, &'static str) {
                 match self {
                     $(Code::$code => ($from, $to),)*

@@ -1,4 +1,4 @@
-//! The steps of the winning reading -> the tree and the list of repairs.
+//! Builds the tree and the list of repairs from the steps of the winning reading.
 
 use std::borrow::Cow;
 
@@ -13,18 +13,18 @@ use super::state::{State, Step, StepKind, Want};
 use super::trail::Trail;
 use super::{Ending, Reading, Repair};
 
-/// Maximum number of repairs that are listed one by one.
+/// Maximum number of repairs that are listed.
 const MOST_REPAIRS: usize = 1000;
 /// Initial capacity of the list of repairs.
 const REPAIRS: usize = 32;
-/// An object gets the capacity of the one before it, but the first one at most this.
+/// Maximum initial capacity of an object. Below it, an object gets the size of the one before it.
 const ROOM: usize = 16;
 
-/// A container that is being filled.
+/// A container whose end has not been reached.
 struct Open<'s> {
     value: Value<'s>,
     start: usize,
-    /// Repairs before it: if there are more when it closes, it is not exact.
+    /// Number of repairs before it. If there are more when it closes, it is not exact.
     repairs: usize,
     /// All its children are exact.
     exact: bool,
@@ -34,23 +34,23 @@ struct Open<'s> {
     base: usize,
 }
 
-/// Grows the tree, step by step.
+/// Builds the tree step by step.
 pub(super) struct Builder<'s> {
     source: &'s str,
     open: Vec<Open<'s>>,
-    /// JSON pointer to the value that was read last, or is being read; without the number of a plain item.
+    /// JSON pointer to the value being read, or read last. The index of a scalar item is left out, see [`Builder::path`].
     path: String,
     root: Option<Node<'s>>,
     repairs: Vec<Repair>,
-    /// Repairs beyond those that are listed: how many, and whether one of them was a guess.
+    /// Repairs that are not listed: how many, and whether one of them is a guess.
     more: Option<(usize, bool)>,
     void: Option<String>,
-    /// How many members the last object had: the rows of a list are alike.
+    /// Number of members of the last object, because the rows of a list are alike.
     members: usize,
     end: usize,
 }
 
-/// Builds the tree of the best reading.
+/// Builds the best reading, and finds out where it is tied with another one.
 pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     let trail = &search.grammar.trail;
     let steps = chain(trail, best.state.step);
@@ -68,14 +68,14 @@ pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     builder.finish(&best.state, rival)
 }
 
-/// The steps of a reading in the order of the text.
+/// The steps of a reading, in the order of the text.
 fn chain(trail: &Trail, last: u32) -> Vec<&Step> {
     let mut steps: Vec<&Step> = std::iter::successors(trail.step(last), |step| trail.step(step.previous)).collect();
     steps.reverse();
     steps
 }
 
-/// What a reading says, without how it got there.
+/// What a reading says: its steps without the repairs.
 fn values(steps: &[&Step]) -> Vec<(StepKind, u32, u32)> {
     steps
         .iter()
@@ -104,7 +104,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// The reading is over in this state.
+    /// Closes what is open and returns the reading. `state` is its last state.
     pub(super) fn finish(mut self, state: &State, rival: Option<String>) -> Reading<'s> {
         let end = state.at as usize;
         let dangling = self.open.last().is_some_and(|open| open.key.is_some()).then(|| self.path().to_string());
@@ -188,7 +188,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Decodes a string, and whether it was strict.
+    /// Decodes a string and lists its repairs. The flag says whether it was strict JSON.
     fn text(&mut self, start: usize, end: usize, quote: Quote) -> (Cow<'s, str>, bool) {
         let source = self.source;
         let decoded = decode(&source[start..end], quote);
@@ -205,7 +205,7 @@ impl<'s> Builder<'s> {
         (decoded.text, plain)
     }
 
-    /// Something in it has no form in JSON.
+    /// Notes that a value is missing or has no JSON form. Only the first one is kept.
     fn refuse(&mut self, what: &str, preposition: &str) {
         let path = self.path();
         self.void.get_or_insert_with(|| format!("{what} {preposition} {}", if path.is_empty() { "/" } else { &path }));
@@ -298,12 +298,12 @@ impl<'s> Builder<'s> {
         self.repairs.push(Repair { rule, note, guess, path, start, end });
     }
 
-    /// How many repairs there were so far.
+    /// The number of repairs so far, listed or not.
     fn repaired(&self) -> usize {
         self.repairs.len() + self.more.map_or(0, |(count, _)| count)
     }
 
-    /// JSON pointer to the value that was read last, or is being read.
+    /// JSON pointer to the value being read, or read last.
     #[inline]
     fn path(&mut self) -> Pointer {
         if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last()

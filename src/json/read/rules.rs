@@ -1,8 +1,8 @@
-//! The repairs that the grammar makes: the rule's name, what was done, and whether there was another way to read it.
+//! The repairs that the grammar makes.
 
 use crate::json::Code;
 
-/// Code, sentence, guess.
+/// The code, what was done, and whether the text could also be read in another way.
 pub(super) type Rule = &'static (Code, &'static str, bool);
 
 pub(super) const EXTRA_COMMA: Rule = &(Code::S1, "superfluous comma dropped", false);
@@ -41,7 +41,7 @@ pub(super) const NO_QUOTE: Rule = &(Code::X3, "missing closing quote added", tru
 pub(super) const NO_QUOTE_AT_END: Rule = &(Code::X3, "missing closing quote added before the last brackets", true);
 pub(super) const OPEN_STRING: Rule = &(Code::X3, "open string closed at the end of the text", true);
 
-/// Why there is no value: these refuse the text, whatever else it holds.
+/// Reasons why there is no value. Each refuses the text, whatever else it contains.
 pub(super) const NO_VALUE: Rule = &(Code::N6, "a value is missing", true);
 pub(super) const LEFT_OUT: Rule = &(Code::S17, "a value is left out", true);
 pub(super) const EXPRESSION: Rule = &(Code::N6, "an expression instead of a value", true);

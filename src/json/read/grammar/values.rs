@@ -1,4 +1,4 @@
-//! The reader's grammar of values: strings, numbers, literals of several languages, and texts without quotes.
+//! Values: strings, numbers, literals of several languages, and text without quotes.
 
 use super::super::super::expression::{expression_end, is_expression};
 use super::super::super::lex::{Gap, Quote};
@@ -11,7 +11,7 @@ use super::super::{Ending, cost};
 use super::Grammar;
 
 impl Grammar<'_, '_> {
-    /// Skips to the next token and notes what was in between.
+    /// Skips to the next token and notes what was skipped.
     #[inline]
     pub(super) fn token(&mut self, state: &mut State) -> usize {
         let start = state.at as usize;
@@ -37,7 +37,7 @@ impl Grammar<'_, '_> {
         at
     }
 
-    /// A value after a colon, or the root.
+    /// Reads a value after a colon, or the root.
     pub(super) fn value(&mut self, state: &mut State) -> Option<()> {
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
@@ -69,7 +69,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// An item of an array, or its end.
+    /// Reads an item of an array, or the end of the array.
     pub(super) fn item(&mut self, state: &mut State) -> Option<()> {
         let (at, byte) = match self.after_commas(state) {
             Ok(found) => found,
@@ -98,7 +98,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// Whether the next member of the object around this array begins here: the array was not closed.
+    /// Whether the next member of the object around this array begins here, so that the array lacks its bracket.
     pub(super) fn unclosed_before_key(&self, state: &State, at: usize) -> bool {
         let around = self.trail.frames(state.frame).nth(1);
         around.is_some_and(|around| {
@@ -170,7 +170,7 @@ impl Grammar<'_, '_> {
         self.bare(state, at)
     }
 
-    /// Whether the number or word that ends here is only the beginning of an unquoted text.
+    /// Whether the number or word that ends at `end` is only the beginning of a text without quotes.
     fn goes_on(&self, state: &State, end: usize, number: bool) -> bool {
         let object = self.is_in(state, Bracket::Object);
         match self.text.at(end) {
@@ -201,7 +201,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// A text without quotes: up to what can only be structure.
+    /// Reads a text without quotes, up to the next byte that can only be structure.
     fn bare(&mut self, state: &mut State, at: usize) -> Option<()> {
         let object = self.is_in(state, Bracket::Object);
         let mut nested: u32 = 0;
@@ -282,7 +282,7 @@ impl Grammar<'_, '_> {
         if half_quoted { None } else { self.half_quoted(&mut unquoted, at, 1) }
     }
 
-    /// What a program would have to compute.
+    /// Notes an expression in the place of a value.
     fn expression(&mut self, state: &mut State, at: usize, end: usize) -> Option<()> {
         self.note(state, StepKind::Void(EXPRESSION), at, end);
         state.cost += cost::NO_VALUE;
@@ -291,7 +291,7 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// Where an expression ends that begins with this string, if the next member or the end of the container follows at once.
+    /// The end of the expression that begins with the string at `at`; see [`expression_end`].
     fn computed(&self, state: &State, at: usize, quote: Quote, length: usize) -> Option<usize> {
         let in_object = self.frame(state).is_some_and(|frame| frame.bracket == Bracket::Object);
         let (close, after) = self.text.delimiter(at + length, quote)?;
@@ -302,14 +302,14 @@ impl Grammar<'_, '_> {
         expression_end(&self.text.source[after..], in_object).map(|length| after + length)
     }
 
-    /// A string whose opening quote is missing.
+    /// Branch for a string whose opening quote is missing.
     fn half_quoted(&mut self, state: &mut State, at: usize, more: u32) -> Option<()> {
         state.cost += cost::UNQUOTED + more;
         self.branch_in(*state, Scan::new(at, at, Quote::Double, false), state.cost);
         None
     }
 
-    /// Whether a value can start here.
+    /// Whether a value can begin here.
     pub(super) fn value_ahead(&self, at: usize) -> bool {
         match self.text.at(at) {
             Some(b'{' | b'[' | b'-' | b'0'..=b'9') => true,
@@ -318,13 +318,13 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// Starts to look for the end of the string that opens at `at`.
+    /// Starts the search for the end of the string that opens at `at`. `more`: it is joined to the string before it.
     pub(super) fn begin_string(&mut self, state: &mut State, at: usize, length: usize, quote: Quote, more: bool) -> Option<()> {
         if let Quote::Double = quote
             && !more
             && self.text.at(at + 1) == Some(b'"')
         {
-            // `""/a/b"`: one quote too many.
+            // `""/a/b"`: one quote is surplus.
             let mut single = *state;
             self.repair(&mut single, STRAY_QUOTE, at, at + 1);
             single.cost += cost::ODDITY;
@@ -335,7 +335,7 @@ impl Grammar<'_, '_> {
     }
 }
 
-/// The literal that a word is, and whether JSON spells it differently.
+/// The literal that a word means. The flag is set if JSON spells it differently.
 fn literal(word: &str) -> Option<(StepKind, bool)> {
     Some(match word {
         "true" => (StepKind::True, false),
