@@ -1,18 +1,18 @@
-//! Backslashes that their writer did not escape: `C:\Users\new` in a path, `\bword\b` in a pattern, `\frac` in a formula.
-//! JSON reads `\n`, `\t`, `\b`, `\f` and `\r` as control characters. This pass decides, string by string, whether the model
-//! meant the escape or the two characters.
+//! Backslashes that the model did not escape: `C:\Users\new` in a path, `\bword\b` in a pattern, `\frac` in a formula. JSON reads
+//! `\n`, `\t`, `\b`, `\f` and `\r` as control characters. This pass decides for each string whether the model meant the escape or
+//! the two characters.
 //!
-//! * An escape that JSON does not have (`\U`, `\d`, `\.`) proves that the writer of this string does not escape: every
-//!   single backslash in it is a character.
-//! * Otherwise the characters win where the escapes would put a control character into a path, or a backspace or form feed
-//!   in front of a letter. That is a guess.
-//! * A string that is laid out with `\n` (indented lines, blank lines, a newline at its end) keeps its newlines either way.
-//! * A string with raw line breaks was written without escapes, so its `\n` and `\t` are characters, unless they begin a line or
-//!   quotes are escaped. That is a guess.
-//! * A string with raw line breaks and quotes that are not escaped either is what it is, byte for byte. That is a guess.
-//! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. That is a guess.
-//! * A doubled backslash before a letter shows that the writer escapes, except where a path would get a line break. So does `\u000a`, in which a control character of a
-//!   value without escapes (the text between two tags) arrives here.
+//! * An escape that JSON does not have (`\U`, `\d`, `\.`) proves that this string is written without escapes: every single
+//!   backslash in it is a character.
+//! * Otherwise the characters win if the escapes would put a control character into a path, or a backspace or form feed before a
+//!   letter. A guess.
+//! * A string with lines separated by `\n` (indented lines, blank lines, a newline at its end) keeps its newlines in both cases.
+//! * A string with raw line breaks is written without escapes, so `\n` and `\t` in it are characters, unless they begin a line or
+//!   quotes are escaped. A guess.
+//! * A string with raw line breaks and unescaped quotes is taken byte for byte. A guess.
+//! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. A guess.
+//! * A doubled backslash before a letter shows that the model escapes, except where a path would get a line break. So does
+//!   `\u000a`, the form in which a control character of a value without escapes (the text between two tags) arrives here.
 
 mod escapes;
 mod role;
@@ -30,7 +30,7 @@ use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{Guide, Shape};
 use crate::json::tree::{Member, Node, Value};
 
-/// A place in the tree, as the way to it from the root.
+/// A position in the tree, as the path from the root.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     guide: &'p At<'p>,
@@ -43,7 +43,8 @@ enum Step<'p> {
     Item(usize),
 }
 
-/// Rereads the strings of a tree whose backslashes are characters. `source` is the text that the tree was read from.
+/// Rereads the strings whose backslashes are characters, and returns the guesses among them. `source` is the text that the tree
+/// was read from.
 pub(super) fn reread<'s>(tree: &mut Node<'s>, source: &'s str, guide: &At<'_>) -> Vec<Fix> {
     let mut fixes = Vec::new();
     let text = source.as_bytes().get(tree.start..tree.end).unwrap_or_default();
@@ -53,7 +54,7 @@ pub(super) fn reread<'s>(tree: &mut Node<'s>, source: &'s str, guide: &At<'_>) -
     fixes
 }
 
-/// Whether something changed: a container that holds it is no exact copy of its source any more.
+/// Returns whether anything changed. A container with a changed value is no longer an exact copy of its source.
 fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut Vec<Fix>) -> bool {
     let changed = match &mut node.value {
         Value::Text(text) => {
@@ -62,7 +63,7 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
             let before = source.get(..node.start).unwrap_or_default();
             let quoted = !node.exact && before.ends_with('"') && !before.ends_with("\"\"");
             let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, quoted, || place.role())) else {
-                // It leaves with the usual escapes.
+                // The string is written again, with the usual escapes.
                 let spelled_out = raw.is_some_and(|raw| raw.contains("\\u000") || raw.contains("\\u001"));
                 node.exact &= !spelled_out;
                 return spelled_out;
@@ -98,7 +99,7 @@ impl Place<'_> {
         }
     }
 
-    /// What the parameter is for; the items of a list are what the list is named after.
+    /// What the parameter is for. The items of a list have the role of the list.
     fn role(&self) -> Role {
         let mut place = self;
         let item = matches!(self.above, Some((_, Step::Item(_))));
@@ -133,7 +134,7 @@ impl Place<'_> {
     }
 }
 
-/// The string as its writer meant it and whether that is a guess, if it is not what the escapes say.
+/// The string that the model meant, and whether that is a guess; `None` if the escapes are right.
 fn literal(raw: &str, decoded: &str, quoted: bool, role: impl FnOnce() -> Role) -> Option<(String, bool)> {
     let escapes = Escapes::of(raw, quoted);
     if escapes.are_plain() {
@@ -147,6 +148,6 @@ fn literal(raw: &str, decoded: &str, quoted: bool, role: impl FnOnce() -> Role) 
         Reading::Paths => escapes.spelled(|at| escapes.path_at(at).is_some()),
         Reading::Verbatim => raw.to_owned(),
     };
-    // What was not decoded from these bytes alone (joined strings, text without quotes) stays as it is.
+    // A string that does not come from these bytes alone (joined strings, text without quotes) stays as it is.
     (text != decoded && decode(raw, Quote::Double).text == decoded).then_some((text, guess))
 }

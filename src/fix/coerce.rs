@@ -1,4 +1,4 @@
-//! Values against the schema: what converts both ways is converted, everything else is left for the validator to refuse.
+//! Fits values to the schema. A value is converted only if that is reversible; all others are left to the validator.
 
 mod container;
 mod scalar;
@@ -17,7 +17,7 @@ use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::Shape;
 use crate::json::tree::{Member, Node, Value};
 
-/// How many values are looked at; unions multiply them.
+/// Maximum number of values that one pass looks at. Unions multiply them.
 const FUEL: u32 = 400_000;
 
 /// One pass over a tree.
@@ -26,14 +26,14 @@ pub(super) struct Coercion<'c> {
     /// The text that the tree was read from.
     pub(super) source: &'c str,
     keeps_null: &'c [String],
-    /// JSON pointer to the value at hand.
+    /// JSON pointer to the current value.
     pub(super) path: String,
     pub(super) fixes: Vec<Fix>,
     pub(super) dropped: Vec<String>,
-    /// Why it cannot be decided.
+    /// Set if the arguments are ambiguous: why.
     pub(super) doubt: Option<String>,
     fuel: u32,
-    /// How many values may still be compared with branches of unions, trials included.
+    /// How many values may still be compared with branches of unions, in all trials together.
     looks: Rc<Cell<u32>>,
 }
 
@@ -54,7 +54,7 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// What the changes cost in sum: compares readings.
+    /// The sum of the costs of all changes; compares readings.
     pub(super) fn cost(&self) -> u32 {
         report::cost(&self.fixes)
     }
@@ -77,7 +77,7 @@ impl<'c> Coercion<'c> {
         self.path.is_empty() && self.keeps_null.iter().any(|name| name == key)
     }
 
-    /// Goes into a member.
+    /// Runs `work` with the pointer moved to a member.
     pub(super) fn enter<T>(&mut self, key: &str, work: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         push_key(&mut self.path, key);
@@ -86,7 +86,7 @@ impl<'c> Coercion<'c> {
         result
     }
 
-    /// The value as the schema wants it, as far as it can be had.
+    /// Fits a value to a shape as far as possible.
     pub(super) fn value<'s>(&mut self, node: Node<'s>, shape: Shape) -> Node<'s> {
         let rule = self.schema.rule(shape);
         if self.fuel == 0 || (rule.says_nothing() && !keys::repeat(&node)) {
@@ -136,7 +136,7 @@ impl<'c> Coercion<'c> {
         Node { value: Value::Array(items), exact, ..node }
     }
 
-    /// An object where none is wanted.
+    /// An object where the schema allows none.
     fn object_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if rule.types.allow(Types::ARRAY)
             && let Some(items) = container::listed(&node)
@@ -153,12 +153,12 @@ impl<'c> Coercion<'c> {
         node
     }
 
-    /// An array where none is wanted.
+    /// An array where the schema allows none.
     fn array_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if rule.types.allow(Types::STRING) && self.is_place(rule) {
             return self.lone_text(&node, Verdict::Coerced, "list of one path read as that path").unwrap_or(node);
         }
-        // A list in a list of texts: one bracket too many, or the model means it.
+        // A list inside a list of strings: a surplus bracket, unless the model means it.
         if rule.types.allow(Types::STRING) && self.is_item() {
             if self.fixes.iter().any(|fix| fix.rule == Code::S12) {
                 self.doubt("a list of texts holds a list".to_owned());
@@ -172,12 +172,12 @@ impl<'c> Coercion<'c> {
         node
     }
 
-    /// Whether the value at hand is an element of a list.
+    /// Whether the current value is an element of a list.
     fn is_item(&self) -> bool {
         self.path.rsplit('/').next().is_some_and(|step| step.parse::<usize>().is_ok())
     }
 
-    /// Whether the value at hand is a path, of which the JSON text of a container is none.
+    /// Whether the current value should be a path. The JSON text of a container never is.
     fn is_place(&self, rule: &Rule) -> bool {
         let (above, last) = self.path.rsplit_once('/').unwrap_or_default();
         let item = self.is_item();
@@ -185,7 +185,7 @@ impl<'c> Coercion<'c> {
         rule.is_path || Role::of(key, item).path
     }
 
-    /// K11: a list of one text where a text is wanted: the brackets are more likely a slip than the text of a file.
+    /// K11: a list of one string where a string is wanted. The brackets are more likely a slip than the content of a file.
     fn lone_text<'s>(&mut self, node: &Node<'s>, verdict: Verdict, note: &'static str) -> Option<Node<'s>> {
         let Value::Array(items) = &node.value else { return None };
         let [Node { value: Value::Text(text), .. }] = items.as_slice() else { return None };
@@ -194,24 +194,24 @@ impl<'c> Coercion<'c> {
         Some(node.instead(text))
     }
 
-    /// The JSON text of a container: its source where that is JSON.
+    /// The JSON text of a container; its source, if that is JSON.
     fn as_text<'s>(&mut self, node: Node<'s>, rule: Code, note: &'static str) -> Node<'s> {
         self.note(rule, Verdict::Coerced, &node, note);
         let text = node.to_json(self.source);
         node.instead(Value::Text(Cow::Owned(text)))
     }
 
-    /// K6: one value where a list is wanted.
+    /// K6: a single value where a list is wanted.
     fn wrapped<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         self.note(Code::K6, Verdict::Coerced, &node, "single value put into a list");
         let list = node.instead(Value::Null);
         self.array(Node { value: Value::Array(vec![node]), ..list }, rule)
     }
 
-    /// A number or a truth value where none is wanted.
+    /// A number or boolean where the schema allows none.
     fn scalar_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         let written = self.source.get(node.start..node.end).unwrap_or_default();
-        // A value that was decoded out of a text has the place of all of it.
+        // A value that was decoded from a string has the position of the whole string.
         let decoded = written.contains(['{', '[']).then(|| node.to_json(""));
         let written = decoded.as_deref().unwrap_or(written);
         if let Some((value, name, level, note)) = scalar::from_scalar(&node.value, written, rule.types) {
@@ -224,7 +224,7 @@ impl<'c> Coercion<'c> {
         node
     }
 
-    /// A value of an allowed type: only an integer may still be spelled as a fraction.
+    /// A value of an allowed type. Only an integer may still be spelled as a fraction.
     fn fitting<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
         match &node.value {
             Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match number::whole(digits) {
@@ -239,7 +239,7 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// K10: one of the listed values.
+    /// K10: a value that must be one of a list.
     fn one_of<'s>(&mut self, node: Node<'s>, values: &[serde_json::Value]) -> Node<'s> {
         let own = node.to_serde();
         if values.contains(&own) {
@@ -254,7 +254,8 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// A union: the branch that fits as it is, else the cheapest one that fits after coercion.
+    /// A union: the first branch that fits as it is, otherwise the cheapest one that fits after coercion. Two with the same cost
+    /// and different values are a tie, noted as doubt.
     fn choose<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if let Some(fitting) = rule.choices.iter().find(|choice| self.fits(&node, **choice)) {
             return self.value(node, *fitting);
@@ -263,7 +264,7 @@ impl<'c> Coercion<'c> {
         let mut tie = false;
         let size = node.size();
         for choice in &rule.choices {
-            // A trial copies the value.
+            // Each trial copies the value.
             let Some(left) = self.fuel.checked_sub(size) else { break };
             self.fuel = left;
             let mut trial = Coercion {
@@ -277,7 +278,7 @@ impl<'c> Coercion<'c> {
             if trial.doubt.is_some() || !self.fits(&tried, *choice) {
                 continue;
             }
-            // A container stays one where it can.
+            // A container is kept as one if possible.
             let container = matches!(node.value, Value::Object(_) | Value::Array(_));
             let changed = container && Types::of_node(&tried) != Types::of_node(&node);
             let cost = (changed, trial.cost());
@@ -304,8 +305,8 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// Whether the value satisfies what the rules know of the schema. The validator has the last word, so what costs too much
-    /// to compare is said to fit.
+    /// Whether the value satisfies the compiled rules. The validator decides later, so a value that is too expensive to compare
+    /// counts as fitting.
     pub(super) fn fits(&self, node: &Node<'_>, shape: Shape) -> bool {
         let rule = self.schema.rule(shape);
         let Some(looks) = self.looks.get().checked_sub(1) else { return true };
@@ -338,7 +339,7 @@ impl<'c> Coercion<'c> {
     }
 }
 
-/// A schema's own value as a tree.
+/// A value of the schema as a tree.
 pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
     let value = match value {
         serde_json::Value::Null => Value::Null,

@@ -1,4 +1,4 @@
-//! A tool's JSON Schema, compiled once: the validator, and the rules that steer the reader and the coercions.
+//! A tool's JSON Schema, compiled once into a validator and into rules that guide the reader and the coercions.
 
 mod cache;
 mod compile;
@@ -25,31 +25,31 @@ pub(crate) use view::{Place, View};
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
 
-/// How many keywords may be left out of a schema because the validator rejects them.
+/// Maximum number of keywords that are left out of a schema because the validator rejects them.
 const INVALID_KEYWORDS: usize = 64;
 
-/// One compiled schema. A schema that does not compile, points to another document, or cannot be checked at a bounded cost
-/// validates nothing.
+/// A compiled schema. One that does not compile, refers to another document, or cannot be checked at a bounded cost allows
+/// everything.
 #[derive(Debug)]
 pub struct Schema {
     validator: Option<jsonschema::Validator>,
-    /// The schema refers to itself: what a check costs depends on the value, and is found out before it.
+    /// Set if the schema refers to itself. The cost of a check then depends on the value, and is measured first.
     recursive: Option<View>,
     rules: Vec<Rule>,
     aliases: Arc<[Vec<String>]>,
 }
 
-/// What a schema says against a value, in the validator's words and without the values themselves.
+/// Why a value does not satisfy the schema, in the validator's words and without the values themselves.
 pub(crate) struct Fault {
     what: String,
     /// JSON pointer to the value.
     pub(crate) path: String,
 }
 
-/// The schema that allows everything; also what a shape is where nothing is known.
+/// The schema that allows everything. Also the shape of every place of which nothing is known.
 pub(crate) const ANY: Shape = Shape(0);
 
-/// Wrappers that models put around the arguments.
+/// Keys that models wrap the arguments in.
 pub(crate) const WRAPPERS: [&str; 7] = ["arguments", "parameters", "input", "args", "kwargs", "params", "properties"];
 
 // === impl Fault ===
@@ -70,7 +70,7 @@ impl Default for Schema {
 }
 
 impl Schema {
-    /// Compiles a schema text, without network and without files.
+    /// Compiles a schema without access to the network or to files.
     fn compile(text: &str, aliases: Arc<[Vec<String>]>) -> Schema {
         let mut view = View::parse(text);
         let cost = size::measure(&view);
@@ -83,7 +83,7 @@ impl Schema {
         Schema { validator, recursive, rules, aliases }
     }
 
-    /// What is wrong with this tree; `None` if nothing is. A null for one of the parameters in `keeps_null` is fine.
+    /// Why the tree does not satisfy the schema; `None` if it does. The parameters in `keeps_null` may be null.
     pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<Fault> {
         let validator = self.validator.as_ref()?;
         let value = root.to_serde();
@@ -95,12 +95,12 @@ impl Schema {
         Some(Fault { what: error.masked().to_string(), path: error.instance_path().to_string() })
     }
 
-    /// Whether checking this value costs no more than its size allows.
+    /// Whether the cost of checking this value is in proportion to its size.
     fn is_affordable(&self, value: &Value) -> bool {
         self.recursive.as_ref().is_none_or(|view| size::is_affordable(view, value))
     }
 
-    /// Whether nothing is to be done: the value satisfies the schema, and no stage would spell it differently.
+    /// Whether the value satisfies the schema, and no stage would spell it differently.
     pub(crate) fn is_satisfied(&self, tree: &Node<'_>, keeps_null: &[String]) -> bool {
         let root = self.rule(self.top());
         let known = match &tree.value {
@@ -118,7 +118,7 @@ impl Schema {
         known && self.is_spelled(tree, self.top()) && valid()
     }
 
-    /// Whether keys and numbers are spelled as the schema has them.
+    /// Whether keys and numbers are spelled as the schema spells them.
     fn is_spelled(&self, node: &Node<'_>, shape: Shape) -> bool {
         let rule = self.rule(shape);
         if rule.says_nothing() {
@@ -143,7 +143,7 @@ impl Schema {
         &self.rules[if (shape.0 as usize) < self.rules.len() { shape.0 as usize } else { 0 }]
     }
 
-    /// The shape of the whole.
+    /// The shape of the root.
     pub(crate) fn top(&self) -> Shape {
         if self.rules.len() > 1 { Shape(1) } else { ANY }
     }
@@ -153,7 +153,7 @@ impl Schema {
         At { schema: self, root, name: "" }
     }
 
-    /// The shape of a member with exactly this key.
+    /// The shape of the member with exactly this key.
     pub(crate) fn member_shape(&self, rule: &Rule, key: &str) -> Shape {
         if let Some(property) = rule.named(key) {
             return property.shape;
@@ -167,14 +167,14 @@ impl Schema {
         }
     }
 
-    /// The names that mean the same as this one, itself included.
+    /// The names that mean the same as this one, including itself.
     pub(crate) fn aliases(&self, name: &str) -> impl Iterator<Item = &str> {
         self.aliases.iter().filter(move |names| names.iter().any(|other| other == name)).flatten().map(String::as_str)
     }
 }
 
-/// The validator of a schema. A keyword that it rejects (`"required": true` in a property, a pattern of another language) is left
-/// out, so that the others are checked.
+/// Builds the validator. A keyword that it rejects (`"required": true` in a property, a pattern of another regex dialect) is left
+/// out, so that the others are still checked.
 fn validator(view: &mut View) -> Option<jsonschema::Validator> {
     let options = jsonschema::options().offline().should_validate_formats(false);
     for _ in 0..INVALID_KEYWORDS {
@@ -190,7 +190,7 @@ fn validator(view: &mut View) -> Option<jsonschema::Validator> {
     None
 }
 
-/// The value without the root's nulls that are allowed to stay.
+/// The value without those nulls of the root that may stay.
 fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> {
     let kept = |(key, value): (&String, &Value)| value.is_null() && keeps_null.contains(key);
     match value {
@@ -201,12 +201,12 @@ fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> 
     }
 }
 
-/// A schema as seen from one of its places: what a string holds is read by the schema of that place.
+/// A schema as seen from one of its places. The content of a string is read by the schema of the string's place.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'c> {
     pub(crate) schema: &'c Schema,
     pub(crate) root: Shape,
-    /// The name of the parameter that it belongs to, `""` for the whole.
+    /// The name of the parameter at this place; `""` for the root.
     pub(crate) name: &'c str,
 }
 
@@ -241,7 +241,7 @@ impl Guide for Schema {
         let rule = self.rule(of);
         match rule.find(key) {
             Some(property) => property.shape,
-            // What is in a wrapper looks like the arguments themselves.
+            // The content of a wrapper looks like the arguments themselves.
             None if of == self.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
             None => self.member_shape(rule, key),
         }
