@@ -48,7 +48,7 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
     }
     let text = source.trim();
     if let Some(arguments) = clean(text, schema, keeps_null) {
-        return Report { verdict: Verdict::Clean, arguments: Some(arguments), why: None, fixes: Vec::new(), dropped: Vec::new() };
+        return Report::passed(arguments, Vec::new(), Vec::new());
     }
     // Trailing whitespace stays: it may belong to an open string.
     let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });
@@ -65,8 +65,8 @@ fn clean(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> Option<S
     if !matches!(root.value, Value::Object(_) | Value::Array(_)) || keys::repeat(&root) || stages::marked_up(&root).is_some() {
         return None;
     }
-    let nothing = Schema::default();
-    let guide = schema.unwrap_or(&nothing);
+    let anything = Schema::default();
+    let guide = schema.unwrap_or(&anything);
     let nothing_to_do = backslash::reread(&mut root, text, &guide.at(guide.top())).is_empty()
         && schema.is_none_or(|schema| schema.is_satisfied(&root, keeps_null));
     nothing_to_do.then(|| {

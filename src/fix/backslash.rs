@@ -32,9 +32,9 @@ use crate::json::tree::{Member, Node, Value};
 
 /// A position in the tree, as the path from the root.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct Position<'p> {
     guide: &'p At<'p>,
-    above: Option<(&'p Place<'p>, Step<'p>)>,
+    above: Option<(&'p Position<'p>, Step<'p>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -49,13 +49,13 @@ pub(super) fn reread<'s>(tree: &mut Node<'s>, source: &'s str, guide: &At<'_>) -
     let mut fixes = Vec::new();
     let text = source.as_bytes().get(tree.start..tree.end).unwrap_or_default();
     if memchr::memchr(b'\\', text).is_some() {
-        walk(tree, source, &Place { guide, above: None }, &mut fixes);
+        walk(tree, source, &Position { guide, above: None }, &mut fixes);
     }
     fixes
 }
 
 /// Returns whether anything changed. A container with a changed value is no longer an exact copy of its source.
-fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut Vec<Fix>) -> bool {
+fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Position<'_>, fixes: &mut Vec<Fix>) -> bool {
     let changed = match &mut node.value {
         Value::Text(text) => {
             let content = if node.exact { node.start + 1..node.end - 1 } else { node.start..node.end };
@@ -77,10 +77,10 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
             true
         }
         Value::Array(items) => items.iter_mut().enumerate().fold(false, |changed, (at, item)| {
-            walk(item, source, &Place { above: Some((place, Step::Item(at))), ..*place }, fixes) | changed
+            walk(item, source, &Position { above: Some((place, Step::Item(at))), ..*place }, fixes) | changed
         }),
         Value::Object(members) => members.iter_mut().fold(false, |changed, Member { key, node, .. }| {
-            walk(node, source, &Place { above: Some((place, Step::Member(key))), ..*place }, fixes) | changed
+            walk(node, source, &Position { above: Some((place, Step::Member(key))), ..*place }, fixes) | changed
         }),
         _ => false,
     };
@@ -88,9 +88,9 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
     changed
 }
 
-// === impl Place ===
+// === impl Position ===
 
-impl Place<'_> {
+impl Position<'_> {
     fn shape(&self) -> Shape {
         match self.above {
             None => self.guide.root(),
@@ -99,30 +99,24 @@ impl Place<'_> {
         }
     }
 
+    /// The steps from here up to the root.
+    fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+        std::iter::successors(self.above, |(above, _)| above.above).map(|(_, step)| step)
+    }
+
     /// What the parameter is for. The items of a list have the role of the list.
     fn role(&self) -> Role {
-        let mut place = self;
         let item = matches!(self.above, Some((_, Step::Item(_))));
-        let declared = self.guide.schema.rule(self.shape()).is_path;
-        let mut name = self.guide.name;
-        while let Some((above, step)) = place.above {
-            if let Step::Member(key) = step {
-                name = key;
-                break;
-            }
-            place = above;
-        }
-        let role = Role::of(name, item);
-        Role { path: role.path || declared, ..role }
+        let key = |step| match step {
+            Step::Member(key) => Some(key),
+            Step::Item(_) => None,
+        };
+        let role = Role::of(self.steps().find_map(key).unwrap_or(self.guide.name), item);
+        Role { path: role.path || self.guide.schema.rule(self.shape()).is_path, ..role }
     }
 
     fn pointer(&self) -> Pointer {
-        let mut steps = Vec::new();
-        let mut place = self;
-        while let Some((above, step)) = place.above {
-            steps.push(step);
-            place = above;
-        }
+        let steps: Vec<Step<'_>> = self.steps().collect();
         let mut path = String::new();
         for step in steps.into_iter().rev() {
             match step {

@@ -54,11 +54,7 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// The sum of the costs of all changes; compares readings.
-    pub(super) fn cost(&self) -> u32 {
-        report::cost(&self.fixes)
-    }
-
+    /// Lists a change of the current value.
     pub(super) fn note(&mut self, rule: Code, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
         self.fixes.push(Fix {
             rule,
@@ -69,10 +65,12 @@ impl<'c> Coercion<'c> {
         });
     }
 
+    /// Notes that the arguments are ambiguous. Only the first reason is kept.
     pub(super) fn doubt(&mut self, why: String) {
         self.doubt.get_or_insert(why);
     }
 
+    /// Whether the explicit `null` of this member of the current object is kept.
     pub(super) fn keeps_null(&self, key: &str) -> bool {
         self.path.is_empty() && self.keeps_null.iter().any(|name| name == key)
     }
@@ -124,10 +122,9 @@ impl<'c> Coercion<'c> {
         let Value::Array(items) = node.value else { return node };
         let before = self.fixes.len();
         let items = items.into_iter().enumerate().map(|(at, item)| {
-            let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
             let length = self.path.len();
             push_index(&mut self.path, at);
-            let item = self.value(item, shape);
+            let item = self.value(item, rule.item_shape(at));
             self.path.truncate(length);
             item
         });
@@ -138,16 +135,12 @@ impl<'c> Coercion<'c> {
 
     /// An object where the schema allows none.
     fn object_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
-        if rule.types.allow(Types::ARRAY)
-            && let Some(items) = container::listed(&node)
-        {
+        if rule.types.allow(Types::ARRAY) {
+            let Some(items) = container::listed(&node) else { return self.wrapped(node, rule) };
             self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
         }
-        if rule.types.allow(Types::ARRAY) {
-            return self.wrapped(node, rule);
-        }
-        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_place(rule) {
+        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_path(rule) {
             return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node
@@ -155,21 +148,21 @@ impl<'c> Coercion<'c> {
 
     /// An array where the schema allows none.
     fn array_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
-        if rule.types.allow(Types::STRING) && self.is_place(rule) {
+        if !rule.types.allow(Types::STRING) {
+            return node;
+        }
+        if self.is_path(rule) {
             return self.lone_text(&node, Verdict::Coerced, "list of one path read as that path").unwrap_or(node);
         }
         // A list inside a list of strings: a surplus bracket, unless the model means it.
-        if rule.types.allow(Types::STRING) && self.is_item() {
+        if self.is_item() {
             if self.fixes.iter().any(|fix| fix.rule == Code::S12) {
                 self.doubt("a list of texts holds a list".to_owned());
             }
             return node;
         }
-        if rule.types.allow(Types::STRING) {
-            let lone = self.lone_text(&node, Verdict::Guess, "list of one text read as that text");
-            return lone.unwrap_or_else(|| self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"));
-        }
-        node
+        let lone = self.lone_text(&node, Verdict::Guess, "list of one text read as that text");
+        lone.unwrap_or_else(|| self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"))
     }
 
     /// Whether the current value is an element of a list.
@@ -178,7 +171,7 @@ impl<'c> Coercion<'c> {
     }
 
     /// Whether the current value should be a path. The JSON text of a container never is.
-    fn is_place(&self, rule: &Rule) -> bool {
+    fn is_path(&self, rule: &Rule) -> bool {
         let (above, last) = self.path.rsplit_once('/').unwrap_or_default();
         let item = self.is_item();
         let key = if item { above.rsplit('/').next().unwrap_or_default() } else { last };
@@ -226,17 +219,15 @@ impl<'c> Coercion<'c> {
 
     /// A value of an allowed type. Only an integer may still be spelled as a fraction.
     fn fitting<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
-        match &node.value {
-            Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match number::whole(digits) {
-                Some(whole) if whole != *digits => {
-                    let whole = Cow::Owned(whole.into_owned());
-                    self.note(Code::K2, Verdict::Coerced, &node, "whole number written as a fraction");
-                    node.instead(Value::Number(whole))
-                }
-                _ => node,
-            },
-            _ => node,
+        if let Value::Number(digits) = &node.value
+            && types.and(Types::NUMBER) == Types::INTEGER
+            && let Some(whole) = number::whole(digits)
+            && whole != *digits
+        {
+            self.note(Code::K2, Verdict::Coerced, &node, "whole number written as a fraction");
+            return node.instead(Value::Number(Cow::Owned(whole.into_owned())));
         }
+        node
     }
 
     /// K10: a value that must be one of a list.
@@ -281,7 +272,7 @@ impl<'c> Coercion<'c> {
             // A container is kept as one if possible.
             let container = matches!(node.value, Value::Object(_) | Value::Array(_));
             let changed = container && Types::of_node(&tried) != Types::of_node(&node);
-            let cost = (changed, trial.cost());
+            let cost = (changed, report::cost(&trial.fixes));
             match &best {
                 Some((least, ..)) if cost > *least => {}
                 Some((least, other, _)) if cost == *least => tie |= !keys::same(other, &tried),
@@ -324,10 +315,7 @@ impl<'c> Coercion<'c> {
         }
         match &node.value {
             Value::Number(digits) if rule.types.and(Types::NUMBER) == Types::INTEGER => number::whole(digits).is_some(),
-            Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
-                let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
-                self.fits(item, shape)
-            }),
+            Value::Array(items) => items.iter().enumerate().all(|(at, item)| self.fits(item, rule.item_shape(at))),
             Value::Object(members) => {
                 keys::missing(members, rule).is_empty()
                     && members.iter().all(|member| {
@@ -341,7 +329,7 @@ impl<'c> Coercion<'c> {
 
 /// A value of the schema as a tree.
 pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
-    let value = match value {
+    Node::made(match value {
         serde_json::Value::Null => Value::Null,
         serde_json::Value::Bool(value) => Value::Bool(*value),
         serde_json::Value::Number(number) => Value::Number(Cow::Owned(number.to_string())),
@@ -353,6 +341,5 @@ pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
                 .map(|(key, value)| Member { key: Cow::Owned(key.clone()), start: 0, node: from_serde(value) })
                 .collect(),
         ),
-    };
-    Node { value, start: 0, end: 0, exact: false }
+    })
 }

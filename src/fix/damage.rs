@@ -1,19 +1,19 @@
 //! Detects readings that a damaged bracket, comma or quote explains better: text after the damage became part of a string, or
 //! lies outside the object. Such a call is refused, because its values are not what the model wrote.
 
-mod behind;
+mod after;
 mod call;
 mod text;
 mod variable;
 
 use super::report::Fix;
-use super::schema::{ANY, Schema, Types, WRAPPERS};
+use super::schema::{ANY, Schema, Types, WRAPPERS, aliases};
 use crate::json::Code;
-use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
+use crate::json::read::{Ending, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
-pub(super) use behind::is_spilt;
-use behind::is_spilt_comment;
+pub(super) use after::is_spilt;
+use after::is_spilt_comment;
 pub(super) use call::holds_json_call;
 pub(crate) use call::{NAME_KEYS, holds_python_call};
 pub(super) use text::is_torn;
@@ -57,7 +57,7 @@ pub(super) fn damage(reading: &Reading<'_>, text: &str, start: usize, schema: &S
     let expected = Around { shape: schema.top(), members: &[], outer: None };
     let around = if matches!(reading.root.value, Value::Object(_)) { None } else { Some(&expected) };
     // A list around the call is closed, but the call is not: it is unclear what the last brace closes.
-    let unclosed = text.get(reading.end..).is_some_and(|behind| behind.trim_start().starts_with(']'));
+    let unclosed = text.get(reading.end..).is_some_and(|after| after.trim_start().starts_with(']'));
     let source = Source { text, schema, repairs: &reading.repairs };
     source.doubt(reading, schema.top(), around, unclosed || is_mended(reading))
 }
@@ -71,7 +71,7 @@ pub(super) fn damage_of_members(reading: &Reading<'_>, text: &str, schema: &Sche
 }
 
 /// A variable in the place of a value, in a reading of all of `text`; the sentence for the refusal.
-pub(super) fn variable(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
+pub(super) fn unquoted_variable(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
     let source = Source { text, schema, repairs: &reading.repairs };
     let Value::Object(members) = &reading.root.value else { return None };
     members.iter().find_map(|member| source.variable(&member.node, schema.member(schema.top(), &member.key), &member.key))
@@ -110,6 +110,7 @@ pub(super) fn is_converted_after_repair(fixes: &[Fix]) -> bool {
 // === impl Around ===
 
 impl Around<'_, '_> {
+    /// Whether the object has no member with exactly this key.
     fn lacks(&self, key: &str) -> bool {
         !self.members.iter().any(|member| member.key == key)
     }
@@ -274,8 +275,7 @@ impl Source<'_> {
             Value::Object(members) => {
                 let rule = self.schema.rule(shape);
                 let here = Around { shape, members, outer: around };
-                let known =
-                    |key: &str| rule.find(key).is_some() || self.schema.aliases(key).any(|name| rule.named(name).is_some());
+                let known = |key: &str| rule.find(key).is_some() || aliases(key).any(|name| rule.named(name).is_some());
                 let wrapped = shape == self.schema.top() && members.iter().any(|member| WRAPPERS.contains(&&*member.key));
                 let closed = !rule.properties.is_empty() && !wrapped;
                 let stray =

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::backslash;
-use super::damage::{begins_as_member, damage_of_members, variable};
+use super::damage::{begins_as_member, damage_of_members, unquoted_variable};
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -65,11 +65,10 @@ pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found
             }
         }
     }
-    match first_error {
-        Some(error) if found.is_empty() => Err(error),
-        _ if found.is_empty() => Err(Unreadable { at: 0, what: "no JSON object" }),
-        _ => Ok(found),
+    if found.is_empty() {
+        return Err(first_error.unwrap_or(Unreadable { at: 0, what: "no JSON object" }));
     }
+    Ok(found)
 }
 
 /// Reads the container at `start` and decides about its backslashes. Also returns the guesses among those decisions.
@@ -114,7 +113,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && let Ok((reading, reread)) = container(&keywords, 0, &top)
         && reading.ending == Ending::Complete
         && reading.void.is_none()
-        && variable(&reading, &keywords, schema).is_none()
+        && unquoted_variable(&reading, &keywords, schema).is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
         let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
@@ -180,9 +179,9 @@ fn tagged(text: &str, known: &dyn Fn(&str) -> bool) -> Option<Vec<Member<'static
         if !known(name) {
             return None;
         }
-        let (value, behind) = inside.split_once(&format!("</{name}>"))?;
+        let (value, after) = inside.split_once(&format!("</{name}>"))?;
         members.push(text_member(name, value));
-        rest = behind.trim_start();
+        rest = after.trim_start();
     }
     (!members.is_empty()).then_some(members)
 }
@@ -196,9 +195,9 @@ fn keywords(text: &str) -> Option<String> {
     (named && keyed).then(|| format!("{{{inside}}}"))
 }
 
+/// A member whose value is a string.
 fn text_member(key: &str, value: &str) -> Member<'static> {
-    let value = Value::Text(Cow::Owned(value.to_owned()));
-    Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node { value, start: 0, end: 0, exact: false } }
+    Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node::made(Value::Text(Cow::Owned(value.to_owned()))) }
 }
 
 /// N7: the whole text as the only string that the schema asks for. With several parameters, only if it is a single word.
@@ -226,6 +225,7 @@ fn only_string(schema: &Schema) -> Option<String> {
     sole.then(|| only.name.clone())
 }
 
+/// An object at this position.
 fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
     Node { value: Value::Object(members), start, end, exact: false }
 }
@@ -234,16 +234,20 @@ fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
 pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Vec<Fix>)> {
     let rule = schema.rule(schema.top());
     let mut ways = Vec::new();
-    let mut way = |inner: Inner<'s>, code: Code, level: Verdict, note: Cow<'static, str>| {
-        let mut fixes = inner.reread;
+    let mut way = |(node, mut fixes): (Node<'s>, Vec<Fix>), code: Code, level: Verdict, note: Cow<'static, str>| {
         fixes.push(Fix::whole(code, root.start..root.end, level, note));
-        ways.push((inner.node, fixes));
+        ways.push((node, fixes));
     };
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
                 if let Some(values) = filled(root, schema) {
-                    way(values.into(), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
+                    way(
+                        (values, Vec::new()),
+                        Code::E7,
+                        Verdict::Guess,
+                        Cow::Borrowed("values taken out of a copy of the schema"),
+                    );
                 }
                 return ways;
             }
@@ -261,13 +265,18 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             let beside = |key: &str| COMPANIONS.contains(&key) || (echo && SCHEMA_KEYS.contains(&key));
             let companions = members.iter().all(|member| held(&member) || named(member) || beside(&member.key));
             if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
-                && let Some(inner) = inside(&holder.node, schema)
+                && let Some((node, reread)) = inside(&holder.node, schema)
             {
                 if echo {
-                    let inner = Inner { node: filled(&inner.node, schema).unwrap_or(inner.node), ..inner };
-                    way(inner, Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
+                    let inner = filled(&node, schema).unwrap_or(node);
+                    way((inner, reread), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 } else {
-                    way(inner, Code::E4, Verdict::Coerced, Cow::Owned(format!("arguments taken out of `{}`", holder.key)));
+                    way(
+                        (node, reread),
+                        Code::E4,
+                        Verdict::Coerced,
+                        Cow::Owned(format!("arguments taken out of `{}`", holder.key)),
+                    );
                 }
             } else if let [only] = members.as_slice()
                 && let Some(inner) = inside(&only.node, schema)
@@ -277,14 +286,10 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
             if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
-                way(only.clone().into(), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
+                way((only.clone(), Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
             } else if let Some(members) = positional(items, schema) {
-                way(
-                    object(members, root.start, root.end).into(),
-                    Code::N7,
-                    Verdict::Guess,
-                    Cow::Borrowed("parameters by position"),
-                );
+                let object = object(members, root.start, root.end);
+                way((object, Vec::new()), Code::N7, Verdict::Guess, Cow::Borrowed("parameters by position"));
             }
         }
         _ => {}
@@ -292,28 +297,15 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
     ways
 }
 
-/// The content of a wrapper.
-struct Inner<'s> {
-    node: Node<'s>,
-    /// Guesses about backslashes in its strings.
-    reread: Vec<Fix>,
-}
-
-impl<'s> From<Node<'s>> for Inner<'s> {
-    fn from(node: Node<'s>) -> Inner<'s> {
-        Inner { node, reread: Vec::new() }
-    }
-}
-
-/// The object that a wrapper holds, directly or as a string.
-fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<Inner<'s>> {
+/// The object that a wrapper holds, directly or as a string, and the guesses about backslashes in that string.
+fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> {
     match &node.value {
-        Value::Object(_) => Some(node.clone().into()),
+        Value::Object(_) => Some((node.clone(), Vec::new())),
         Value::Text(text) if text.trim_start().starts_with('{') => {
             let (reading, reread) = container(text.trim_start(), 0, &schema.at(schema.top())).ok()?;
             let sure = reading.ending == Ending::Complete && reading.void.is_none() && reading.rival.is_none();
             let reread = reread.into_iter().map(|fix| fix.within("", node.start..node.end)).collect();
-            sure.then(|| Inner { node: reading.root.detached(node.start, node.end), reread })
+            sure.then(|| (reading.root.detached(node.start, node.end), reread))
         }
         _ => None,
     }

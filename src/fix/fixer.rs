@@ -128,6 +128,7 @@ impl Fixer {
         &self.checked
     }
 
+    /// Checks the collected call, and delivers or refuses it.
     fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);

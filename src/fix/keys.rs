@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::coerce::Coercion;
 use super::report::Verdict;
-use super::schema::{Additional, Rule, Types, Values, fold};
+use super::schema::{Additional, Rule, Types, Values, aliases, fold};
 use crate::json::Code;
 use crate::json::pointer::push_key;
 use crate::json::tree::{Member, Node, Value};
@@ -40,17 +40,13 @@ pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, 
     for member in &mut members {
         let shape = coercion.schema.member_shape(rule, &member.key);
         coercion.enter(&member.key, |coercion| {
-            let node = std::mem::replace(&mut member.node, nothing());
+            let node = std::mem::replace(&mut member.node, Node::made(Value::Null));
             member.node = coercion.value(node, shape);
         });
     }
     complete(coercion, &mut members, rule);
     drop_unknown(coercion, &mut members, rule);
     members
-}
-
-fn nothing() -> Node<'static> {
-    Node { value: Value::Null, start: 0, end: 0, exact: false }
 }
 
 /// N4: a repeated key with the same value counts once. With different values the object is ambiguous.
@@ -205,7 +201,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         // `table` and `table_name` mean the same.
         let own = fold(name);
         let named = own.strip_suffix("name").filter(|bare| !bare.is_empty()).map_or_else(|| format!("{own}name"), str::to_owned);
-        let aliases: Vec<String> = schema.aliases(name).map(fold).chain([named]).collect();
+        let aliases: Vec<String> = aliases(name).map(fold).chain([named]).collect();
         // If two missing names mean the same, it is unclear which one the key is.
         if missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
             continue;

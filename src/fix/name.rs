@@ -245,11 +245,12 @@ fn parts(name: &str) -> Vec<String> {
 
 /// Up to three offered names with the smallest edit distance, which is at most half the length.
 fn near<'t>(tools: &'t Tools, written: &str) -> Vec<&'t str> {
-    let folded: Vec<char> = fold(written).chars().take(64).collect();
+    let letters = |name: &str| fold(name).chars().take(64).collect::<Vec<_>>();
+    let written = letters(written);
     let mut list: Vec<(usize, &str)> = tools
         .iter()
-        .map(|tool| (distance(&folded, &fold(&tool.name).chars().take(64).collect::<Vec<_>>()), tool.name.as_str()))
-        .filter(|(apart, name)| *apart * 2 <= name.len().max(folded.len()))
+        .map(|tool| (distance(&written, &letters(&tool.name)), tool.name.as_str()))
+        .filter(|(apart, name)| *apart * 2 <= name.len().max(written.len()))
         .collect();
     list.sort_by_key(|(apart, _)| *apart);
     list.into_iter().take(3).map(|(_, name)| name).collect()

@@ -38,15 +38,11 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
         return Some(Report::refused(Why::Malformed(what)));
     }
     let arguments = json!({Input::TEXT: patch});
-    let clean = read.as_ref() == Some(&arguments);
-    let fixes = if clean {
-        Vec::new()
-    } else {
-        vec![Fix::whole(Code::F1, 0..source.len(), Verdict::Lossless, "the patch taken out of what stood around it")]
-    };
-    let verdict = if clean { Verdict::Clean } else { Verdict::Lossless };
-    let arguments = if clean { source.trim().to_owned() } else { arguments.to_string() };
-    Some(Report { verdict, arguments: Some(arguments), why: None, fixes, dropped: Vec::new() })
+    if read.as_ref() == Some(&arguments) {
+        return Some(Report::passed(source.trim().to_owned(), Vec::new(), Vec::new()));
+    }
+    let fix = Fix::whole(Code::F1, 0..source.len(), Verdict::Lossless, "the patch taken out of the text around it");
+    Some(Report::passed(arguments.to_string(), vec![fix], Vec::new()))
 }
 
 /// The first string in a value that contains a patch.

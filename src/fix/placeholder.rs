@@ -41,6 +41,7 @@ enum Kind {
     Described,
     /// The parameter's own name, or a word such as `value` or `string`. A real value if it is the only one.
     Bare,
+    /// A value.
     Real,
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool
     let kinds: Vec<(&str, Kind)> = given.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
     let proves = |(key, kind): &(&str, Kind)| match kind {
         Kind::Own => required(key),
-        Kind::Described => required(key) && is_place(key),
+        Kind::Described => required(key) && holds_path(key),
         Kind::Bare | Kind::Real => false,
     };
     let all = match kinds.as_slice() {
@@ -110,15 +111,16 @@ fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
     }
 }
 
+/// What a string looks like as the value of this parameter.
 fn kind(key: &str, text: &str) -> Kind {
-    let is_place = is_place(key);
+    let holds_path = holds_path(key);
     let key = fold(key);
     let own = |text: &str| !key.is_empty() && fold(text) == key;
     if matches!(text, "..." | "\u{2026}") {
         return Kind::Described;
     }
     // Common in documentation for a path or a name.
-    if is_place && ["/path/to/", "path/to/", "C:\\path\\to\\"].iter().any(|begin| text.starts_with(begin)) {
+    if holds_path && ["/path/to/", "path/to/", "C:\\path\\to\\"].iter().any(|begin| text.starts_with(begin)) {
         return Kind::Bare;
     }
     let word = text.trim_end_matches(['.', '!']);
@@ -128,16 +130,15 @@ fn kind(key: &str, text: &str) -> Kind {
         return Kind::Described;
     }
     // A template variable: with the parameter's own name, or in the place of a path.
-    let variable = |open: &str, close: &str| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
-    if let Some(inner) = variable("{{", "}}").or_else(|| variable("${", "}")) {
+    let inside = |open: &str, close: &str| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
+    if let Some(inner) = inside("{{", "}}").or_else(|| inside("${", "}")) {
         return match inner.chars().all(|c| c.is_alphanumeric() || " _.".contains(c)) {
             true if own(inner) => Kind::Own,
-            true if is_place => Kind::Described,
+            true if holds_path => Kind::Described,
             _ => Kind::Real,
         };
     }
-    let inside = |open: char, close: char| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
-    if let Some(inner) = inside('<', '>').or_else(|| inside('{', '}')).or_else(|| inside('[', ']')) {
+    if let Some(inner) = inside("<", ">").or_else(|| inside("{", "}")).or_else(|| inside("[", "]")) {
         let words = !inner.is_empty() && inner.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c));
         let tag = text.starts_with('<');
         return match words {
@@ -151,7 +152,7 @@ fn kind(key: &str, text: &str) -> Kind {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     match (ANY.contains(&word), rest) {
         (true, "(required)" | "(optional)") => Kind::Described,
-        (true, "") if is_place && word != "value" => Kind::Described,
+        (true, "") if holds_path && word != "value" => Kind::Described,
         (true, "") => Kind::Bare,
         _ if own(text) => Kind::Bare,
         _ => Kind::Real,
@@ -159,7 +160,7 @@ fn kind(key: &str, text: &str) -> Kind {
 }
 
 /// Whether a parameter of this name holds a path or an address.
-fn is_place(key: &str) -> bool {
+fn holds_path(key: &str) -> bool {
     PLACES.iter().any(|part| fold(key).contains(part))
 }
 

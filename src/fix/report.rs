@@ -75,6 +75,7 @@ pub(super) fn cost(fixes: &[Fix]) -> u32 {
 // === impl Fix ===
 
 impl Fix {
+    /// A fix that concerns the arguments as a whole.
     pub(super) fn whole(rule: Code, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
         Fix { rule, path: Pointer::ROOT, at, level, note: note.into() }
     }
@@ -100,8 +101,15 @@ impl Fix {
 // === impl Report ===
 
 impl Report {
+    /// The report on a refused call, without arguments.
     pub(super) fn refused(why: Why) -> Report {
         Report { verdict: Verdict::Refused, arguments: None, why: Some(why), fixes: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// The report on accepted arguments. Its verdict is the highest level of its fixes.
+    pub(super) fn passed(arguments: String, fixes: Vec<Fix>, dropped: Vec<String>) -> Report {
+        let verdict = fixes.iter().map(|fix| fix.level).max().unwrap_or(Verdict::Clean);
+        Report { verdict, arguments: Some(arguments), why: None, fixes, dropped }
     }
 
     /// 100 minus the cost of the fixes. Information for people; nothing depends on it.

@@ -12,12 +12,10 @@ mod view;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use cache::Schemas;
-pub(crate) use cache::are_synonyms;
 pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};
@@ -36,7 +34,6 @@ pub struct Schema {
     /// Set if the schema refers to itself. The cost of a check then depends on the value, and is measured first.
     recursive: Option<View>,
     rules: Vec<Rule>,
-    aliases: Arc<[Vec<String>]>,
 }
 
 /// Why a value does not satisfy the schema, in the validator's words and without the values themselves.
@@ -52,6 +49,21 @@ pub(crate) const ANY: Shape = Shape(0);
 /// Keys that models wrap the arguments in.
 pub(crate) const WRAPPERS: [&str; 7] = ["arguments", "parameters", "input", "args", "kwargs", "params", "properties"];
 
+/// Names that models use for the same parameter, one list per meaning.
+const ALIASES: [&[&str]; 6] = [
+    &["path", "file_path", "filename", "file", "uri", "target_file"],
+    &["content", "text", "new_content", "contents", "file_text"],
+    &["command", "cmd"],
+    &["old_string", "old_str", "old_text"],
+    &["new_string", "new_str", "new_text"],
+    &["query", "q", "search_query", "sql"],
+];
+
+/// The names that models use for the same parameter as `name`, including itself.
+pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
+    ALIASES.into_iter().filter(move |names| names.contains(&name)).flatten().copied()
+}
+
 // === impl Fault ===
 
 impl fmt::Display for Fault {
@@ -65,13 +77,13 @@ impl fmt::Display for Fault {
 impl Default for Schema {
     /// The schema that allows everything.
     fn default() -> Schema {
-        Schema { validator: None, recursive: None, rules: vec![Rule::default()], aliases: Arc::new([]) }
+        Schema { validator: None, recursive: None, rules: vec![Rule::default()] }
     }
 }
 
 impl Schema {
     /// Compiles a schema without access to the network or to files.
-    fn compile(text: &str, aliases: Arc<[Vec<String>]>) -> Schema {
+    fn compile(text: &str) -> Schema {
         let mut view = View::parse(text);
         let cost = size::measure(&view);
         if cost.is_none() {
@@ -80,7 +92,7 @@ impl Schema {
         let validator = cost.and_then(|_| validator(&mut view));
         let rules = if validator.is_some() { compile::rules(&view) } else { vec![Rule::default()] };
         let recursive = (cost == Some(size::Cost::Recursive)).then_some(view);
-        Schema { validator, recursive, rules, aliases }
+        Schema { validator, recursive, rules }
     }
 
     /// Why the tree does not satisfy the schema; `None` if it does. The parameters in `keeps_null` may be null.
@@ -130,15 +142,13 @@ impl Schema {
                 let spelled = rule.named(key).is_some() || !other() || rule.matches_pattern(key);
                 spelled && self.is_spelled(node, self.member_shape(rule, key))
             }),
-            tree::Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
-                let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(ANY);
-                self.is_spelled(item, shape)
-            }),
+            tree::Value::Array(items) => items.iter().enumerate().all(|(at, item)| self.is_spelled(item, rule.item_shape(at))),
             tree::Value::Number(_) => Types::of_node(node) == Types::INTEGER || rule.types.and(Types::NUMBER) != Types::INTEGER,
             _ => true,
         }
     }
 
+    /// The rule of this shape.
     pub(crate) fn rule(&self, shape: Shape) -> &Rule {
         &self.rules[if (shape.0 as usize) < self.rules.len() { shape.0 as usize } else { 0 }]
     }
@@ -167,9 +177,19 @@ impl Schema {
         }
     }
 
-    /// The names that mean the same as this one, including itself.
-    pub(crate) fn aliases(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.aliases.iter().filter(move |names| names.iter().any(|other| other == name)).flatten().map(String::as_str)
+    /// The shape of the member that this key means. The content of a wrapper looks like the arguments themselves.
+    pub(crate) fn member(&self, of: Shape, key: &str) -> Shape {
+        let rule = self.rule(of);
+        match rule.find(key) {
+            Some(property) => property.shape,
+            None if of == self.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
+            None => self.member_shape(rule, key),
+        }
+    }
+
+    /// The shape of the items of a list. A list around the arguments has items that look like them.
+    pub(crate) fn item(&self, of: Shape) -> Shape {
+        self.rule(of).items.or_else(|| (of == self.top()).then_some(of)).unwrap_or(ANY)
     }
 }
 
@@ -224,36 +244,7 @@ impl Guide for At<'_> {
     }
 
     fn key(&self, of: Shape, key: &str) -> Key {
-        self.schema.key(of, key)
-    }
-
-    fn missing(&self, of: Shape, seen: u64) -> u32 {
-        self.schema.missing(of, seen)
-    }
-}
-
-impl Guide for Schema {
-    fn root(&self) -> Shape {
-        self.top()
-    }
-
-    fn member(&self, of: Shape, key: &str) -> Shape {
-        let rule = self.rule(of);
-        match rule.find(key) {
-            Some(property) => property.shape,
-            // The content of a wrapper looks like the arguments themselves.
-            None if of == self.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
-            None => self.member_shape(rule, key),
-        }
-    }
-
-    fn item(&self, of: Shape) -> Shape {
-        let rule = self.rule(of);
-        rule.items.or_else(|| (of == self.top()).then_some(of)).unwrap_or(ANY)
-    }
-
-    fn key(&self, of: Shape, key: &str) -> Key {
-        let rule = self.rule(of);
+        let rule = self.schema.rule(of);
         match rule.properties.find(key) {
             Some(found) => Key::Known(found.min(usize::from(u16::MAX)) as u16),
             None if rule.properties.is_empty() => Key::Open,
@@ -262,9 +253,9 @@ impl Guide for Schema {
     }
 
     fn missing(&self, of: Shape, seen: u64) -> u32 {
-        let rule = self.rule(of);
+        let rule = self.schema.rule(of);
         let missing = rule.required.iter().filter(|name| match rule.properties.named(name) {
-            Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self, name).is_none(),
+            Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self.schema, name).is_none(),
             None => false,
         });
         missing.count() as u32

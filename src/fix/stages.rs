@@ -54,8 +54,8 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
             break;
         }
     }
-    if nothing(&text) {
-        return blank(text.trim(), call, fixes);
+    if is_blank(&text) {
+        return without_arguments(text.trim(), call, fixes);
     }
     match read(&text, call, fixes.clone()) {
         Ok(report) => report,
@@ -64,12 +64,12 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
 }
 
 /// Whether the text says that there are no arguments.
-fn nothing(text: &str) -> bool {
+fn is_blank(text: &str) -> bool {
     matches!(text.trim(), "" | "null" | "None" | "[]" | "{}" | "()")
 }
 
 /// C1: reports on a call without arguments.
-fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
+fn without_arguments(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
     if text != "{}"
         && text != "[]"
         && let Some(why) = cut(call.end)
@@ -77,7 +77,7 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
         return Report::refused(why);
     }
     if call.schema.is_none() && text == "[]" {
-        return accept("[]".to_owned(), fixes, Vec::new());
+        return Report::passed("[]".to_owned(), fixes, Vec::new());
     }
     let root = Node { value: Value::Object(Vec::new()), start: 0, end: text.len(), exact: false };
     if text != "{}" {
@@ -88,7 +88,7 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
         Err(why) => return Report::refused(why),
     };
     match settled.fault {
-        None => accept(settled.root.to_json(text), settled.fixes, settled.dropped),
+        None => Report::passed(settled.root.to_json(text), settled.fixes, settled.dropped),
         Some(fault) if text == "{}" => Report { arguments: Some("{}".to_owned()), ..Report::refused(Why::Schema(fault)) },
         Some(_) => Report::refused(Why::Malformed("there are none, and the tool needs some".to_owned())),
     }
@@ -97,15 +97,15 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
 /// Reads the containers of the text and takes the one that fits. The error is a refusal, unless the text turns out to be
 /// arguments without a container.
 fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
-    let nothing = Schema::default();
-    let schema = call.schema.unwrap_or(&nothing);
+    let anything = Schema::default();
+    let schema = call.schema.unwrap_or(&anything);
     let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
     // The text between containers, and after the last one.
-    let behind = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
-    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, behind(at, found.reading.end))) {
-        let why = || Why::Ambiguous("a text goes on behind the object".to_owned());
+    let after = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
+    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, after(at, found.reading.end))) {
+        let why = || Why::Ambiguous("a text goes on after the object".to_owned());
         return Err(Report::refused(cut(call.end).unwrap_or_else(why)));
     }
     let in_a_row = found.iter().any(|found| found.adjacent);
@@ -174,7 +174,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 settled.fixes.push(Fix::whole(Code::E8, 0..text.len(), Verdict::Lossless, "the same object several times"));
             }
             let json = only_closed(text, &settled.fixes).unwrap_or_else(|| settled.root.to_json(text));
-            Ok(accept(json, settled.fixes, settled.dropped))
+            Ok(Report::passed(json, settled.fixes, settled.dropped))
         }
         None => Err(refusal.unwrap_or_else(|| Report::refused(Why::NotAnObject))),
     }
@@ -204,11 +204,11 @@ fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     let at = end..text.len();
     if !after.is_empty() {
         let fix = match after.bytes().next() {
-            Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets behind the arguments"),
-            Some(b',') => (Code::S1, "superfluous comma behind the arguments"),
-            Some(b'`') => (Code::E1, "code fence behind the arguments"),
-            Some(b'<' | b';') => (Code::E3, "end markers behind the arguments"),
-            _ => (Code::E2, "text behind the arguments"),
+            Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets after the arguments"),
+            Some(b',') => (Code::S1, "superfluous comma after the arguments"),
+            Some(b'`') => (Code::E1, "code fence after the arguments"),
+            Some(b'<' | b';') => (Code::E3, "end markers after the arguments"),
+            _ => (Code::E2, "text after the arguments"),
         };
         fixes.push(Fix::whole(fix.0, at, Verdict::Lossless, fix.1));
     }
@@ -375,7 +375,7 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     let mut fixes = fixes;
     fixes.push(Fix::whole(rule, whole, level, note));
     let settled = coerced(text, node, fixes, schema, call).ok()?;
-    settled.fault.is_none().then(|| accept(settled.root.to_json(text), settled.fixes, settled.dropped))
+    settled.fault.is_none().then(|| Report::passed(settled.root.to_json(text), settled.fixes, settled.dropped))
 }
 
 /// The first key that contains markup of a calling protocol, which means that the call was torn.
@@ -387,10 +387,4 @@ pub(super) fn marked_up<'n>(node: &'n Node<'_>) -> Option<&'n str> {
             .find_map(|member| if keys::is_markup(&member.key) { Some(member.key.as_ref()) } else { marked_up(&member.node) }),
         _ => None,
     }
-}
-
-/// The report on accepted arguments. Its verdict is the highest level of its fixes.
-fn accept(json: String, fixes: Vec<Fix>, dropped: Vec<String>) -> Report {
-    let verdict = fixes.iter().map(|fix| fix.level).max().unwrap_or(Verdict::Clean);
-    Report { verdict, arguments: Some(json), why: None, fixes, dropped }
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::lex::Quote;
 
 /// A decoded string, and what strict JSON would reject in it.
+#[derive(Default)]
 pub(crate) struct Decoded<'s> {
     pub(crate) text: Cow<'s, str>,
     /// Raw control characters, mostly newlines.
@@ -19,7 +20,7 @@ pub(crate) struct Decoded<'s> {
 }
 
 /// Bytes that strict JSON does not allow raw inside a string: control characters, the backslash and the double quote.
-const SPECIAL: [bool; 256] = {
+pub(super) const ESCAPED: [bool; 256] = {
     let mut table = [false; 256];
     let mut control = 0;
     while control < 0x20 {
@@ -33,14 +34,13 @@ const SPECIAL: [bool; 256] = {
 
 /// Decodes the inside of a string. Without quotes ([`Quote::Bare`]) backslashes are plain characters.
 pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
-    let mut decoded =
-        Decoded { text: Cow::Borrowed(raw), control: false, quotes: false, odd_escape: false, lone_surrogate: false };
+    let mut decoded = Decoded { text: Cow::Borrowed(raw), ..Decoded::default() };
     let bytes = raw.as_bytes();
     let mut text = String::new();
     // `raw[..from]` is decoded into `text`; `raw[..at]` has been looked at.
     let (mut from, mut at) = (0, 0);
     while let Some(byte) = bytes.get(at) {
-        if !SPECIAL[usize::from(*byte)] {
+        if !ESCAPED[usize::from(*byte)] {
             at += 1;
             continue;
         }
@@ -66,9 +66,9 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
                 (Some('`'), 2)
             }
             // Python and JavaScript have `\xXX`. Nobody writes printable ASCII this way, but folders look like it: `bin\x64`.
-            Some(b'x') if quote == Quote::Single => match byte_code(raw, at).filter(|code| matches!(code, 0..0x20 | 0xa0..)) {
-                Some(code) => (Some(char::from(code)), 4),
-                None => (None, 0),
+            Some(b'x') if quote == Quote::Single => match hex(raw, at, "\\x", 2) {
+                Some(code @ (0..0x20 | 0xa0..)) => (char::from_u32(u32::from(code)), 4),
+                _ => (None, 0),
             },
             Some(b'u') => match code_unit(raw, at) {
                 Some(surrogate @ 0xd800..0xe000) => match code_unit(raw, at + 6) {
@@ -108,12 +108,11 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
 
 /// The UTF-16 code unit of the `\uXXXX` at `at`; `None` if there is none.
 pub(crate) fn code_unit(text: &str, at: usize) -> Option<u16> {
-    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
+    hex(text, at, "\\u", 4)
 }
 
-/// The value of the `\xXX` at `at`; `None` if there is none.
-fn byte_code(text: &str, at: usize) -> Option<u8> {
-    let digits = text.get(at..at + 4)?.strip_prefix("\\x")?;
-    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(digits, 16).ok())?
+/// The value of the hexadecimal digits after `prefix` at `at`.
+fn hex(text: &str, at: usize, prefix: &str, digits: usize) -> Option<u16> {
+    let digits = text.get(at..at + prefix.len() + digits)?.strip_prefix(prefix)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
 }

@@ -9,13 +9,14 @@ mod quote;
 pub(crate) use quote::Quote;
 
 /// The text being read. The cells cache where searches can stop.
+#[derive(Default)]
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
-    last_newline: Cell<Option<usize>>,
-    last_comment_end: Cell<Option<usize>>,
-    last_quote: Cell<Option<usize>>,
-    last_closer: Cell<Option<usize>>,
+    last_newline: OnceCell<usize>,
+    last_comment_end: OnceCell<usize>,
+    last_quote: OnceCell<usize>,
+    last_closer: OnceCell<usize>,
     /// Positions of the backslashes before escaped double quotes.
     escaped_quotes: OnceCell<Vec<usize>>,
     /// A key was found in doubled quotes (`""key"":`); only then can values be quoted this way.
@@ -75,17 +76,7 @@ const KEY_REACH: usize = 256;
 
 impl<'s> Text<'s> {
     pub(crate) fn new(source: &'s str) -> Text<'s> {
-        Text {
-            source,
-            bytes: source.as_bytes(),
-            last_newline: Cell::new(None),
-            last_comment_end: Cell::new(None),
-            last_quote: Cell::new(None),
-            last_closer: Cell::new(None),
-            escaped_quotes: OnceCell::new(),
-            looked_at: Cell::new(0),
-            doubled: Cell::new(false),
-        }
+        Text { source, bytes: source.as_bytes(), ..Text::default() }
     }
 
     /// How many bytes were looked at so far, with repetition. This is the measure of the work.
@@ -98,10 +89,12 @@ impl<'s> Text<'s> {
         self.looked_at.set(self.looked_at.get().saturating_add(bytes));
     }
 
+    /// The byte at `i`.
     pub(crate) fn at(&self, i: usize) -> Option<u8> {
         self.bytes.get(i).copied()
     }
 
+    /// Whether the text at `i` starts with `with`.
     pub(crate) fn starts(&self, i: usize, with: &str) -> bool {
         self.bytes.get(i..).is_some_and(|rest| rest.starts_with(with.as_bytes()))
     }
@@ -182,15 +175,15 @@ impl<'s> Text<'s> {
 
     /// The end of the line that contains `i`, after its newline.
     pub(crate) fn line_end(&self, i: usize) -> usize {
-        if i > once(&self.last_newline, || memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
+        if i > *self.last_newline.get_or_init(|| memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
             return self.bytes.len();
         }
         memchr::memchr(b'\n', &self.bytes[i..]).map_or(self.bytes.len(), |found| i + found + 1)
     }
 
+    /// The end of the block comment whose content begins at `i`.
     fn comment_end(&self, i: usize) -> usize {
-        let last = once(&self.last_comment_end, || self.source.rfind("*/").map_or(0, |found| found + 2));
-        if i + 2 > last {
+        if i + 2 > *self.last_comment_end.get_or_init(|| self.source.rfind("*/").map_or(0, |found| found + 2)) {
             return self.bytes.len();
         }
         memchr::memmem::find(&self.bytes[i..], b"*/").map_or(self.bytes.len(), |found| i + found + 2)
@@ -198,13 +191,13 @@ impl<'s> Text<'s> {
 
     /// Whether a double quote and a closing bracket occur after `i`, which looks like more JSON.
     pub(crate) fn more_json(&self, i: usize) -> bool {
-        let quote = once(&self.last_quote, || memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
-        quote > i && self.closer_ahead(i)
+        let quote = self.last_quote.get_or_init(|| memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
+        *quote > i && self.closer_ahead(i)
     }
 
     /// Whether a closing brace or bracket occurs at or after `i`.
     pub(crate) fn closer_ahead(&self, i: usize) -> bool {
-        once(&self.last_closer, || memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
+        *self.last_closer.get_or_init(|| memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
     }
 
     /// The first bracket or backslash in `i..end`.
@@ -290,13 +283,6 @@ impl<'s> Text<'s> {
         self.look(end - i);
         end
     }
-}
-
-/// The cached value, computed on first use.
-fn once(cell: &Cell<Option<usize>>, find: impl FnOnce() -> usize) -> usize {
-    let value = cell.get().unwrap_or_else(find);
-    cell.set(Some(value));
-    value
 }
 
 /// Whether a character is whitespace that JSON does not allow between tokens.

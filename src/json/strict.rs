@@ -49,6 +49,7 @@ impl<'s> Parser<'s> {
         Some(Node { value, start, end: self.at, exact: true })
     }
 
+    /// Reads a container, unless it nests too deep.
     fn nested(&mut self, container: impl FnOnce(&mut Self) -> Option<Value<'s>>) -> Option<Value<'s>> {
         if self.depth == MAX_DEPTH {
             return None;
@@ -128,6 +129,7 @@ impl<'s> Parser<'s> {
         number::is_strict(digits).then_some(digits)
     }
 
+    /// Reads this literal.
     fn word(&mut self, word: &str, value: Value<'s>) -> Option<Value<'s>> {
         let there = self.bytes[self.at..].starts_with(word.as_bytes());
         self.at += word.len();

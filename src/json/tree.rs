@@ -4,18 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Bytes that a JSON string must escape.
-const ESCAPED: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut control = 0;
-    while control < 0x20 {
-        table[control] = true;
-        control += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
+use super::decode::ESCAPED;
 
 /// A value and its position in the source.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +50,11 @@ pub struct Member<'s> {
 // === impl Node ===
 
 impl<'s> Node<'s> {
+    /// A node that is not in the source.
+    pub(crate) fn made(value: Value<'s>) -> Node<'s> {
+        Node { value, start: 0, end: 0, exact: false }
+    }
+
     /// A node with another value at the same position.
     pub fn instead<'n>(&self, value: Value<'n>) -> Node<'n> {
         Node { value, start: self.start, end: self.end, exact: false }
@@ -158,6 +152,7 @@ impl<'s> Node<'s> {
     }
 }
 
+/// A number in serde_json's form; see [`Node::to_serde`].
 fn serde_number(digits: &str) -> serde_json::Value {
     match serde_json::from_str::<serde_json::Number>(digits) {
         Ok(number) => serde_json::Value::Number(number),

@@ -49,6 +49,7 @@ struct Control {
 }
 
 /// What the backslashes of one raw string show.
+#[derive(Default)]
 pub(super) struct Escapes<'r> {
     raw: &'r str,
     controls: Vec<Control>,
@@ -74,12 +75,10 @@ impl<'r> Escapes<'r> {
     /// `quoted`: the string is between double quotes, so double quotes in it should be escaped.
     pub(super) fn of(raw: &'r str, quoted: bool) -> Escapes<'r> {
         let bytes = raw.as_bytes();
-        let (controls, paths) = (Vec::new(), Vec::new());
         let layout = ["\n\\t", "\n\\n", "\\r\n", "\\\""].iter().any(|written| raw.contains(written));
         let unescaped = !layout && memchr::memchr(b'\n', raw.trim().as_bytes()).is_some();
         let verbatim = quoted && !layout && [b'"', b'\n'].iter().all(|byte| memchr::memchr(*byte, bytes).is_some());
-        let mut escapes =
-            Escapes { raw, controls, impossible: false, word: false, doubled: false, lines: false, unescaped, verbatim, paths };
+        let mut escapes = Escapes { raw, unescaped, verbatim, ..Escapes::default() };
         let mut at = 0;
         let mut quoted = false;
         while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {

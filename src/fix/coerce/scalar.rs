@@ -20,11 +20,8 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     if types.allow(Types::NUMBER)
         && let Some((digits, level)) = written_number(word)
     {
-        if types.and(Types::NUMBER) != Types::INTEGER {
-            return Some((Value::Number(Cow::Owned(digits)), Code::K1, level, "number written as a string"));
-        }
-        return number::whole(&digits)
-            .map(|digits| (Value::Number(Cow::Owned(digits.into_owned())), Code::K1, level, "number written as a string"));
+        let digits = if types.and(Types::NUMBER) == Types::INTEGER { number::whole(&digits)?.into_owned() } else { digits };
+        return Some((Value::Number(Cow::Owned(digits)), Code::K1, level, "number written as a string"));
     }
     if types.allow(Types::BOOLEAN) {
         let (value, level) = match word.to_ascii_lowercase().as_str() {
@@ -82,11 +79,8 @@ pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Opt
 
 /// The number that the whole string spells.
 fn written_number(word: &str) -> Option<(String, Verdict)> {
-    if number::is_strict(word) {
-        return Some((word.to_owned(), Verdict::Coerced));
-    }
-    let plain = word.strip_prefix('+').filter(|rest| number::is_strict(rest));
-    if let Some(plain) = plain {
+    let plain = word.strip_prefix('+').unwrap_or(word);
+    if number::is_strict(plain) {
         return Some((plain.to_owned(), Verdict::Coerced));
     }
     // Groups of thousands: `1,000`.
@@ -110,17 +104,14 @@ fn is_of_words(text: &str) -> bool {
 /// The only listed value that this one spells: the same text, the same but for case, or the same but for case and separators. Its
 /// JSON type may differ.
 pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value]) -> Option<&'v serde_json::Value> {
-    let text = match own {
-        serde_json::Value::String(text) => text.trim().to_owned(),
-        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => own.to_string(),
-        _ => return None,
-    };
     let spelled = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => Some(text.clone()),
         serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
         _ => None,
     };
-    let parted = |other: &str| is_of_words(&text) && is_of_words(other) && fold(other) == fold(&text);
+    let text = spelled(own)?;
+    let text = text.trim();
+    let parted = |other: &str| is_of_words(text) && is_of_words(other) && fold(other) == fold(text);
     let tests: [&dyn Fn(&str) -> bool; 3] =
         [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &parted];
     for test in tests {

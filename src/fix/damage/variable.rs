@@ -1,7 +1,7 @@
 //! Names of variables in the place of values: `run_command(command=cmd)`. Only the program that the model had in mind knows their
 //! values. A word that is not written like a variable is the value itself: `city=Oslo`.
 
-use crate::fix::schema::{are_synonyms, fold};
+use crate::fix::schema::{aliases, fold};
 
 /// Abbreviations that programs use for parameters. Those without vowels (`cmd`, `msg`) need no list.
 const SHORT: [&str; 20] = [
@@ -35,7 +35,7 @@ pub(crate) fn is_variable(word: &str, name: &str) -> bool {
     if word.contains('.') {
         return is_attribute(word);
     }
-    is_snake(word) || is_camel(word) || stands_for(word, name)
+    is_snake(word) || is_camel(word) || names_parameter(word, name)
 }
 
 /// `sys.argv`, but not `main.rs` or `example.com`.
@@ -64,9 +64,9 @@ fn is_camel(word: &str) -> bool {
 }
 
 /// Whether a program may use this word for the parameter.
-fn stands_for(word: &str, name: &str) -> bool {
+fn names_parameter(word: &str, name: &str) -> bool {
     let own = || name.split(['_', '-']).chain([name]).any(|part| fold(part) == fold(word));
-    own() || are_synonyms(word, name) || abbreviates(word, name)
+    own() || aliases(name).any(|alias| alias == word) || abbreviates(word, name)
 }
 
 /// Whether a lowercase word abbreviates a word of the name: `cmd` for `command`.

@@ -8,26 +8,10 @@ use super::Schema;
 /// Maximum memory of the cache, in bytes as estimated by [`weight`].
 const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
-/// Names that models use for the same parameter, one list per meaning.
-const ALIASES: [&[&str]; 6] = [
-    &["path", "file_path", "filename", "file", "uri", "target_file"],
-    &["content", "text", "new_content", "contents", "file_text"],
-    &["command", "cmd"],
-    &["old_string", "old_str", "old_text"],
-    &["new_string", "new_str", "new_text"],
-    &["query", "q", "search_query", "sql"],
-];
-
-/// Whether models use these names for the same parameter.
-pub(crate) fn are_synonyms(one: &str, other: &str) -> bool {
-    ALIASES.iter().any(|names| names.contains(&one) && names.contains(&other))
-}
-
 /// Compiled schemas, shared by all requests. A schema is compiled when its tool is called for the first time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Schemas {
     cache: Mutex<Cache>,
-    aliases: Arc<[Vec<String>]>,
 }
 
 #[derive(Debug, Default)]
@@ -40,24 +24,13 @@ struct Cache {
 
 // === impl Schemas ===
 
-impl Default for Schemas {
-    fn default() -> Schemas {
-        Schemas::with_aliases(ALIASES.iter().map(|names| names.iter().map(|name| (*name).to_owned()).collect()))
-    }
-}
-
 impl Schemas {
-    /// A cache with another table of parameter names that mean the same.
-    pub fn with_aliases(aliases: impl IntoIterator<Item = Vec<String>>) -> Schemas {
-        Schemas { cache: Mutex::default(), aliases: aliases.into_iter().collect() }
-    }
-
     /// The compiled form of a schema. Never fails: nothing is checked against an invalid schema.
     pub fn get(&self, text: &Arc<str>) -> Arc<Schema> {
         if let Some(found) = self.lock().compiled.get(text) {
             return Arc::clone(found);
         }
-        let schema = Arc::new(Schema::compile(text, Arc::clone(&self.aliases)));
+        let schema = Arc::new(Schema::compile(text));
         let mut cache = self.lock();
         if cache.compiled.insert(Arc::clone(text), Arc::clone(&schema)).is_none() {
             cache.order.push_back(Arc::clone(text));

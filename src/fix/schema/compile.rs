@@ -18,6 +18,7 @@ const PATHS: [&str; 6] = ["path", "file-path", "directory-path", "uri", "uri-ref
 /// Maximum number of properties that are copied from rule to rule.
 const COPIES: usize = 200_000;
 
+/// Turns subschemas into rules, references not yet resolved.
 struct Compiler {
     rules: Vec<Rule>,
     /// Subschemas by their address in the document, so that all references to one place have one shape.
@@ -43,6 +44,7 @@ pub(super) fn rules(view: &View) -> Vec<Rule> {
 // === impl Compiler ===
 
 impl Compiler {
+    /// The shape of a subschema, which is compiled on first use.
     fn shape(&mut self, place: Place<'_>) -> Shape {
         let Some(schema @ Value::Object(map)) = place.schema() else { return super::ANY };
         if let Some(known) = self.known.get(&std::ptr::from_ref(schema)) {
@@ -59,6 +61,7 @@ impl Compiler {
         shape
     }
 
+    /// Compiles one subschema.
     fn rule(&mut self, place: Place<'_>, map: &Map<String, Value>) -> Rule {
         let mut rule = Rule {
             types: place.types().unwrap_or(Types::ALL),
@@ -86,17 +89,11 @@ impl Compiler {
             Some(schema @ Value::Object(_)) => Additional::Of(self.shape(place.at(schema))),
             _ => Additional::Allowed,
         };
-        match (map.get("prefixItems"), map.get("items")) {
-            (_, Some(Value::Array(tuple))) | (Some(Value::Array(tuple)), None) => {
-                rule.tuple = tuple.iter().map(|item| self.shape(place.at(item))).collect();
-            }
-            (Some(Value::Array(tuple)), Some(items)) => {
-                rule.tuple = tuple.iter().map(|item| self.shape(place.at(item))).collect();
-                rule.items = Some(self.shape(place.at(items)));
-            }
-            (_, Some(items)) => rule.items = Some(self.shape(place.at(items))),
-            _ => {}
+        let items = map.get("items");
+        if let Some(tuple) = [items, map.get("prefixItems")].into_iter().flatten().find_map(Value::as_array) {
+            rule.tuple = tuple.iter().map(|item| self.shape(place.at(item))).collect();
         }
+        rule.items = items.filter(|items| !items.is_array()).map(|items| self.shape(place.at(items)));
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = map.get(keyword) {
                 rule.choices.extend(branches.iter().map(|branch| self.shape(place.at(branch))));
@@ -190,6 +187,7 @@ impl Rule {
         !self.types.is_all() || !self.properties.is_empty() || !self.required.is_empty() || self.items.is_some()
     }
 
+    /// Sets the types of a rule without `type`, by its values, properties or items.
     fn infer_types(&mut self) {
         if !self.types.is_all() {
             return;

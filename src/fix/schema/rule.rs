@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Schema, Types};
+use super::{ANY, Schema, Types};
 use crate::json::read::Shape;
 
 /// Up to this number of properties, a linear search is fastest.
@@ -100,12 +100,19 @@ impl Rule {
             && !self.is_path
     }
 
+    /// Whether a member with this name must be present.
     pub(crate) fn is_required(&self, name: &str) -> bool {
         self.required.iter().any(|required| required == name)
     }
 
+    /// Whether a pattern of `patternProperties` matches this key.
     pub(crate) fn matches_pattern(&self, key: &str) -> bool {
         self.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
+    }
+
+    /// The shape of the item at this index of a list.
+    pub(crate) fn item_shape(&self, at: usize) -> Shape {
+        self.tuple.get(at).copied().or(self.items).unwrap_or(ANY)
     }
 
     /// Whether a member with this key may be present.
@@ -124,6 +131,7 @@ impl Rule {
 // === impl Properties ===
 
 impl Properties {
+    /// Adds a property.
     pub(super) fn add(&mut self, name: &str, shape: Shape) {
         self.names.insert(name.to_owned(), self.all.len());
         self.all.push(Property { name: name.to_owned(), folded: fold(name), shape });

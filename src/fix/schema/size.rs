@@ -47,7 +47,7 @@ pub(super) fn measure(view: &View) -> Option<Cost> {
     if !document.is_object() || bytes(document) > MOST_TEXT {
         return None;
     }
-    let mut walk = Walk { done: HashMap::new(), open: HashMap::new(), here: Vec::new(), recursive: false };
+    let mut walk = Walk::default();
     walk.size(view.root(), true)?;
     Some(if walk.recursive { Cost::Recursive } else { Cost::Bounded })
 }
@@ -79,6 +79,7 @@ fn count(value: &Value) -> usize {
 }
 
 /// Measures subschemas, identified by their address in the document.
+#[derive(Default)]
 struct Walk {
     done: HashMap<*const Value, usize>,
     /// Subschemas that are being measured, with their depth.
@@ -91,6 +92,8 @@ struct Walk {
 // === impl Walk ===
 
 impl Walk {
+    /// The number of subschemas, this one included; `None` if it has no bound. `here`: it applies to the same value as the one
+    /// around it.
     fn size(&mut self, place: Place<'_>, here: bool) -> Option<usize> {
         let Some(schema @ Value::Object(object)) = place.schema() else { return Some(1) };
         let name = std::ptr::from_ref(schema);

@@ -64,6 +64,7 @@ impl Types {
         if names.len() == 1 { names.remove(0) } else { Value::Array(names) }
     }
 
+    /// The type of a value.
     pub(crate) fn of(value: &Value) -> Types {
         match value {
             Value::Null => Types::NULL,

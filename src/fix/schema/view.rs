@@ -33,6 +33,7 @@ impl View {
         tool.map(|tool| View(tool.parsed(document))).unwrap_or_default()
     }
 
+    /// The document with this text.
     pub(super) fn parse(text: &str) -> View {
         View(Arc::new(document(text)))
     }
@@ -213,6 +214,7 @@ impl<'v> Place<'v> {
         self.search(&|place| place.schema?.as_object().and_then(pick).map(|found| place.at(found)))
     }
 
+    /// The first result of `pick` in this subschema, in its target or in its branches.
     fn find<T>(self, pick: &dyn Fn(&'v Map<String, Value>) -> Option<T>) -> Option<T> {
         self.search(&|place| place.schema?.as_object().and_then(pick))
     }
@@ -253,6 +255,7 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Three-valued `or`: `None` is unknown.
 fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut sum = Some(false);
     for answer in answers {
@@ -265,10 +268,12 @@ fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     sum
 }
 
+/// Three-valued `and`: `None` is unknown.
 fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     any(answers.map(|answer| answer.map(|answer| !answer))).map(|answer| !answer)
 }
 
+/// Whether exactly one answer is true; `None` if any is unknown.
 fn one(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let answers: Option<Vec<bool>> = answers.collect();
     answers.map(|answers| answers.into_iter().filter(|answer| *answer).count() == 1)

@@ -35,6 +35,7 @@ struct Open<'s> {
 }
 
 /// Builds the tree step by step.
+#[derive(Default)]
 pub(super) struct Builder<'s> {
     source: &'s str,
     open: Vec<Open<'s>>,
@@ -54,7 +55,7 @@ pub(super) struct Builder<'s> {
 pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     let trail = &search.grammar.trail;
     let steps = chain(trail, best.state.step);
-    let mut builder = Builder::new(search.grammar.text.source);
+    let mut builder = Builder { source: search.grammar.text.source, ..Builder::default() };
     let mut rival = None;
     for step in &steps {
         builder.take(step);
@@ -90,20 +91,6 @@ fn values(steps: &[&Step]) -> Vec<(StepKind, u32, u32)> {
 // === impl Builder ===
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(source: &'s str) -> Builder<'s> {
-        Builder {
-            source,
-            open: Vec::new(),
-            path: String::new(),
-            root: None,
-            repairs: Vec::new(),
-            more: None,
-            void: None,
-            members: 0,
-            end: 0,
-        }
-    }
-
     /// Closes what is open and returns the reading. `state` is its last state.
     pub(super) fn finish(mut self, state: &State, rival: Option<String>) -> Reading<'s> {
         let end = state.at as usize;
@@ -124,6 +111,7 @@ impl<'s> Builder<'s> {
         Reading { root, repairs: self.repairs, ending, end, void: self.void, rival, dangling, tagged: state.tagged }
     }
 
+    /// Applies the next step.
     pub(super) fn take(&mut self, step: &Step) {
         let (start, end) = (step.start as usize, step.end as usize);
         match step.kind {
@@ -211,6 +199,7 @@ impl<'s> Builder<'s> {
         self.void.get_or_insert_with(|| format!("{what} {preposition} {}", if path.is_empty() { "/" } else { &path }));
     }
 
+    /// Opens a container.
     fn begin(&mut self, value: Value<'s>, start: usize, paren: bool) {
         if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last() {
             self.path.truncate(*base);
@@ -220,6 +209,7 @@ impl<'s> Builder<'s> {
         self.open.push(Open { value, start, repairs: self.repaired(), exact: true, paren, key: None, base });
     }
 
+    /// Closes the innermost container. `closed`: its own closing bracket is in the source.
     fn close(&mut self, end: usize, closed: bool) {
         let Some(open) = self.open.pop() else { return };
         let exact = closed && open.exact && open.repairs == self.repaired();
@@ -239,6 +229,7 @@ impl<'s> Builder<'s> {
         self.add(node);
     }
 
+    /// Adds a value to the innermost container.
     fn add(&mut self, node: Node<'s>) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -260,6 +251,7 @@ impl<'s> Builder<'s> {
         }
     }
 
+    /// The last value of the innermost container.
     fn last(&mut self) -> Option<&mut Node<'s>> {
         match &mut self.open.last_mut()?.value {
             Value::Array(items) => items.last_mut(),
@@ -268,6 +260,7 @@ impl<'s> Builder<'s> {
         }
     }
 
+    /// Lists a repair.
     fn repair(&mut self, rule: Code, note: &'static str, guess: bool, start: usize, end: usize) {
         if rule == Code::S1
             && let Some(open) = self.open.last_mut()
@@ -280,7 +273,7 @@ impl<'s> Builder<'s> {
             && node.exact
             && node.start + 1 == start
         {
-            // What is no copy of its source has its place without the quotes.
+            // The position of a node that is not exact does not include its quotes.
             (node.start, node.end, node.exact) = (node.start + 1, node.end - 1, false);
         }
         if let Some(open) = self.open.last_mut() {

@@ -13,6 +13,7 @@ use super::state::{Bracket, Branch, Frame, NONE, Scan, State, StepKind, Want};
 use super::trail::Trail;
 use super::{Ending, Guide, Key, Unreadable, cost};
 
+/// The grammar over one text, and the trail of its readings.
 pub(super) struct Grammar<'s, 'g> {
     pub(super) text: Text<'s>,
     guide: &'g dyn Guide,
@@ -90,6 +91,7 @@ impl<'s, 'g> Grammar<'s, 'g> {
         self.trail.fresh(frame, key, self.guide)
     }
 
+    /// Opens a bracket; its first member or item is next.
     fn open(&mut self, state: &mut State, bracket: Bracket, at: usize) -> Option<()> {
         if self.trail.open(state, bracket, at, self.guide).is_none() {
             return self.dead(at, "more than 128 levels of nesting");

@@ -30,13 +30,14 @@ struct Entered {
     rival: bool,
 }
 
+/// The search over the readings of one text.
 pub(super) struct Search<'s, 'g> {
     pub(super) grammar: Grammar<'s, 'g>,
     /// Waiting readings, indexed by their cost.
     queue: Vec<Vec<Branch>>,
     /// No waiting reading costs less than this.
     lowest: usize,
-    /// The states after strings, by `Trail::name`.
+    /// The states after strings, by `Trail::state_id`.
     entered: HashMap<u64, Entered>,
     steps: usize,
 }
@@ -80,7 +81,7 @@ impl<'s, 'g> Search<'s, 'g> {
 
     /// Whether another reading of the same cost reached the state after this string.
     pub(super) fn is_rivalled(&self, step: &Step) -> bool {
-        self.entered.get(&self.grammar.trail.name(step.after, step.frame)).is_some_and(|entered| entered.rival)
+        self.entered.get(&self.grammar.trail.state_id(step.after, step.frame)).is_some_and(|entered| entered.rival)
     }
 
     /// Follows one reading to the end of the text. `None` if it fails or is no longer the cheapest.
@@ -156,7 +157,7 @@ impl<'s, 'g> Search<'s, 'g> {
     /// Records that a reading has reached this state. Returns whether it is the first or the cheapest to do so; notes a tie.
     fn enter(&mut self, state: &State) -> bool {
         let mut first = false;
-        let entered = self.entered.entry(self.grammar.trail.name(state.at, state.frame)).or_insert_with(|| {
+        let entered = self.entered.entry(self.grammar.trail.state_id(state.at, state.frame)).or_insert_with(|| {
             first = true;
             Entered { cost: state.cost, rival: false }
         });

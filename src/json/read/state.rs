@@ -127,6 +127,15 @@ pub(super) struct Branch {
 // === impl Bracket ===
 
 impl Bracket {
+    /// The bracket that this closing byte closes.
+    pub(super) fn closed_by(byte: u8) -> Bracket {
+        match byte {
+            b'}' => Bracket::Object,
+            b']' => Bracket::Array,
+            _ => Bracket::Paren,
+        }
+    }
+
     /// The byte that closes this bracket.
     pub(super) fn closer(self) -> u8 {
         match self {

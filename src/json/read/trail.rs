@@ -33,10 +33,12 @@ impl Trail {
         self.note(state, StepKind::Repair(rule), start, end);
     }
 
+    /// The step with this number.
     pub(super) fn step(&self, at: u32) -> Option<&Step> {
         self.steps.get(at as usize)
     }
 
+    /// The bracket with this number; `None` outside the root.
     pub(super) fn frame(&self, at: u32) -> Option<&Frame> {
         self.frames.get(at as usize)
     }
@@ -100,11 +102,12 @@ impl Trail {
 
     /// Identifies the state of a reading: position, brackets, known keys. The keys matter, because a reading that lacks a
     /// required one may be cheaper here and dearer at the end.
-    pub(super) fn name(&self, at: u32, frame: u32) -> u64 {
+    pub(super) fn state_id(&self, at: u32, frame: u32) -> u64 {
         mix(self.frame(frame).map_or(0, |frame| mix(frame.hash, frame.seen)), u64::from(at))
     }
 }
 
+/// Combines a value with a hash.
 fn mix(hash: u64, value: u64) -> u64 {
     let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)

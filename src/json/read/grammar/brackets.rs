@@ -9,11 +9,7 @@ impl Grammar<'_, '_> {
     /// Reads a closing bracket, matching or not.
     pub(super) fn closer(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         let frame = *self.frame(state)?;
-        let bracket = match byte {
-            b'}' => Bracket::Object,
-            b']' => Bracket::Array,
-            _ => Bracket::Paren,
-        };
+        let bracket = Bracket::closed_by(byte);
         if frame.bracket == bracket {
             if frame.parent == NONE && bracket == Bracket::Object && self.reopens(&frame, at + 1) {
                 // More members follow. One reading ignores the bracket.

@@ -23,6 +23,7 @@ pub(super) enum Pass {
     Known,
 }
 
+/// A possible end.
 pub(super) const fn follow(cost: u32, pass: Pass) -> Option<Follow> {
     Some(Follow { cost, pass })
 }
@@ -77,11 +78,7 @@ impl Grammar<'_, '_> {
 
     /// A closing bracket of another kind than the innermost one.
     fn follow_wrong_closer(&self, frame: &Frame, byte: u8, clean: bool) -> Option<Follow> {
-        let bracket = match byte {
-            b'}' => Bracket::Object,
-            b']' => Bracket::Array,
-            _ => Bracket::Paren,
-        };
+        let bracket = Bracket::closed_by(byte);
         if self.trail.frames(frame.parent).any(|outer| outer.bracket == bracket) {
             return follow(if clean { 0 } else { 2 * cost::ODDITY }, Pass::Free);
         }

@@ -11,7 +11,7 @@ use super::super::{Ending, Key, cost};
 use super::Grammar;
 
 impl Grammar<'_, '_> {
-    /// The start of a member or item, and its first byte. `Err`: the text ended, or a surplus comma was read; the step is over.
+    /// Skips a comma; the next member or item follows.
     pub(super) fn after_commas(&mut self, state: &mut State) -> Result<(usize, u8), Option<()>> {
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
@@ -301,14 +301,13 @@ impl Grammar<'_, '_> {
             state.want = Want::Item;
             return Some(());
         }
-        if let Some((_, length)) = self.text.quote(at) {
-            let behind = self.text.skip(at + length);
-            if matches!(self.text.at(behind), None | Some(b',' | b'}' | b']')) {
-                self.repair(state, STRAY_QUOTE, at, at + length);
-                state.cost += cost::ODDITY;
-                state.at += length as u32;
-                return Some(());
-            }
+        if let Some((_, length)) = self.text.quote(at)
+            && matches!(self.text.at(self.text.skip(at + length)), None | Some(b',' | b'}' | b']'))
+        {
+            self.repair(state, STRAY_QUOTE, at, at + length);
+            state.cost += cost::ODDITY;
+            state.at += length as u32;
+            return Some(());
         }
         self.dead(at, "a comma or a closing bracket is missing")
     }

@@ -1,7 +1,7 @@
 //! Values: strings, numbers, literals of several languages, and text without quotes.
 
 use super::super::super::expression::{expression_end, is_expression};
-use super::super::super::lex::{Gap, Quote};
+use super::super::super::lex::Quote;
 use super::super::rules::{
     COMMENT, ESCAPED_SPACE, EXPRESSION, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE,
     OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
@@ -18,18 +18,16 @@ impl Grammar<'_, '_> {
         if self.text.token(start) {
             return start;
         }
-        self.token_behind_gap(state, start)
+        self.token_after_gap(state, start)
     }
 
     #[inline(never)]
-    fn token_behind_gap(&mut self, state: &mut State, start: usize) -> usize {
+    fn token_after_gap(&mut self, state: &mut State, start: usize) -> usize {
         let (at, gap) = self.text.gap(start);
         if at != start {
-            if gap != (Gap { newline: gap.newline, ..Gap::default() }) {
-                for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
-                    if there {
-                        self.repair(state, rule, start, at);
-                    }
+            for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
+                if there {
+                    self.repair(state, rule, start, at);
                 }
             }
             state.at = at as u32;
@@ -106,6 +104,7 @@ impl Grammar<'_, '_> {
         })
     }
 
+    /// Reads a value that begins with `byte`, or any text in its place.
     fn some_value(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         match byte {
             b'{' | b'[' if self.text.starts(self.text.skip(at + 1), "\\\"") => return self.half_quoted(state, at, 0),
@@ -176,16 +175,15 @@ impl Grammar<'_, '_> {
         match self.text.at(end) {
             None => return false,
             Some(b'"' | b'\'') => {
-                let (quote, behind) = (end, self.text.skip(end + 1));
-                let ends = matches!(self.text.at(behind), None | Some(b',' | b'}' | b']'));
-                return !ends && self.text.key(quote).is_none() && object;
+                let ends = matches!(self.text.at(self.text.skip(end + 1)), None | Some(b',' | b'}' | b']'));
+                return !ends && self.text.key(end).is_none() && object;
             }
             Some(b',') if object && number => {
                 let next = self.text.skip(end + 1);
-                let thousands = next == end + 1
+                // Groups of thousands: `1,000`.
+                return next == end + 1
                     && (0..3).all(|digit| self.text.at(next + digit).is_some_and(|byte| byte.is_ascii_digit()))
                     && self.text.key(next).is_none();
-                return thousands;
             }
             Some(_) => {}
         }
@@ -211,8 +209,7 @@ impl Grammar<'_, '_> {
         while let Some(byte) = self.text.at(i) {
             match byte {
                 b'(' | b'[' | b'{' => nested += 1,
-                b')' if nested > 0 => nested -= 1,
-                b']' | b'}' if nested > 0 => nested -= 1,
+                b')' | b']' | b'}' if nested > 0 => nested -= 1,
                 b']' | b'}' => break,
                 b')' if paren => break,
                 b',' if nested == 0 => {
@@ -227,10 +224,7 @@ impl Grammar<'_, '_> {
                 }
                 b'\n' => {
                     let next = self.text.skip(i);
-                    if !object || self.text.at(next).is_none() || self.text.key(next).is_some() {
-                        break;
-                    }
-                    if matches!(self.text.at(next), Some(b'}' | b']')) {
+                    if !object || matches!(self.text.at(next), None | Some(b'}' | b']')) || self.text.key(next).is_some() {
                         break;
                     }
                     i = next;
@@ -257,14 +251,11 @@ impl Grammar<'_, '_> {
         if end == at {
             return self.dead(at, "no value can start here");
         }
-        if half_quoted
-            && !is_expression(&self.text.source[at..end])
-            && self.text.number(at).is_none_or(|number| number.end != end)
-        {
-            return self.half_quoted(state, at, 0);
-        }
         if is_expression(&self.text.source[at..end]) {
             return self.expression(state, at, end + usize::from(half_quoted));
+        }
+        if half_quoted && self.text.number(at).is_none_or(|number| number.end != end) {
+            return self.half_quoted(state, at, 0);
         }
         let mut unquoted = *state;
         if half_quoted {
@@ -293,7 +284,7 @@ impl Grammar<'_, '_> {
 
     /// The end of the expression that begins with the string at `at`; see [`expression_end`].
     fn computed(&self, state: &State, at: usize, quote: Quote, length: usize) -> Option<usize> {
-        let in_object = self.frame(state).is_some_and(|frame| frame.bracket == Bracket::Object);
+        let in_object = self.is_in(state, Bracket::Object);
         let (close, after) = self.text.delimiter(at + length, quote)?;
         let string = &self.text.source[at..close];
         if matches!(quote, Quote::Backtick) && string.contains("${") && !string.contains('\n') {

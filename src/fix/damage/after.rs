@@ -5,19 +5,19 @@ use crate::json::Code;
 use crate::json::read::Reading;
 use crate::json::tree::{Node, Value};
 
-/// Whether `behind`, the text after the object of this reading, is more likely the rest of its last string:
+/// Whether `after`, the text after the object of this reading, is more likely the rest of its last string:
 /// `"d = {\"k\": \"v"}\nrest()\n"`. Prose has its quotes in pairs and no escapes, and a string before it that was cut off shows
 /// half of its code.
-pub(crate) fn is_spilt(reading: &Reading<'_>, behind: &str) -> bool {
-    let rest = without_marks(behind);
+pub(crate) fn is_spilt(reading: &Reading<'_>, after: &str) -> bool {
+    let rest = without_marks(after);
     let last = last_text(&reading.root);
     let dropped =
         || reading.repairs.iter().any(|repair| repair.rule == Code::S12 && last.is_some_and(|(_, end)| repair.start >= end));
     let torn = last.is_some_and(|(text, _)| is_torn(text));
     if rest.is_empty() {
-        return torn && (!behind.trim().is_empty() || dropped());
+        return torn && (!after.trim().is_empty() || dropped());
     }
-    let (quotes, escapes) = signs(behind);
+    let (quotes, escapes) = signs(after);
     let is_mark = rest.starts_with("</") || rest.starts_with("<|") || rest.starts_with("```");
     let escapes = if is_mark { signs(rest).1 } else { escapes };
     let odd = last.is_some_and(|(text, _)| text.matches('"').count() % 2 == 1);
