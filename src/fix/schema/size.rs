@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::view::{Place, View};
 
-/// Longest schema that is compiled, in bytes as estimated by [`bytes`].
+/// Longest schema that is compiled, in bytes as estimated by [`bytes()`].
 const MOST_TEXT: usize = 1024 * 1024;
 /// Maximum number of subschemas, each counted as often as it is reached.
 const MOST: usize = 50_000;
