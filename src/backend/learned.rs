@@ -37,7 +37,7 @@ impl Learned {
         Key { tenant: tenant.to_owned(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
     }
 
-    /// What the backend's own report about the model implies (`None`: there is no report).
+    /// What follows from the backend's own report about the model (`None`: there is none).
     pub fn told(capabilities: Option<Capabilities>) -> Learned {
         let tools = match capabilities {
             Some(Capabilities { tools: false, .. }) => ToolMode::Prompt,

@@ -139,7 +139,7 @@ pub(super) fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iter
             let follows = outer.strip_suffix(',').map(str::trim_end);
             return Some((key, follows.is_some_and(|value| value.ends_with(['"', '\'']))));
         }
-        // `", "key"true`, `", "key 1`: a colon or a quote was lost.
+        // `", "key"true`, `", "key 1`: the colon is lost, or a quote.
         let word = &after[..after.find(|c: char| !is_key(c)).unwrap_or(after.len())];
         let key = if after[word.len()..].starts_with(['"', '\'', ' ']) {
             word
