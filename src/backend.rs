@@ -53,7 +53,7 @@ pub use tokens::tokens;
 pub use traits::Traits;
 pub use unparsed::{load_anew, unparsed};
 
-/// The server behind a backend of kind [`Kind::OpenAi`], if it needs special treatment.
+/// The server that a backend of kind [`Kind::OpenAi`] is, if it needs special treatment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
     /// llama.cpp's `llama-server`.
@@ -87,7 +87,7 @@ pub struct Backend {
     pub name: String,
     /// The API it speaks.
     pub kind: Kind,
-    /// The server behind it; [`Profile::Generic`] unless the kind is `openai`.
+    /// The server; [`Profile::Generic`] unless the kind is `openai`.
     pub profile: Profile,
     /// The base URL without a trailing slash; with `/v1` for kind `openai`. For kind `replay`: the folder, or `""` for the demo.
     pub url: String,
@@ -139,7 +139,7 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
-/// Shorter header values are not masked: they are hardly secrets, and masking them would damage ordinary words. In bytes.
+/// Shortest header value that is masked, in bytes. Shorter ones are hardly secrets, and masking them would damage ordinary words.
 const SECRET_BYTES: usize = 8;
 /// How long a request may wait for the backend's `requests_per_minute`.
 const PATIENCE: Duration = Duration::from_secs(120);

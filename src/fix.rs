@@ -1,8 +1,8 @@
-//! The format fixer: the argument text of one call + the tool's schema + how the stream ended -> a verdict, the arguments
-//! as strict JSON, and the list of everything that was changed. Pure; it reports, and the policy belongs to its callers.
+//! Repairs the arguments of a call. Input: the argument text, the tool's schema, and how the stream ended. Output: a verdict, the
+//! arguments as strict JSON, and the list of all changes. Pure; callers decide what to do with the report.
 //!
-//! Principles: valid arguments stay byte-identical; structure is edited, never the inside of a string; nothing is
-//! invented and nothing dropped silently; a cut call is not a call.
+//! Principles: valid arguments stay byte-identical; structure is edited, never the inside of a string; nothing is invented,
+//! nothing is dropped silently; a truncated call is not a call.
 
 mod backslash;
 mod coerce;
@@ -37,20 +37,20 @@ pub use tally::Tally;
 
 pub use crate::json::Code;
 
-/// Largest argument text that is read, in bytes.
+/// Longest argument text that is read, in bytes.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// Fixes the arguments of one call. Without a schema the syntax alone is repaired and any container may be the root.
-/// `keeps_null` names parameters whose explicit `null` must survive. Pure; never panics; linear in the source.
+/// Repairs the arguments of one call. Without a schema only the syntax is repaired, and the root may be any container.
+/// `keeps_null` lists parameters whose explicit `null` is kept. Never panics; linear in the length of `source`.
 pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: End) -> Report {
     if source.len() > MAX_BYTES {
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
     if let Some(arguments) = clean(text, schema, keeps_null) {
-        return Report { verdict: Verdict::Clean, arguments: Some(arguments), why: None, fixes: Vec::new(), dropped: Vec::new() };
+        return Report::passed(arguments, Vec::new(), Vec::new());
     }
-    // Whitespace at the end may belong to a string that was not closed.
+    // Trailing whitespace stays: it may belong to an open string.
     let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });
     let skipped = source.len() - source.trim_start().len();
     for fix in &mut report.fixes {
@@ -59,14 +59,14 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
     report
 }
 
-/// The text, if it is strict JSON that nothing is to be done about; control characters have their usual escapes.
+/// The arguments, if the text is strict JSON and no stage would change it. Control characters get their usual escapes.
 fn clean(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> Option<String> {
     let mut root = strict::parse(text)?;
     if !matches!(root.value, Value::Object(_) | Value::Array(_)) || keys::repeat(&root) || stages::marked_up(&root).is_some() {
         return None;
     }
-    let nothing = Schema::default();
-    let guide = schema.unwrap_or(&nothing);
+    let anything = Schema::default();
+    let guide = schema.unwrap_or(&anything);
     let nothing_to_do = backslash::reread(&mut root, text, &guide.at(guide.top())).is_empty()
         && schema.is_none_or(|schema| schema.is_satisfied(&root, keeps_null));
     nothing_to_do.then(|| {

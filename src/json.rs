@@ -1,4 +1,4 @@
-//! Tolerant JSON: where a value ends, what state a text was cut in, and its repair. Knows nothing of tools.
+//! Tolerant JSON: finds where a value ends, reads damaged text into a tree, and reports each repair. It knows nothing of tools.
 
 mod code;
 pub(crate) mod decode;
@@ -13,12 +13,12 @@ pub mod tree;
 
 pub use code::Code;
 
-/// Takes one layer of escapes off a text; what is no escape stays as it is.
+/// Decodes one layer of JSON escapes. A backslash that begins no escape is kept.
 pub fn unescape(text: &str) -> std::borrow::Cow<'_, str> {
     decode::decode(text, lex::Quote::Double).text
 }
 
-/// The same for the inside of a string in single quotes, as Python writes it.
+/// Decodes one layer of escapes of a Python string in single quotes (`\xXX` too).
 pub fn unescape_python(text: &str) -> std::borrow::Cow<'_, str> {
     decode::decode(text, lex::Quote::Single).text
 }

@@ -30,7 +30,7 @@ pub enum Refusal {
     Parser,
 }
 
-/// Texts of refusals, in lower case; `*` stands for any text. The first row that occurs in the message decides.
+/// Texts of refusals, in lower case; `*` matches any text. The first row found in the message decides.
 const REFUSALS: &[(&str, Refusal)] = &[
     ("does not support thinking", Refusal::Thinking),
     ("thinking is not supported", Refusal::Thinking),
@@ -76,6 +76,7 @@ const REFUSALS: &[(&str, Refusal)] = &[
 /// Texts of errors about a conversation that is too long, in lower case.
 const TOO_LONG: &[&str] = &["context length", "context size", "context window", "exceed_context", "input length exceeds"];
 
+/// Longest message that is passed on, in characters.
 const SHOWN_CHARS: usize = 2000;
 
 // === impl Refusal ===
@@ -155,6 +156,7 @@ impl Said {
         }
     }
 
+    /// A body that is not JSON.
     fn plain(status: u16, body: &[u8]) -> Said {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();

@@ -182,6 +182,7 @@ fn with_texts(content: &Content, mut change: impl FnMut(&str) -> Option<String>)
     })
 }
 
+/// The user message with these images; leaves `images` empty.
 fn attached(images: &mut Vec<Value>) -> Message {
     let mut parts = vec![json!({"type": "text", "text": "The images of the results above:"})];
     parts.append(images);
@@ -195,6 +196,7 @@ fn mime(part: &Value) -> Option<&str> {
     url.strip_prefix("data:")?.split([';', ',']).next().filter(|kind| !kind.is_empty())
 }
 
+/// Whether a text is Void's placeholder for an empty one.
 fn is_placeholder(content: &Content) -> bool {
     match content {
         Content::Text(text) => text.trim() == PLACEHOLDER,

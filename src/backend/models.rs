@@ -45,6 +45,7 @@ pub struct Capabilities {
     pub vision: bool,
 }
 
+/// Longest answer that is read, in bytes.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// The models of a backend, with the facts in the list itself; [`describe`] asks for the others.
@@ -129,15 +130,18 @@ impl Model {
     }
 }
 
+/// The model as the backend's list describes it.
 async fn listed(client: &Client, backend: &Backend, id: &str) -> Result<Model, Error> {
     let models = models(client, backend).await?;
     Ok(models.into_iter().find(|model| model.id == id).unwrap_or_else(|| Model::named(id)))
 }
 
+/// The JSON answer to a GET of `base` and `path`.
 pub(super) async fn get(client: &Client, backend: &Backend, base: &str, path: &str) -> Result<Value, Error> {
     send(client, backend, Method::GET, format!("{base}{path}"), None).await
 }
 
+/// Sends a request with the backend's headers and parses its JSON answer. An error status is an `Err` with the backend's message.
 pub(super) async fn send(
     client: &Client,
     backend: &Backend,
@@ -157,14 +161,17 @@ pub(super) async fn send(
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))
 }
 
+/// The non-empty string at this key.
 fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
+/// The positive integer at this key.
 fn number(value: &Value, key: &str) -> Option<u64> {
     value.get(key).and_then(Value::as_u64).filter(|number| *number > 0)
 }
 
+/// The capabilities in a list of words. `tools` is the word for tools.
 fn capabilities(list: Option<&Value>, tools: &str) -> Option<Capabilities> {
     let list = list?.as_array()?;
     let has = |name: &str| list.iter().any(|capability| capability == name);

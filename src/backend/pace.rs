@@ -78,6 +78,7 @@ impl Pace {
         Ok(())
     }
 
+    /// Reserves the next turn and returns its time.
     fn reserve(&self, now: Instant) -> Result<Instant, Error> {
         let mut turns = self.turns.hold();
         while turns.front().is_some_and(|first| *first + self.window <= now) {
@@ -93,6 +94,7 @@ impl Pace {
         Ok(at)
     }
 
+    /// The error for a wait that would be too long.
     fn too_far(&self, wait: Duration) -> Error {
         Error::backend(format!(
             "the backend takes {} requests in {} s, and the next free turn is in {} s",

@@ -35,6 +35,7 @@ const WORD: u8 = 1;
 const PATTERN: u8 = 2;
 /// A larger grammar costs more than it prevents, in bytes.
 const GRAMMAR_BYTES: usize = 256 * 1024;
+/// Longest prompt that is read from the server, in bytes.
 const PROMPT_BYTES: usize = 64 * 1024 * 1024;
 /// Fields of a chat that a text completion does not have. All others are about sampling and are kept.
 const CHAT_ONLY: [&str; 8] = [
@@ -134,6 +135,7 @@ fn markers<'c>(mut forms: impl Iterator<Item = &'c Call>) -> Option<Vec<(String,
     Some(open.map(|(at, open)| (open.clone(), close(at))).collect())
 }
 
+/// The tokens that the server must keep as text: the family's own ones and the markers.
 fn preserved(family: &Adapter, markers: &[(String, String)]) -> Vec<String> {
     let markers = markers.iter().flat_map(|(open, close)| [open, close]);
     let mut all: Vec<String> = family.preserve.iter().chain(markers).filter(|text| !text.is_empty()).cloned().collect();

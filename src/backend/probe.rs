@@ -9,7 +9,7 @@ use crate::{error::Error, upstream::Client};
 #[cfg(test)]
 mod tests;
 
-/// The server behind a backend of kind `openai`, told by its list of models.
+/// Identifies the server of a backend of kind `openai` by its list of models.
 ///
 /// # Errors
 /// The backend cannot be reached, or sends no list of models.

@@ -104,6 +104,7 @@ struct Place {
     results: usize,
 }
 
+/// Where in a recording this conversation is.
 fn place(chat: &ChatRequest) -> Place {
     let last = chat.messages.iter().rposition(|message| message.role == "user");
     let said = last.and_then(|at| chat.messages.get(at)).map(|message| message.content.to_text()).unwrap_or_default();
@@ -130,6 +131,7 @@ fn explained(recorded: &[&Round], asked: &Place) -> String {
     )
 }
 
+/// Reads the recordings in a folder and its subfolders.
 fn collect(folder: &Path, fixtures: &mut Vec<Fixture>) {
     let mut paths: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -151,6 +153,7 @@ fn said(text: &str) -> Prepared {
     prepared(Wire::Text, &[Read { after: Duration::ZERO, bytes: text.as_bytes().to_vec() }])
 }
 
+/// A recorded answer as a request that is ready to send.
 fn prepared(wire: Wire, reads: &[Read]) -> Prepared {
     let recorded = |read: &Read| (read.after, Bytes::from(read.bytes.clone()));
     let (dialect, reads) = match wire {

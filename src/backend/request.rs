@@ -24,12 +24,12 @@ mod openai;
 #[cfg(test)]
 mod tests;
 
-/// Fields whose loss changes nothing of the answer.
+/// Fields that can be dropped without a warning, because the answer is the same without them.
 const QUIET: &[&str] = &[
     "stream_options", "user", "store", "metadata", "service_tier", "parallel_tool_calls", "safety_identifier", "prompt_cache_key",
 ];
 
-/// Space for a body before it grows, in bytes.
+/// Initial capacity of a body, in bytes.
 const BODY_BYTES: usize = 4 * 1024;
 
 /// The names of the calls so far, by id. If an id repeats, the last message counts.
@@ -78,6 +78,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     Ok(Prepared { outgoing: Outgoing::Http(request), dialect, notes })
 }
 
+/// The body as JSON text.
 fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
     let mut out = Vec::with_capacity(BODY_BYTES);
     serde_json::to_writer(&mut out, body).map_err(|error| Error::proxy(format!("the request cannot be written: {error}")))?;
@@ -231,6 +232,7 @@ fn named(tools: &Tools) -> Option<&str> {
     }
 }
 
+/// Warns that a field has no place in the backend's API.
 fn dropped(notes: &mut Vec<Note>, field: &str, backend: &str) {
     notes.push(Note::Warning {
         code: "field_dropped",

@@ -25,6 +25,7 @@ pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
     }
 }
 
+/// The name in the characters that the backend accepts.
 fn spelled(backend: &Backend, name: &str) -> String {
     match backend.traits().spelling {
         Spelling::Snake => snake_case(name),
@@ -49,6 +50,7 @@ fn limited(names: Names, name: String) -> String {
     }
 }
 
+/// The name as LM Studio spells it: `readFile` and `Read-File` become `read_file`.
 fn snake_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let letters: Vec<char> = name.chars().collect();

@@ -92,7 +92,7 @@ const GOOGLE: Traits = Traits { title: "Google", provider: "gcp.gemini", spellin
 const REPLAY: Traits = Traits { title: "recordings", provider: "replay", spelling: Spelling::Any, ..OPENAI };
 
 impl Backend {
-    /// The row of the server behind this backend.
+    /// The row of this backend's server.
     pub fn traits(&self) -> &'static Traits {
         match (self.kind, self.profile) {
             (Kind::Ollama, _) => &OLLAMA,

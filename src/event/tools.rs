@@ -126,7 +126,7 @@ impl Tool {
         self.fixing_schema.as_ref().unwrap_or(&self.schema)
     }
 
-    /// Whether all that it needs is a command.
+    /// Whether its only required parameter is `command`.
     pub fn runs_programs(&self) -> bool {
         let schema: serde_json::Value = serde_json::from_str(self.checked_schema()).unwrap_or_default();
         let required = schema.get("required").and_then(serde_json::Value::as_array);

@@ -10,20 +10,20 @@ pub struct Workspace {
     names: Vec<String>,
     /// What the client lists in the folder, by name; empty if it lists nothing.
     entries: Vec<String>,
-    /// The user's last words.
+    /// The text of the user's last message.
     words: String,
 }
 
-/// What is doubtful about a path.
+/// Why a path is doubtful.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
     /// It is a command line.
     CommandLine,
-    /// It is outside of the workspace.
+    /// It is outside the workspace.
     Outside {
         /// The folder of the workspace.
         workspace: String,
-        /// The path in the workspace that may be meant.
+        /// The path inside the workspace that may be meant.
         meant: Option<String>,
     },
 }
@@ -35,8 +35,8 @@ const ROOTS: [&str; 24] = [
 ];
 
 impl Workspace {
-    /// `names`: the names that mean the folder itself at the beginning of a path. `entries`: what the client lists in the folder.
-    /// `words`: the user's last words. `None`: the folder is not absolute.
+    /// A workspace with this folder; `None` if the folder is not absolute. `names`: names that mean the folder itself at the
+    /// beginning of a path. `entries`: what the client lists in the folder. `words`: the text of the user's last message.
     pub fn new(folder: &str, names: Vec<String>, entries: Vec<String>, words: String) -> Option<Workspace> {
         let folder = folder.trim().trim_end_matches(['/', '\\']);
         is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, entries, words })
@@ -68,7 +68,7 @@ impl Workspace {
         Some(format!("{}{gap}{inside}", self.folder))
     }
 
-    /// A relative path without the names that mean the workspace; `None`: it is not relative, or leads out of the workspace.
+    /// A relative path without the names that mean the workspace. `None` if it is not relative, or leads out of the workspace.
     fn relative<'a>(&self, path: &'a str) -> Option<&'a str> {
         let outside = path.is_empty()
             || is_absolute(path)
@@ -93,7 +93,7 @@ impl Workspace {
         (first != Workspace::name_of(&self.folder)).then_some(path)
     }
 
-    /// An absolute path as seen from the folder; `None`: it is not in it.
+    /// An absolute path relative to the folder; `None` if it is not inside.
     fn inside<'a>(&self, path: &'a str) -> Option<&'a str> {
         let (head, rest) = path.split_at_checked(self.folder.len())?;
         // Windows compares paths without their case and takes both separators.
@@ -103,8 +103,8 @@ impl Workspace {
         (same && !inside.split(['/', '\\']).any(|part| part == "..")).then_some(inside)
     }
 
-    /// What follows the folder's own name at the beginning of a path in the folder, if the folder holds that and nothing of its own
-    /// name.
+    /// The rest of a path inside the folder that repeats the folder's name, if the folder contains that rest and nothing of its
+    /// own name.
     fn after_the_name<'a>(&self, inside: &'a str) -> Option<&'a str> {
         let (first, rest) = inside.split_once(['/', '\\'])?;
         let next = rest.split(['/', '\\']).next()?;
@@ -114,8 +114,7 @@ impl Workspace {
 
     /// Why the model should confirm a call with this path before the client opens it. `writes`: the call may change something.
     ///
-    /// Void's prompt forbids changes outside of the workspace without the user's permission, and it has no program that would
-    /// check this.
+    /// Void's prompt forbids changes outside the workspace without the user's permission, and Void itself does not check this.
     pub fn doubt(&self, path: &str, writes: bool) -> Option<Doubt> {
         if is_command_line(path) {
             return Some(Doubt::CommandLine);
@@ -124,7 +123,7 @@ impl Workspace {
         outside.then(|| Doubt::Outside { workspace: self.folder.clone(), meant: self.beside(path) })
     }
 
-    /// The path in the folder for one that begins in a folder above it (`/w/docs` for `/w/demo/docs`).
+    /// The path inside the folder that may be meant by one in a folder above it (`/w/demo/docs` for `/w/docs`).
     fn beside(&self, path: &str) -> Option<String> {
         let common = path.bytes().zip(self.folder.bytes()).take_while(|(a, b)| a == b).count();
         let at = path.get(..common)?.rfind(['/', '\\']).filter(|at| *at > 0)?;
@@ -132,13 +131,13 @@ impl Workspace {
         Some(format!("{}{rest}", self.folder))
     }
 
-    /// Whether the user named this path or a folder above it.
+    /// Whether the user mentioned this path or a folder above it.
     fn permits(&self, path: &str) -> bool {
         let above = std::iter::successors(Some(path), |path| path.rfind(['/', '\\']).and_then(|at| path.get(..at)));
         above.filter(|path| path.len() > 1).any(|path| mentions(&self.words, path))
     }
 
-    /// Whether the user named this path as a relative one.
+    /// Whether the user mentioned this path as a relative one.
     fn was_named(&self, path: &str) -> bool {
         let first = path.split('/').next().unwrap_or_default();
         let path = path.trim_end_matches('/');
@@ -146,6 +145,7 @@ impl Workspace {
     }
 }
 
+/// Whether a path is absolute, on Unix or on Windows.
 fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\']) || matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
 }
@@ -157,7 +157,7 @@ fn is_command_line(path: &str) -> bool {
     is_program && rest.split_whitespace().next().is_some_and(|word| word.starts_with('-') && word.len() > 1)
 }
 
-/// Whether a text names this path, not only as a part of a longer one.
+/// Whether a text contains this path, and not only as a part of a longer one.
 fn mentions(text: &str, path: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | '.' | '_' | '-' | '~' | ':' | '$');
     text.match_indices(path).any(|(at, _)| {

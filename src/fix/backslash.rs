@@ -1,18 +1,18 @@
-//! Backslashes that their writer did not escape: `C:\Users\new` in a path, `\bword\b` in a pattern, `\frac` in a formula.
-//! JSON reads `\n`, `\t`, `\b`, `\f` and `\r` as control characters. This pass decides, string by string, whether the model
-//! meant the escape or the two characters.
+//! Backslashes that the model did not escape: `C:\Users\new` in a path, `\bword\b` in a pattern, `\frac` in a formula. JSON reads
+//! `\n`, `\t`, `\b`, `\f` and `\r` as control characters. This pass decides for each string whether the model meant the escape or
+//! the two characters.
 //!
-//! * An escape that JSON does not have (`\U`, `\d`, `\.`) proves that the writer of this string does not escape: every
-//!   single backslash in it is a character.
-//! * Otherwise the characters win where the escapes would put a control character into a path, or a backspace or form feed
-//!   in front of a letter. That is a guess.
-//! * A string that is laid out with `\n` (indented lines, blank lines, a newline at its end) keeps its newlines either way.
-//! * A string with raw line breaks was written without escapes, so its `\n` and `\t` are characters, unless they begin a line or
-//!   quotes are escaped. That is a guess.
-//! * A string with raw line breaks and quotes that are not escaped either is what it is, byte for byte. That is a guess.
-//! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. That is a guess.
-//! * A doubled backslash before a letter shows that the writer escapes, except where a path would get a line break. So does `\u000a`, in which a control character of a
-//!   value without escapes (the text between two tags) arrives here.
+//! * An escape that JSON does not have (`\U`, `\d`, `\.`) proves that this string is written without escapes: every single
+//!   backslash in it is a character.
+//! * Otherwise the characters win if the escapes would put a control character into a path, or a backspace or form feed before a
+//!   letter. A guess.
+//! * A string with lines separated by `\n` (indented lines, blank lines, a newline at its end) keeps its newlines in both cases.
+//! * A string with raw line breaks is written without escapes, so `\n` and `\t` in it are characters, unless they begin a line or
+//!   quotes are escaped. A guess.
+//! * A string with raw line breaks and unescaped quotes is taken byte for byte. A guess.
+//! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. A guess.
+//! * A doubled backslash before a letter shows that the model escapes, except where a path would get a line break. So does
+//!   `\u000a`, the form in which a control character of a value without escapes (the text between two tags) arrives here.
 
 mod escapes;
 mod role;
@@ -30,11 +30,11 @@ use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{Guide, Shape};
 use crate::json::tree::{Member, Node, Value};
 
-/// A place in the tree, as the way to it from the root.
+/// A position in the tree, as the path from the root.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct Position<'p> {
     guide: &'p At<'p>,
-    above: Option<(&'p Place<'p>, Step<'p>)>,
+    above: Option<(&'p Position<'p>, Step<'p>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,18 +43,19 @@ enum Step<'p> {
     Item(usize),
 }
 
-/// Rereads the strings of a tree whose backslashes are characters. `source` is the text that the tree was read from.
+/// Rereads the strings whose backslashes are characters, and returns the guesses among them. `source` is the text that the tree
+/// was read from.
 pub(super) fn reread<'s>(tree: &mut Node<'s>, source: &'s str, guide: &At<'_>) -> Vec<Fix> {
     let mut fixes = Vec::new();
     let text = source.as_bytes().get(tree.start..tree.end).unwrap_or_default();
     if memchr::memchr(b'\\', text).is_some() {
-        walk(tree, source, &Place { guide, above: None }, &mut fixes);
+        walk(tree, source, &Position { guide, above: None }, &mut fixes);
     }
     fixes
 }
 
-/// Whether something changed: a container that holds it is no exact copy of its source any more.
-fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut Vec<Fix>) -> bool {
+/// Returns whether anything changed. A container with a changed value is no longer an exact copy of its source.
+fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Position<'_>, fixes: &mut Vec<Fix>) -> bool {
     let changed = match &mut node.value {
         Value::Text(text) => {
             let content = if node.exact { node.start + 1..node.end - 1 } else { node.start..node.end };
@@ -62,7 +63,7 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
             let before = source.get(..node.start).unwrap_or_default();
             let quoted = !node.exact && before.ends_with('"') && !before.ends_with("\"\"");
             let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, quoted, || place.role())) else {
-                // It leaves with the usual escapes.
+                // The string is written again, with the usual escapes.
                 let spelled_out = raw.is_some_and(|raw| raw.contains("\\u000") || raw.contains("\\u001"));
                 node.exact &= !spelled_out;
                 return spelled_out;
@@ -76,10 +77,10 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
             true
         }
         Value::Array(items) => items.iter_mut().enumerate().fold(false, |changed, (at, item)| {
-            walk(item, source, &Place { above: Some((place, Step::Item(at))), ..*place }, fixes) | changed
+            walk(item, source, &Position { above: Some((place, Step::Item(at))), ..*place }, fixes) | changed
         }),
         Value::Object(members) => members.iter_mut().fold(false, |changed, Member { key, node, .. }| {
-            walk(node, source, &Place { above: Some((place, Step::Member(key))), ..*place }, fixes) | changed
+            walk(node, source, &Position { above: Some((place, Step::Member(key))), ..*place }, fixes) | changed
         }),
         _ => false,
     };
@@ -87,9 +88,9 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
     changed
 }
 
-// === impl Place ===
+// === impl Position ===
 
-impl Place<'_> {
+impl Position<'_> {
     fn shape(&self) -> Shape {
         match self.above {
             None => self.guide.root(),
@@ -98,30 +99,24 @@ impl Place<'_> {
         }
     }
 
-    /// What the parameter is for; the items of a list are what the list is named after.
+    /// The steps from here up to the root.
+    fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+        std::iter::successors(self.above, |(above, _)| above.above).map(|(_, step)| step)
+    }
+
+    /// What the parameter is for. The items of a list have the role of the list.
     fn role(&self) -> Role {
-        let mut place = self;
         let item = matches!(self.above, Some((_, Step::Item(_))));
-        let declared = self.guide.schema.rule(self.shape()).is_path;
-        let mut name = self.guide.name;
-        while let Some((above, step)) = place.above {
-            if let Step::Member(key) = step {
-                name = key;
-                break;
-            }
-            place = above;
-        }
-        let role = Role::of(name, item);
-        Role { path: role.path || declared, ..role }
+        let key = |step| match step {
+            Step::Member(key) => Some(key),
+            Step::Item(_) => None,
+        };
+        let role = Role::of(self.steps().find_map(key).unwrap_or(self.guide.name), item);
+        Role { path: role.path || self.guide.schema.rule(self.shape()).is_path, ..role }
     }
 
     fn pointer(&self) -> Pointer {
-        let mut steps = Vec::new();
-        let mut place = self;
-        while let Some((above, step)) = place.above {
-            steps.push(step);
-            place = above;
-        }
+        let steps: Vec<Step<'_>> = self.steps().collect();
         let mut path = String::new();
         for step in steps.into_iter().rev() {
             match step {
@@ -133,7 +128,7 @@ impl Place<'_> {
     }
 }
 
-/// The string as its writer meant it and whether that is a guess, if it is not what the escapes say.
+/// The string that the model meant, and whether that is a guess; `None` if the escapes are right.
 fn literal(raw: &str, decoded: &str, quoted: bool, role: impl FnOnce() -> Role) -> Option<(String, bool)> {
     let escapes = Escapes::of(raw, quoted);
     if escapes.are_plain() {
@@ -147,6 +142,6 @@ fn literal(raw: &str, decoded: &str, quoted: bool, role: impl FnOnce() -> Role) 
         Reading::Paths => escapes.spelled(|at| escapes.path_at(at).is_some()),
         Reading::Verbatim => raw.to_owned(),
     };
-    // What was not decoded from these bytes alone (joined strings, text without quotes) stays as it is.
+    // A string that does not come from these bytes alone (joined strings, text without quotes) stays as it is.
     (text != decoded && decode(raw, Quote::Double).text == decoded).then_some((text, guess))
 }

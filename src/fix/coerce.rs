@@ -1,4 +1,4 @@
-//! Values against the schema: what converts both ways is converted, everything else is left for the validator to refuse.
+//! Fits values to the schema. A value is converted only if that is reversible; all others are left to the validator.
 
 mod container;
 mod scalar;
@@ -17,7 +17,7 @@ use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::Shape;
 use crate::json::tree::{Member, Node, Value};
 
-/// How many values are looked at; unions multiply them.
+/// Maximum number of values that one pass looks at. Unions multiply them.
 const FUEL: u32 = 400_000;
 
 /// One pass over a tree.
@@ -26,14 +26,14 @@ pub(super) struct Coercion<'c> {
     /// The text that the tree was read from.
     pub(super) source: &'c str,
     keeps_null: &'c [String],
-    /// JSON pointer to the value at hand.
+    /// JSON pointer to the current value.
     pub(super) path: String,
     pub(super) fixes: Vec<Fix>,
     pub(super) dropped: Vec<String>,
-    /// Why it cannot be decided.
+    /// Set if the arguments are ambiguous: why.
     pub(super) doubt: Option<String>,
     fuel: u32,
-    /// How many values may still be compared with branches of unions, trials included.
+    /// How many values may still be compared with branches of unions, in all trials together.
     looks: Rc<Cell<u32>>,
 }
 
@@ -54,11 +54,7 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// What the changes cost in sum: compares readings.
-    pub(super) fn cost(&self) -> u32 {
-        report::cost(&self.fixes)
-    }
-
+    /// Lists a change of the current value.
     pub(super) fn note(&mut self, rule: Code, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
         self.fixes.push(Fix {
             rule,
@@ -69,15 +65,17 @@ impl<'c> Coercion<'c> {
         });
     }
 
+    /// Notes that the arguments are ambiguous. Only the first reason is kept.
     pub(super) fn doubt(&mut self, why: String) {
         self.doubt.get_or_insert(why);
     }
 
+    /// Whether the explicit `null` of this member of the current object is kept.
     pub(super) fn keeps_null(&self, key: &str) -> bool {
         self.path.is_empty() && self.keeps_null.iter().any(|name| name == key)
     }
 
-    /// Goes into a member.
+    /// Runs `work` with the pointer moved to a member.
     pub(super) fn enter<T>(&mut self, key: &str, work: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         push_key(&mut self.path, key);
@@ -86,7 +84,7 @@ impl<'c> Coercion<'c> {
         result
     }
 
-    /// The value as the schema wants it, as far as it can be had.
+    /// Fits a value to a shape as far as possible.
     pub(super) fn value<'s>(&mut self, node: Node<'s>, shape: Shape) -> Node<'s> {
         let rule = self.schema.rule(shape);
         if self.fuel == 0 || (rule.says_nothing() && !keys::repeat(&node)) {
@@ -124,10 +122,9 @@ impl<'c> Coercion<'c> {
         let Value::Array(items) = node.value else { return node };
         let before = self.fixes.len();
         let items = items.into_iter().enumerate().map(|(at, item)| {
-            let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
             let length = self.path.len();
             push_index(&mut self.path, at);
-            let item = self.value(item, shape);
+            let item = self.value(item, rule.item_shape(at));
             self.path.truncate(length);
             item
         });
@@ -136,56 +133,52 @@ impl<'c> Coercion<'c> {
         Node { value: Value::Array(items), exact, ..node }
     }
 
-    /// An object where none is wanted.
+    /// An object where the schema allows none.
     fn object_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
-        if rule.types.allow(Types::ARRAY)
-            && let Some(items) = container::listed(&node)
-        {
+        if rule.types.allow(Types::ARRAY) {
+            let Some(items) = container::listed(&node) else { return self.wrapped(node, rule) };
             self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
         }
-        if rule.types.allow(Types::ARRAY) {
-            return self.wrapped(node, rule);
-        }
-        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_place(rule) {
+        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_path(rule) {
             return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node
     }
 
-    /// An array where none is wanted.
+    /// An array where the schema allows none.
     fn array_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
-        if rule.types.allow(Types::STRING) && self.is_place(rule) {
+        if !rule.types.allow(Types::STRING) {
+            return node;
+        }
+        if self.is_path(rule) {
             return self.lone_text(&node, Verdict::Coerced, "list of one path read as that path").unwrap_or(node);
         }
-        // A list in a list of texts: one bracket too many, or the model means it.
-        if rule.types.allow(Types::STRING) && self.is_item() {
+        // A list inside a list of strings: a surplus bracket, unless the model means it.
+        if self.is_item() {
             if self.fixes.iter().any(|fix| fix.rule == Code::S12) {
                 self.doubt("a list of texts holds a list".to_owned());
             }
             return node;
         }
-        if rule.types.allow(Types::STRING) {
-            let lone = self.lone_text(&node, Verdict::Guess, "list of one text read as that text");
-            return lone.unwrap_or_else(|| self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"));
-        }
-        node
+        let lone = self.lone_text(&node, Verdict::Guess, "list of one text read as that text");
+        lone.unwrap_or_else(|| self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"))
     }
 
-    /// Whether the value at hand is an element of a list.
+    /// Whether the current value is an element of a list.
     fn is_item(&self) -> bool {
         self.path.rsplit('/').next().is_some_and(|step| step.parse::<usize>().is_ok())
     }
 
-    /// Whether the value at hand is a path, of which the JSON text of a container is none.
-    fn is_place(&self, rule: &Rule) -> bool {
+    /// Whether the current value should be a path. The JSON text of a container never is.
+    fn is_path(&self, rule: &Rule) -> bool {
         let (above, last) = self.path.rsplit_once('/').unwrap_or_default();
         let item = self.is_item();
         let key = if item { above.rsplit('/').next().unwrap_or_default() } else { last };
         rule.is_path || Role::of(key, item).path
     }
 
-    /// K11: a list of one text where a text is wanted: the brackets are more likely a slip than the text of a file.
+    /// K11: a list of one string where a string is wanted. The brackets are more likely a slip than the content of a file.
     fn lone_text<'s>(&mut self, node: &Node<'s>, verdict: Verdict, note: &'static str) -> Option<Node<'s>> {
         let Value::Array(items) = &node.value else { return None };
         let [Node { value: Value::Text(text), .. }] = items.as_slice() else { return None };
@@ -194,24 +187,24 @@ impl<'c> Coercion<'c> {
         Some(node.instead(text))
     }
 
-    /// The JSON text of a container: its source where that is JSON.
+    /// The JSON text of a container; its source, if that is JSON.
     fn as_text<'s>(&mut self, node: Node<'s>, rule: Code, note: &'static str) -> Node<'s> {
         self.note(rule, Verdict::Coerced, &node, note);
         let text = node.to_json(self.source);
         node.instead(Value::Text(Cow::Owned(text)))
     }
 
-    /// K6: one value where a list is wanted.
+    /// K6: a single value where a list is wanted.
     fn wrapped<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         self.note(Code::K6, Verdict::Coerced, &node, "single value put into a list");
         let list = node.instead(Value::Null);
         self.array(Node { value: Value::Array(vec![node]), ..list }, rule)
     }
 
-    /// A number or a truth value where none is wanted.
+    /// A number or boolean where the schema allows none.
     fn scalar_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         let written = self.source.get(node.start..node.end).unwrap_or_default();
-        // A value that was decoded out of a text has the place of all of it.
+        // A value that was decoded from a string has the position of the whole string.
         let decoded = written.contains(['{', '[']).then(|| node.to_json(""));
         let written = decoded.as_deref().unwrap_or(written);
         if let Some((value, name, level, note)) = scalar::from_scalar(&node.value, written, rule.types) {
@@ -224,22 +217,20 @@ impl<'c> Coercion<'c> {
         node
     }
 
-    /// A value of an allowed type: only an integer may still be spelled as a fraction.
+    /// A value of an allowed type. Only an integer may still be spelled as a fraction.
     fn fitting<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
-        match &node.value {
-            Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match number::whole(digits) {
-                Some(whole) if whole != *digits => {
-                    let whole = Cow::Owned(whole.into_owned());
-                    self.note(Code::K2, Verdict::Coerced, &node, "whole number written as a fraction");
-                    node.instead(Value::Number(whole))
-                }
-                _ => node,
-            },
-            _ => node,
+        if let Value::Number(digits) = &node.value
+            && types.and(Types::NUMBER) == Types::INTEGER
+            && let Some(whole) = number::whole(digits)
+            && whole != *digits
+        {
+            self.note(Code::K2, Verdict::Coerced, &node, "whole number written as a fraction");
+            return node.instead(Value::Number(Cow::Owned(whole.into_owned())));
         }
+        node
     }
 
-    /// K10: one of the listed values.
+    /// K10: a value that must be one of a list.
     fn one_of<'s>(&mut self, node: Node<'s>, values: &[serde_json::Value]) -> Node<'s> {
         let own = node.to_serde();
         if values.contains(&own) {
@@ -254,7 +245,8 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// A union: the branch that fits as it is, else the cheapest one that fits after coercion.
+    /// A union: the first branch that fits as it is, otherwise the cheapest one that fits after coercion. Two with the same cost
+    /// and different values are a tie, noted as doubt.
     fn choose<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if let Some(fitting) = rule.choices.iter().find(|choice| self.fits(&node, **choice)) {
             return self.value(node, *fitting);
@@ -263,7 +255,7 @@ impl<'c> Coercion<'c> {
         let mut tie = false;
         let size = node.size();
         for choice in &rule.choices {
-            // A trial copies the value.
+            // Each trial copies the value.
             let Some(left) = self.fuel.checked_sub(size) else { break };
             self.fuel = left;
             let mut trial = Coercion {
@@ -277,10 +269,10 @@ impl<'c> Coercion<'c> {
             if trial.doubt.is_some() || !self.fits(&tried, *choice) {
                 continue;
             }
-            // A container stays one where it can.
+            // A container is kept as one if possible.
             let container = matches!(node.value, Value::Object(_) | Value::Array(_));
             let changed = container && Types::of_node(&tried) != Types::of_node(&node);
-            let cost = (changed, trial.cost());
+            let cost = (changed, report::cost(&trial.fixes));
             match &best {
                 Some((least, ..)) if cost > *least => {}
                 Some((least, other, _)) if cost == *least => tie |= !keys::same(other, &tried),
@@ -304,8 +296,8 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// Whether the value satisfies what the rules know of the schema. The validator has the last word, so what costs too much
-    /// to compare is said to fit.
+    /// Whether the value satisfies the compiled rules. The validator decides later, so a value that is too expensive to compare
+    /// counts as fitting.
     pub(super) fn fits(&self, node: &Node<'_>, shape: Shape) -> bool {
         let rule = self.schema.rule(shape);
         let Some(looks) = self.looks.get().checked_sub(1) else { return true };
@@ -323,10 +315,7 @@ impl<'c> Coercion<'c> {
         }
         match &node.value {
             Value::Number(digits) if rule.types.and(Types::NUMBER) == Types::INTEGER => number::whole(digits).is_some(),
-            Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
-                let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
-                self.fits(item, shape)
-            }),
+            Value::Array(items) => items.iter().enumerate().all(|(at, item)| self.fits(item, rule.item_shape(at))),
             Value::Object(members) => {
                 keys::missing(members, rule).is_empty()
                     && members.iter().all(|member| {
@@ -338,9 +327,9 @@ impl<'c> Coercion<'c> {
     }
 }
 
-/// A schema's own value as a tree.
+/// A value of the schema as a tree.
 pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
-    let value = match value {
+    Node::made(match value {
         serde_json::Value::Null => Value::Null,
         serde_json::Value::Bool(value) => Value::Bool(*value),
         serde_json::Value::Number(number) => Value::Number(Cow::Owned(number.to_string())),
@@ -352,6 +341,5 @@ pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
                 .map(|(key, value)| Member { key: Cow::Owned(key.clone()), start: 0, node: from_serde(value) })
                 .collect(),
         ),
-    };
-    Node { value, start: 0, end: 0, exact: false }
+    })
 }

@@ -1,19 +1,19 @@
-//! Readings that are better explained by a damaged bracket, comma or quote: what follows it became part of a string, or lies outside of
-//! the object. Such a call is refused, because its values are not what the model wrote.
+//! Detects readings that a damaged bracket, comma or quote explains better: text after the damage became part of a string, or
+//! lies outside the object. Such a call is refused, because its values are not what the model wrote.
 
-mod behind;
+mod after;
 mod call;
 mod text;
 mod variable;
 
 use super::report::Fix;
-use super::schema::{ANY, Schema, Types, WRAPPERS};
+use super::schema::{ANY, Schema, Types, WRAPPERS, aliases};
 use crate::json::Code;
-use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
+use crate::json::read::{Ending, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
-pub(super) use behind::is_spilt;
-use behind::is_spilt_comment;
+pub(super) use after::is_spilt;
+use after::is_spilt_comment;
 pub(super) use call::holds_json_call;
 pub(crate) use call::{NAME_KEYS, holds_python_call};
 pub(super) use text::is_torn;
@@ -21,15 +21,15 @@ use text::{after_surplus, has_surplus, is_odd, keys, opens_last, separates, swal
 pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
 pub(crate) use variable::is_variable;
 
-/// Most keys that are looked for in one string.
+/// Maximum number of keys that are looked for in one string.
 const MOST_KEYS: usize = 1000;
-/// Shortest name that is recognised where it is joined to another word, in bytes.
+/// Shortest name that is recognised when joined to another word, in bytes.
 const GLUED_BYTES: usize = 3;
-/// Of so many properties, each is compared with a word.
+/// Above this number of properties, a word is not compared with each of them.
 const FEW: usize = 64;
-/// Keys of what identifies a call beside its arguments. The first that is there counts.
+/// Keys that hold the id of a call. The first one present counts.
 pub(crate) const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
-/// Repairs that leave no doubt about where a value ends.
+/// Repairs after which the end of each value is still certain.
 const HARMLESS: [Code; 7] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::T1, Code::T2];
 
 /// What the strings and keys of a reading are checked against.
@@ -39,7 +39,7 @@ struct Source<'c> {
     repairs: &'c [Repair],
 }
 
-/// An object around the strings that are looked at, or the place where one was expected.
+/// An object around the current value, or the place where one was expected.
 struct Around<'a, 's> {
     shape: Shape,
     members: &'a [Member<'s>],
@@ -56,13 +56,13 @@ pub(super) fn damage(reading: &Reading<'_>, text: &str, start: usize, schema: &S
     }
     let expected = Around { shape: schema.top(), members: &[], outer: None };
     let around = if matches!(reading.root.value, Value::Object(_)) { None } else { Some(&expected) };
-    // A list around the call is closed, and the call is not: nobody knows what the last brace closes.
-    let unclosed = text.get(reading.end..).is_some_and(|behind| behind.trim_start().starts_with(']'));
+    // A list around the call is closed, but the call is not: it is unclear what the last brace closes.
+    let unclosed = text.get(reading.end..).is_some_and(|after| after.trim_start().starts_with(']'));
     let source = Source { text, schema, repairs: &reading.repairs };
     source.doubt(reading, schema.top(), around, unclosed || is_mended(reading))
 }
 
-/// What is wrong with a reading of all of `text`, the members of the arguments behind a brace that was missing.
+/// The same for a reading of all of `text`, which begins with a brace that was added.
 pub(super) fn damage_of_members(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
     if !text.get(reading.end..)?.trim_matches(|c: char| c.is_whitespace() || c == '}').is_empty() {
         return Some("something follows the object".to_owned());
@@ -70,25 +70,25 @@ pub(super) fn damage_of_members(reading: &Reading<'_>, text: &str, schema: &Sche
     Source { text, schema, repairs: &reading.repairs }.doubt(reading, schema.top(), None, true)
 }
 
-/// A variable in the place of a value in a reading of all of `text`.
-pub(super) fn variable(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
+/// A variable in the place of a value, in a reading of all of `text`; the sentence for the refusal.
+pub(super) fn unquoted_variable(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
     let source = Source { text, schema, repairs: &reading.repairs };
     let Value::Object(members) = &reading.root.value else { return None };
     members.iter().find_map(|member| source.variable(&member.node, schema.member(schema.top(), &member.key), &member.key))
 }
 
-/// What is wrong with a reading of the text of one value, which the schema knows as `shape`.
+/// What is wrong with a reading of the text of one value of this shape.
 pub(super) fn damage_of_value(reading: &Reading<'_>, text: &str, schema: &Schema, shape: Shape) -> Option<String> {
     let around = Around { shape: ANY, members: &[], outer: None };
     Source { text, schema, repairs: &reading.repairs }.doubt(reading, shape, Some(&around), is_mended(reading))
 }
 
-/// Whether brackets were added or left out.
+/// Whether brackets were added or dropped.
 fn is_mended(reading: &Reading<'_>) -> bool {
     reading.ending != Ending::Complete || reading.repairs.iter().any(|repair| repair.rule == Code::S12)
 }
 
-/// Whether there are brackets inside of the outermost ones: one that is missing may belong to either.
+/// Whether there are brackets inside the outermost ones. A missing one may then belong to either.
 fn is_nested(root: &Node<'_>) -> bool {
     let is_container = |node: &Node<'_>| matches!(node.value, Value::Object(_) | Value::Array(_));
     match &root.value {
@@ -98,7 +98,7 @@ fn is_nested(root: &Node<'_>) -> bool {
     }
 }
 
-/// Whether a value was converted that the reader had to put together: a list as text whose brackets or quotes are repaired.
+/// Whether a value was converted whose brackets or quotes were repaired, such as a list that became text.
 pub(super) fn is_converted_after_repair(fixes: &[Fix]) -> bool {
     let of = |codes: &'static [Code]| fixes.iter().filter(|fix| codes.contains(&fix.rule) && !fix.path.is_empty());
     of(&[Code::K5b, Code::K6, Code::K11]).any(|converted| {
@@ -110,6 +110,7 @@ pub(super) fn is_converted_after_repair(fixes: &[Fix]) -> bool {
 // === impl Around ===
 
 impl Around<'_, '_> {
+    /// Whether the object has no member with exactly this key.
     fn lacks(&self, key: &str) -> bool {
         !self.members.iter().any(|member| member.key == key)
     }
@@ -118,9 +119,9 @@ impl Around<'_, '_> {
 // === impl Source ===
 
 impl Source<'_> {
-    /// What is wrong with a reading; `mended`: a bracket may be at another place than the reading says.
+    /// What is wrong with a reading. `mended`: a bracket may belong in another place.
     fn doubt(&self, reading: &Reading<'_>, shape: Shape, around: Option<&Around<'_, '_>>, mended: bool) -> Option<String> {
-        // A comment between members is one; at the end of an object that is still open it may be the rest of a string.
+        // Between members it is a comment. At the end of an open object it may be the rest of a string.
         let at_end = |repair: &Repair| self.text.get(repair.end..).is_some_and(|rest| rest.trim().is_empty());
         let comment = |repair: &Repair| self.text.get(repair.start..repair.end).is_some_and(is_spilt_comment);
         if reading.repairs.iter().any(|repair| repair.rule == Code::S10 && at_end(repair) && comment(repair)) {
@@ -136,7 +137,7 @@ impl Source<'_> {
         })
     }
 
-    /// What may be the id of the call, in arguments that have no such parameter.
+    /// A key that may be the id of the call, if the tool has no such parameter.
     fn call_id<'n>(&self, root: &'n Node<'_>, shape: Shape) -> Option<&'n str> {
         let Value::Object(members) = &root.value else { return None };
         let rule = self.schema.rule(shape);
@@ -145,7 +146,7 @@ impl Source<'_> {
         members.iter().map(|member| &*member.key).find(|key| among && id(key))
     }
 
-    /// What is wrong with the strings and keys of `node`; `listed`: it is an element of a list.
+    /// What is wrong with the strings and keys of `node`. `listed`: it is an element of a list.
     fn fault(&self, node: &Node<'_>, shape: Shape, around: Option<&Around<'_, '_>>, listed: bool) -> Option<String> {
         match &node.value {
             Value::Object(members) => {
@@ -191,11 +192,11 @@ impl Source<'_> {
                     || (nested && separates(source, marks))
                     || self.lost_its_end(node, source, nested)
                     || self.repaired(node, Code::T3) && opens_last(source)
-                    // An apostrophe is content.
+                    // Not for apostrophes, which are content.
                     || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
             }
-            // `"n": true"`: a word, or what is left of a text.
+            // `"n": true"`: the word itself, or the rest of a string.
             Value::Bool(_) | Value::Number(_) | Value::Null => {
                 let quoted = self.text.get(node.end..)?.starts_with(['"', '\'']);
                 let types = self.schema.rule(shape).types;
@@ -206,11 +207,11 @@ impl Source<'_> {
         }
     }
 
-    /// Whether one of the quotes around a string may be its first or last character: they are more than two, and the pairs inside of the
-    /// string lack one, or there is nothing in it (`"""`), or it is put together. The same where three quotes delimit the string and a fourth
-    /// follows, and where the pairs lack one and an escape follows the string (`"say \"hi"\n`).
+    /// Whether a quote next to a string may be its first or last character. Signs: an odd number of quotes above one around it,
+    /// with an odd number inside, nothing inside (`"""`), or several joined strings; three quotes before it and a fourth inside;
+    /// an odd number inside and an escape after it (`"say \"hi"\n`).
     fn has_lost_quote(&self, node: &Node<'_>) -> bool {
-        // Of a string that is as it was written, the quotes belong to the node.
+        // The position of an exact node includes its quotes.
         let quote = usize::from(node.exact);
         let (start, end) = (node.start + quote, node.end.saturating_sub(quote));
         let source = self.text.get(start..end).unwrap_or_default();
@@ -224,7 +225,7 @@ impl Source<'_> {
             || first == 3 && source.starts_with('"') && (odd || source.ends_with('"'))
     }
 
-    /// A variable in the place of the value of this key, or of an element of its list.
+    /// A variable in the place of this key's value, or of an element of its list.
     fn variable(&self, node: &Node<'_>, shape: Shape, key: &str) -> Option<String> {
         match &node.value {
             Value::Array(items) => items.iter().find_map(|item| self.variable(item, self.schema.item(shape), key)),
@@ -237,7 +238,7 @@ impl Source<'_> {
         }
     }
 
-    /// The quotes that may end a string: the one that is at both of its ends, or any.
+    /// The quotes that may end a string: the kind at both of its ends, otherwise both kinds.
     fn delimiters(&self, node: &Node<'_>) -> Option<&'static [char]> {
         let ends = (self.text.get(..node.start)?.chars().next_back(), self.text.get(node.end..)?.chars().next());
         Some(match ends {
@@ -247,8 +248,8 @@ impl Source<'_> {
         })
     }
 
-    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it: in a parameter's text only
-    /// brackets that it does not open, or a colon that it begins with.
+    /// Whether the closing quote of a string was lost, and some of its brackets or commas may be structure. In the text of a
+    /// top-level parameter: only surplus closing brackets at its end, or a leading colon.
     fn lost_its_end(&self, node: &Node<'_>, source: &str, nested: bool) -> bool {
         let doubtful = || match nested {
             true => source.contains(['[', ']', '{', '}', ',']),
@@ -257,25 +258,24 @@ impl Source<'_> {
         self.repaired(node, Code::X3) && (source.starts_with([':', '=']) || doubtful())
     }
 
-    /// Whether a string was put together from several: the quotes between them are known.
+    /// Whether a string was joined from several. The quotes between them are accounted for.
     fn is_joined(&self, node: &Node<'_>) -> bool {
         self.repaired(node, Code::S15)
     }
 
-    /// Whether this rule has repaired something that begins in the node. The repairs are in the order of the text.
+    /// Whether this rule repaired something that begins inside the node. The repairs are in the order of the text.
     fn repaired(&self, node: &Node<'_>, rule: Code) -> bool {
         let first = self.repairs.partition_point(|repair| repair.start < node.start);
         self.repairs[first..].iter().take_while(|repair| repair.start < node.end).any(|repair| repair.rule == rule)
     }
 
-    /// A key in an object whose schema has no such key, or that another object around it lacks.
+    /// A key that the schema does not have at this place, or that an object around this one lacks.
     fn misplaced<'n>(&self, node: &'n Node<'_>, shape: Shape, around: Option<&Around<'_, '_>>) -> Option<&'n str> {
         match &node.value {
             Value::Object(members) => {
                 let rule = self.schema.rule(shape);
                 let here = Around { shape, members, outer: around };
-                let known =
-                    |key: &str| rule.find(key).is_some() || self.schema.aliases(key).any(|name| rule.named(name).is_some());
+                let known = |key: &str| rule.find(key).is_some() || aliases(key).any(|name| rule.named(name).is_some());
                 let wrapped = shape == self.schema.top() && members.iter().any(|member| WRAPPERS.contains(&&*member.key));
                 let closed = !rule.properties.is_empty() && !wrapped;
                 let stray =
@@ -303,7 +303,8 @@ fn is_missing(key: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -> bo
     missing || is_missing(key, around.outer, schema)
 }
 
-/// Whether the word begins or ends with the name of a missing member: a quote between them is lost (`"typeadmin"`, `Xtype":`).
+/// Whether the word begins or ends with the name of a missing member, from which a lost quote separated it (`"typeadmin"`,
+/// `Xtype":`).
 fn holds_missing(word: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -> bool {
     let Some(around) = around else { return false };
     let properties = &schema.rule(around.shape).properties;

@@ -1,10 +1,10 @@
-//! What models put around the arguments: text around the container, and containers around the arguments. Each function
-//! yields ways to read it; which one counts is decided by the schema.
+//! What models write around the arguments: text around the container, and containers around the arguments. The functions return
+//! the possible readings; the schema decides between them.
 
 use std::borrow::Cow;
 
 use super::backslash;
-use super::damage::{begins_as_member, damage_of_members, variable};
+use super::damage::{begins_as_member, damage_of_members, unquoted_variable};
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -12,29 +12,29 @@ use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
 use crate::json::{self, Code};
 
-/// Maximum number of containers that are looked at in one text.
+/// Maximum number of containers that are read in one text.
 const CANDIDATES: usize = 4;
-/// Maximum number of opening brackets that are tried for them.
+/// Maximum number of opening brackets that are tried.
 const ATTEMPTS: usize = 8;
 
-/// Companions of the arguments in a whole call.
+/// Keys next to the arguments in a whole call.
 const COMPANIONS: [&str; 8] = ["name", "tool", "tool_name", "function_name", "type", "id", "recipient_name", "action"];
-/// What is beside `properties` in a copy of the schema.
+/// Keys next to `properties` in a copy of the schema.
 const SCHEMA_KEYS: [&str; 6] = ["required", "description", "title", "$schema", "additionalProperties", "strict"];
-/// More wrappers, which may hold the call and not only its arguments.
+/// Wrappers, in addition to [`WRAPPERS`], that may hold the whole call.
 const HOLDERS: [&str; 5] = ["function", "tool_call", "tool_input", "action_input", "function_call"];
 
 /// A container in the text.
 pub(super) struct Found<'s> {
     pub(super) reading: Reading<'s>,
-    /// Strings whose backslashes were reread.
+    /// Guesses about backslashes in its strings.
     pub(super) reread: Vec<Fix>,
     pub(super) start: usize,
-    /// There are only separators between it and the container before it.
+    /// Nothing but separators is between it and the container before it.
     pub(super) adjacent: bool,
 }
 
-/// The containers of a text, in its order; the error is that of the first bracket.
+/// Reads the containers of a text, in order. The error is that of the first bracket.
 pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found<'s>>, Unreadable> {
     let mut found: Vec<Found<'s>> = Vec::with_capacity(1);
     let mut first_error = None;
@@ -55,7 +55,7 @@ pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found
                 from += text[from..].len() - text[from..].trim_start_matches([' ', '\t', '\r', '\n', '}', ']', ')']).len();
             }
             Err(error) => {
-                // What is meant as JSON is not searched for something smaller inside of it.
+                // In text that is meant as JSON, nothing smaller is looked for.
                 let meant = text[start + 1..].trim_start().starts_with(['"', '\'', '{', '[']);
                 first_error.get_or_insert(error);
                 if meant {
@@ -65,21 +65,20 @@ pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found
             }
         }
     }
-    match first_error {
-        Some(error) if found.is_empty() => Err(error),
-        _ if found.is_empty() => Err(Unreadable { at: 0, what: "no JSON object" }),
-        _ => Ok(found),
+    if found.is_empty() {
+        return Err(first_error.unwrap_or(Unreadable { at: 0, what: "no JSON object" }));
     }
+    Ok(found)
 }
 
-/// The container at `start`, with its backslashes as they are meant, and the guesses among those.
+/// Reads the container at `start` and decides about its backslashes. Also returns the guesses among those decisions.
 pub(super) fn container<'s>(text: &'s str, start: usize, guide: &At<'_>) -> Result<(Reading<'s>, Vec<Fix>), Unreadable> {
     let mut reading = read::read(text, start, guide)?;
     let reread = backslash::reread(&mut reading.root, text, guide);
     Ok((reading, reread))
 }
 
-/// S14: a text in which everything was escaped once more. Only if the result is strict JSON.
+/// S14: the text of which everything was escaped once more, if it is strict JSON then.
 pub(super) fn unescaped(text: &str) -> Option<String> {
     let quote = text.find('"')?;
     if !text.starts_with(['{', '[']) || !text[..quote].ends_with('\\') {
@@ -89,7 +88,7 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
     strict::parse(&plain).is_some().then_some(plain)
 }
 
-/// E5: a JSON string that holds the arguments, or one of Python whose value is strict JSON.
+/// E5: the content of a JSON string that holds the arguments, or of a Python string that holds strict JSON.
 pub(super) fn encoded(text: &str) -> Option<String> {
     if text.starts_with('"') {
         return serde_json::from_str(text).ok();
@@ -99,7 +98,8 @@ pub(super) fn encoded(text: &str) -> Option<String> {
     (plain.starts_with(['{', '[']) && strict::parse(&plain).is_some()).then_some(plain)
 }
 
-/// N9: the parameters as lines `key: value`, as tags named after them, or as the keywords of a call.
+/// N9: the parameters as lines `key: value`, as tags named after them, or as keywords of a call. Also what was done, and its
+/// level.
 pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static>>, &'static str, Verdict)> {
     let rule = schema.rule(schema.top());
     let top = schema.at(schema.top());
@@ -113,7 +113,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && let Ok((reading, reread)) = container(&keywords, 0, &top)
         && reading.ending == Ending::Complete
         && reading.void.is_none()
-        && variable(&reading, &keywords, schema).is_none()
+        && unquoted_variable(&reading, &keywords, schema).is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
         let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
@@ -139,12 +139,12 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         let length = key.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(key.len());
         key[length..].trim_start().starts_with([':', '=']) && rule.named(&key[..length]).is_some()
     };
-    // `a=1, b=2` in one line.
+    // `a=1, b=2` on one line.
     let parts = text.lines().flat_map(|line| split_before(line, &assigned));
     for line in parts.filter(|line| !line.trim().is_empty()) {
         let (key, value) = line.split_once([':', '='])?;
         let key = key.trim();
-        // `path": "a"}`: the beginning of an object is lost.
+        // `path": "a"}`: the beginning of an object was lost.
         if key.ends_with(['"', '\'']) && !key.starts_with(['"', '\'']) {
             return None;
         }
@@ -157,7 +157,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
     (!members.is_empty()).then_some((members, "parameters written as lines", Verdict::Guess))
 }
 
-/// The parts of a line that commas separate, as far as each but the first `begins` a member.
+/// Splits a line at each comma or semicolon after which a member `begins`.
 fn split_before<'t>(line: &'t str, begins: &dyn Fn(&str) -> bool) -> Vec<&'t str> {
     let (mut parts, mut from) = (Vec::new(), 0);
     for (at, _) in line.match_indices([',', ';']) {
@@ -170,7 +170,7 @@ fn split_before<'t>(line: &'t str, begins: &dyn Fn(&str) -> bool) -> Vec<&'t str
     parts
 }
 
-/// `<path>a.txt</path><n>3</n>`, all of it, every tag named after a parameter.
+/// `<path>a.txt</path><n>3</n>`: the whole text, with every tag named after a parameter.
 fn tagged(text: &str, known: &dyn Fn(&str) -> bool) -> Option<Vec<Member<'static>>> {
     let mut rest = text.trim();
     let mut members = Vec::new();
@@ -179,14 +179,14 @@ fn tagged(text: &str, known: &dyn Fn(&str) -> bool) -> Option<Vec<Member<'static
         if !known(name) {
             return None;
         }
-        let (value, behind) = inside.split_once(&format!("</{name}>"))?;
+        let (value, after) = inside.split_once(&format!("</{name}>"))?;
         members.push(text_member(name, value));
-        rest = behind.trim_start();
+        rest = after.trim_start();
     }
     (!members.is_empty()).then_some(members)
 }
 
-/// The keywords of `tool(path="a", n=3)` as the text of an object.
+/// The keywords of `tool(path="a", n=3)`, as the text of an object.
 fn keywords(text: &str) -> Option<String> {
     let (name, rest) = text.trim().split_once('(')?;
     let inside = rest.strip_suffix(')')?.trim();
@@ -195,18 +195,18 @@ fn keywords(text: &str) -> Option<String> {
     (named && keyed).then(|| format!("{{{inside}}}"))
 }
 
+/// A member whose value is a string.
 fn text_member(key: &str, value: &str) -> Member<'static> {
-    let value = Value::Text(Cow::Owned(value.to_owned()));
-    Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node { value, start: 0, end: 0, exact: false } }
+    Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node::made(Value::Text(Cow::Owned(value.to_owned()))) }
 }
 
-/// N7: the whole text is the one string that the schema asks for. Among several parameters only a text that is no prose.
+/// N7: the whole text as the only string that the schema asks for. With several parameters, only if it is a single word.
 pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
     let name = only_string(schema)?;
     if schema.rule(schema.top()).properties.len() > 1 && text.contains(char::is_whitespace) {
         return None;
     }
-    // `town": "Turku"}`: the beginning of an object is lost. `f(town=x)`: the parameters are there, and were not read.
+    // `town": "Turku"}`: the beginning of an object was lost. `f(town=x)`: the parameters are there but could not be read.
     let key =
         |inside: &str| inside[1..].split('=').next().is_some_and(|key| schema.rule(schema.top()).named(key.trim()).is_some());
     if begins_as_member(text, &['"']) || keywords(text).is_some_and(|inside| key(&inside)) {
@@ -216,7 +216,7 @@ pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
     Some(object(vec![Member { key: Cow::Owned(name), start: 0, node }], 0, text.len()))
 }
 
-/// The name of the only property, if it is a string; with several, of the only required one.
+/// The name of the only property of type string, if no other property is required.
 fn only_string(schema: &Schema) -> Option<String> {
     let rule = schema.rule(schema.top());
     let mut strings = rule.properties.iter().filter(|property| schema.rule(property.shape).types == Types::STRING);
@@ -225,28 +225,33 @@ fn only_string(schema: &Schema) -> Option<String> {
     sole.then(|| only.name.clone())
 }
 
+/// An object at this position.
 fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
     Node { value: Value::Object(members), start, end, exact: false }
 }
 
-/// The ways to take a wrapper off the root, one layer; none if the root is the arguments already.
+/// The ways to remove one wrapper from the root; none if the root is the arguments already.
 pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Vec<Fix>)> {
     let rule = schema.rule(schema.top());
     let mut ways = Vec::new();
-    let mut way = |inner: Inner<'s>, code: Code, level: Verdict, note: Cow<'static, str>| {
-        let mut fixes = inner.reread;
+    let mut way = |(node, mut fixes): (Node<'s>, Vec<Fix>), code: Code, level: Verdict, note: Cow<'static, str>| {
         fixes.push(Fix::whole(code, root.start..root.end, level, note));
-        ways.push((inner.node, fixes));
+        ways.push((node, fixes));
     };
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
                 if let Some(values) = filled(root, schema) {
-                    way(values.into(), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
+                    way(
+                        (values, Vec::new()),
+                        Code::E7,
+                        Verdict::Guess,
+                        Cow::Borrowed("values taken out of a copy of the schema"),
+                    );
                 }
                 return ways;
             }
-            // `"function": "book"` beside the arguments is a name.
+            // `"function": "book"` next to the arguments is a name.
             let named = |member: &Member<'s>| {
                 HOLDERS.contains(&member.key.as_ref())
                     && matches!(&member.node.value, Value::Text(text) if !text.trim_start().starts_with('{'))
@@ -260,13 +265,18 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             let beside = |key: &str| COMPANIONS.contains(&key) || (echo && SCHEMA_KEYS.contains(&key));
             let companions = members.iter().all(|member| held(&member) || named(member) || beside(&member.key));
             if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
-                && let Some(inner) = inside(&holder.node, schema)
+                && let Some((node, reread)) = inside(&holder.node, schema)
             {
                 if echo {
-                    let inner = Inner { node: filled(&inner.node, schema).unwrap_or(inner.node), ..inner };
-                    way(inner, Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
+                    let inner = filled(&node, schema).unwrap_or(node);
+                    way((inner, reread), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 } else {
-                    way(inner, Code::E4, Verdict::Coerced, Cow::Owned(format!("arguments taken out of `{}`", holder.key)));
+                    way(
+                        (node, reread),
+                        Code::E4,
+                        Verdict::Coerced,
+                        Cow::Owned(format!("arguments taken out of `{}`", holder.key)),
+                    );
                 }
             } else if let [only] = members.as_slice()
                 && let Some(inner) = inside(&only.node, schema)
@@ -276,14 +286,10 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
             if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
-                way(only.clone().into(), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
+                way((only.clone(), Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
             } else if let Some(members) = positional(items, schema) {
-                way(
-                    object(members, root.start, root.end).into(),
-                    Code::N7,
-                    Verdict::Guess,
-                    Cow::Borrowed("parameters by position"),
-                );
+                let object = object(members, root.start, root.end);
+                way((object, Vec::new()), Code::N7, Verdict::Guess, Cow::Borrowed("parameters by position"));
             }
         }
         _ => {}
@@ -291,35 +297,22 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
     ways
 }
 
-/// What a wrapper holds.
-struct Inner<'s> {
-    node: Node<'s>,
-    /// Strings in it whose backslashes were reread.
-    reread: Vec<Fix>,
-}
-
-impl<'s> From<Node<'s>> for Inner<'s> {
-    fn from(node: Node<'s>) -> Inner<'s> {
-        Inner { node, reread: Vec::new() }
-    }
-}
-
-/// The object that a wrapper holds, also as a string.
-fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<Inner<'s>> {
+/// The object that a wrapper holds, directly or as a string, and the guesses about backslashes in that string.
+fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> {
     match &node.value {
-        Value::Object(_) => Some(node.clone().into()),
+        Value::Object(_) => Some((node.clone(), Vec::new())),
         Value::Text(text) if text.trim_start().starts_with('{') => {
             let (reading, reread) = container(text.trim_start(), 0, &schema.at(schema.top())).ok()?;
             let sure = reading.ending == Ending::Complete && reading.void.is_none() && reading.rival.is_none();
             let reread = reread.into_iter().map(|fix| fix.within("", node.start..node.end)).collect();
-            sure.then(|| Inner { node: reading.root.detached(node.start, node.end), reread })
+            sure.then(|| (reading.root.detached(node.start, node.end), reread))
         }
         _ => None,
     }
 }
 
-/// E7: a copy of the schema with values in it: `{"city": {"type": "string", "value": "Oslo"}, "days": 3}`. What is still
-/// a description there has no value.
+/// E7: the values of a copy of the schema: `{"city": {"type": "string", "value": "Oslo"}, "days": 3}`. A property that is only
+/// described has no value.
 fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
     let Value::Object(members) = &root.value else { return None };
     let rule = schema.rule(schema.top());
@@ -342,7 +335,7 @@ fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
     (described && !values.is_empty()).then(|| object(values, root.start, root.end))
 }
 
-/// N7: a list whose items fit the parameters in their order.
+/// N7: the parameters, if the items of a list fit them in their order.
 fn positional<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>> {
     let rule = schema.rule(schema.top());
     if items.is_empty() || items.len() > rule.properties.len() {

@@ -1,5 +1,5 @@
-//! The fixer as a stage: calls as the model wrote them -> calls whose arguments are verified, or refusals. A call leaves
-//! whole or not at all; everything else passes through unchanged.
+//! The repair as a stage of the stream: takes calls as the model wrote them, emits calls with checked arguments, or refusals. A
+//! call leaves as a whole or not at all. All other events pass unchanged.
 
 #[cfg(test)]
 mod tests;
@@ -15,39 +15,39 @@ use super::placeholder::{PLACEHOLDER_BYTES, are_placeholders};
 use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, View, fix, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
-/// Longest excerpt of a value in a log line, in characters.
+/// Longest excerpt of a value in the log, in characters.
 const EXCERPT: usize = 80;
 
-/// One call that went through the stage.
+/// A call that went through the stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// The tool's name as it left the stage.
+    /// The tool's name after resolution.
     pub name: String,
-    /// The name as the model wrote it, where it differs.
+    /// The name as the model wrote it, if it differs.
     pub written: Option<String>,
-    /// What was found and changed.
+    /// The report on its arguments.
     pub report: Report,
 }
 
-/// Collects each call, fixes it against its tool's schema, and hands it on or refuses it.
+/// Collects each call, repairs it against its tool's schema, and delivers or refuses it.
 #[derive(Debug)]
 pub struct Fixer {
     tools: Arc<Tools>,
     schemas: Arc<Schemas>,
-    /// Most bytes of arguments that are collected.
+    /// Longest argument text that is collected, in bytes.
     limit: usize,
-    /// Whether log lines may show values.
+    /// Whether the log may show values.
     excerpts: bool,
     tally: Arc<Tally>,
-    /// The tool whose call the model left unclosed in the answer before this one.
+    /// The tool whose call was left unclosed in the previous answer.
     unclosed: Option<String>,
     open: Option<Open>,
-    /// Index of the next call that leaves: refusals must not leave holes.
+    /// Index of the next delivered call. Refusals leave no gaps.
     next: u32,
     checked: Vec<Checked>,
 }
 
-/// A call that is being collected.
+/// The call being collected.
 #[derive(Debug)]
 struct Open {
     id: Option<String>,
@@ -59,7 +59,7 @@ struct Open {
 // === impl Fixer ===
 
 impl Fixer {
-    /// A stage for one answer. Arguments may have up to [`MAX_BYTES`]; logs show no values.
+    /// A stage for one answer. The limit is [`MAX_BYTES`], and the log shows no values.
     pub fn new(tools: Arc<Tools>, schemas: Arc<Schemas>) -> Fixer {
         Fixer {
             tools,
@@ -74,32 +74,32 @@ impl Fixer {
         }
     }
 
-    /// The same stage with another limit for the arguments of one call, in bytes (at most [`MAX_BYTES`]).
+    /// Sets the limit for the arguments of one call, in bytes (at most [`MAX_BYTES`]).
     pub fn with_limit(mut self, bytes: usize) -> Fixer {
         self.limit = bytes.min(MAX_BYTES);
         self
     }
 
-    /// The same stage; `true` lets log lines show what was changed, and with it pieces of the user's data.
+    /// Sets whether the log may show what was changed, and thus pieces of the user's data.
     pub fn with_excerpts(mut self, excerpts: bool) -> Fixer {
         self.excerpts = excerpts;
         self
     }
 
-    /// The same stage; its calls are counted here.
+    /// Sets the counters for the calls of this stage.
     pub fn with_tally(mut self, tally: Arc<Tally>) -> Fixer {
         self.tally = tally;
         self
     }
 
-    /// The same stage for the answer to a model that was told that its call of this tool was not complete. If it leaves the
-    /// call unclosed again, missing brackets are how it writes, and they are added.
+    /// Sets the tool whose call the model was told to complete. If this answer leaves its call unclosed again, that is how the
+    /// model writes calls, and the missing brackets are added.
     pub fn with_unclosed(mut self, tool: Option<String>) -> Fixer {
         self.unclosed = tool;
         self
     }
 
-    /// Takes the next event. A call that is open when the answer finishes was cut.
+    /// Takes the next event. A call that is open at [`Event::Finish`] was truncated.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
             Event::CallStart { id, name, .. } => {
@@ -123,11 +123,12 @@ impl Fixer {
         }
     }
 
-    /// The calls of this answer so far, delivered and refused, with their reports.
+    /// The calls of this answer so far, delivered and refused.
     pub fn checked(&self) -> &[Checked] {
         &self.checked
     }
 
+    /// Checks the collected call, and delivers or refuses it.
     fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);
@@ -165,7 +166,7 @@ impl Fixer {
                 };
                 (tool.name.as_str(), report)
             }
-            // Nothing is known of its parameters, but arguments are an object.
+            // Its parameters are unknown, but arguments are always an object.
             name::Resolved::Unknown { .. } => {
                 let schema = self.schemas.get(&Arc::from("{}"));
                 (open.name.as_str(), fix(&open.arguments, Some(&schema), &[], end))
@@ -186,14 +187,14 @@ impl Fixer {
                 out.event(Event::CallEnd { index, extra });
             }
             (Some(why), arguments) => out.event(Event::Refused { name, why, raw: arguments.unwrap_or(&open.arguments) }),
-            // A report without a reason has arguments.
+            // Cannot happen: a report without a reason has arguments.
             (None, None) => {}
         }
         let written = (name != open.name).then(|| open.name.clone());
         self.checked.push(Checked { name: name.to_owned(), written, report });
     }
 
-    /// One line for the call, one for each change: lossless ones for debugging, guesses as warnings.
+    /// Logs the call, and each change according to its level.
     fn log(&self, open: &Open, tool: &str, report: &Report) {
         if open.name != tool {
             info!(rule = Code::M1.as_str(), tool, written = open.name, "tool name resolved");
@@ -228,7 +229,7 @@ impl Fixer {
     }
 }
 
-/// The values of the arguments in a report, if something is to be seen in them: what they hold may be long, and most tools take no command.
+/// The values of the arguments, if a check needs them. They may be long, and most tools take no command.
 fn given(report: &Report, tool: &Tool) -> Map<String, Value> {
     let repaired = || report.fixes.iter().any(|fix| matches!(fix.rule, Code::T3 | Code::X3));
     let takes_command = || View::of(Some(tool)).root().keys().any(|key| Role::of(key, false).command);
@@ -236,7 +237,7 @@ fn given(report: &Report, tool: &Tool) -> Map<String, Value> {
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// Whether a string in a value holds another call.
+/// Whether a string inside a value contains another call.
 fn holds_call(value: &Value, tools: &Tools) -> bool {
     match value {
         Value::String(text) => holds_json_call(text, tools),
@@ -246,7 +247,7 @@ fn holds_call(value: &Value, tools: &Tools) -> bool {
     }
 }
 
-/// Why the model should confirm these arguments before a tool with effects runs on them: a wrong path is a wrong file.
+/// Why the model has to confirm these arguments before a tool with effects gets them: a wrong path means a wrong file.
 fn unsure(report: &Report) -> Option<Why> {
     let fix = report.fixes.iter().find(|fix| fix.rule == Code::T2b)?;
     let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
@@ -255,7 +256,8 @@ fn unsure(report: &Report) -> Option<Why> {
     )))
 }
 
-/// Why a command should be confirmed that begins with the name of another offered tool: no program has such a name of several words.
+/// Why the model has to confirm a command that begins with the name of another offered tool. Only for names with `_`, which
+/// programs do not have.
 fn meant_tool(name: &str, given: &Map<String, Value>, tools: &Tools) -> Option<Why> {
     let commands = given.iter().filter(|(key, _)| Role::of(key, false).command).filter_map(|(_, value)| value.as_str());
     let tool = commands.filter_map(|command| tools.get(command.split_whitespace().next()?)).find(|tool| tool.name != name)?;
@@ -264,12 +266,12 @@ fn meant_tool(name: &str, given: &Map<String, Value>, tools: &Tools) -> Option<W
     tool.name.contains('_').then(why)
 }
 
-/// The first bytes of a text's SHA-256, to recognise it without showing it.
+/// The first 8 bytes of a text's SHA-256, to recognise it without showing it.
 fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The beginning of what was changed.
+/// The beginning of the changed text.
 fn excerpt(source: &str, start: usize, end: usize) -> String {
     source.get(start..end).unwrap_or_default().chars().take(EXCERPT).collect()
 }

@@ -1,23 +1,23 @@
-//! The members of an object against the schema: spellings of keys, keys twice, keys that are too many or missing.
+//! Fits the members of an object to the schema: spellings of keys, repeated, unknown and missing keys.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::coerce::Coercion;
 use super::report::Verdict;
-use super::schema::{Additional, Rule, Types, Values, fold};
+use super::schema::{Additional, Rule, Types, Values, aliases, fold};
 use crate::json::Code;
 use crate::json::pointer::push_key;
 use crate::json::tree::{Member, Node, Value};
 
-/// Up to this many members, one is found fastest by looking at each.
+/// Up to this number of members, a linear search is fastest.
 const FEW: usize = 8;
 
-/// Words of calling protocols; in a key they mean that the body of a call was torn.
+/// Words of calling protocols. In a key they show that the body of a call was torn.
 const PROTOCOL: [&str; 9] =
     ["tool_call", "tool_calls", "function", "parameter", "invoke", "arg_key", "arg_value", "tool_response", "function_calls"];
 
-/// Whether a key contains markup of a calling protocol, or quotes that are escaped for HTML.
+/// Whether a key contains markup of a calling protocol, or quotes escaped for HTML.
 pub(super) fn is_markup(key: &str) -> bool {
     key.contains("&quot;")
         || key.match_indices('<').any(|(at, _)| {
@@ -30,7 +30,7 @@ pub(super) fn is_markup(key: &str) -> bool {
         })
 }
 
-/// Fits an object's members to the rule.
+/// Fits the members of an object to its rule.
 pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
     let mut members = once(coercion, members);
     respell(coercion, &mut members, rule);
@@ -40,7 +40,7 @@ pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, 
     for member in &mut members {
         let shape = coercion.schema.member_shape(rule, &member.key);
         coercion.enter(&member.key, |coercion| {
-            let node = std::mem::replace(&mut member.node, nothing());
+            let node = std::mem::replace(&mut member.node, Node::made(Value::Null));
             member.node = coercion.value(node, shape);
         });
     }
@@ -49,11 +49,7 @@ pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, 
     members
 }
 
-fn nothing() -> Node<'static> {
-    Node { value: Value::Null, start: 0, end: 0, exact: false }
-}
-
-/// N4: a key that occurs twice with one value counts once; with two values the object is ambiguous.
+/// N4: a repeated key with the same value counts once. With different values the object is ambiguous.
 fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member<'s>> {
     if !has_repeated(&members) {
         return members;
@@ -77,7 +73,7 @@ fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member
     kept
 }
 
-/// Whether some object in it has a key twice.
+/// Whether any object in the tree has a repeated key.
 pub(super) fn repeat(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Array(items) => items.iter().any(repeat),
@@ -94,7 +90,7 @@ fn has_repeated(members: &[Member<'_>]) -> bool {
     !members.iter().all(|member| seen.insert(member.key.as_ref()))
 }
 
-/// Whether two trees have the same value.
+/// Whether two trees have equal values. The order of members does not matter.
 pub(super) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
     match (&a.value, &b.value) {
         (Value::Null, Value::Null) => true,
@@ -110,7 +106,7 @@ pub(super) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
     }
 }
 
-/// The names of the required keys that an object lacks.
+/// The required keys that an object lacks.
 pub(super) fn missing<'r>(members: &[Member<'_>], rule: &'r Rule) -> Vec<&'r str> {
     let names = rule.required.iter().map(String::as_str);
     if members.len() <= FEW {
@@ -120,7 +116,7 @@ pub(super) fn missing<'r>(members: &[Member<'_>], rule: &'r Rule) -> Vec<&'r str
     names.filter(|name| !there.contains(name)).collect()
 }
 
-/// N1: another spelling of exactly one property.
+/// N1: renames keys that are another spelling of exactly one property.
 fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
     let is_spelled = |member: &Member<'_>| rule.named(&member.key).is_some() || rule.matches_pattern(&member.key);
     if members.iter().all(is_spelled) {
@@ -150,7 +146,7 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
     }
 }
 
-/// N8: `opts.k` is `k` in `opts`.
+/// N8: moves `opts.k` to the member `k` of `opts`.
 fn nest<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
     let schema = coercion.schema;
     let target = |member: &Member<'_>| {
@@ -189,7 +185,7 @@ fn nest<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) 
     kept
 }
 
-/// N2: an unknown key that means a required one that is missing, by the table of aliases.
+/// N2: renames an unknown key that means a missing required one, according to the table of aliases.
 fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
     let missing = missing(members, rule);
     if missing.is_empty() {
@@ -202,11 +198,11 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
     }
     for name in &missing {
         let Some(property) = rule.named(name) else { continue };
-        // `table` for `table_name` means the same, and the other way round.
+        // `table` and `table_name` mean the same.
         let own = fold(name);
         let named = own.strip_suffix("name").filter(|bare| !bare.is_empty()).map_or_else(|| format!("{own}name"), str::to_owned);
-        let aliases: Vec<String> = schema.aliases(name).map(fold).chain([named]).collect();
-        // Two names that are missing and mean the same: which one is it?
+        let aliases: Vec<String> = aliases(name).map(fold).chain([named]).collect();
+        // If two missing names mean the same, it is unclear which one the key is.
         if missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
             continue;
         }
@@ -222,7 +218,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
     }
 }
 
-/// K9: a null (or the word for it) in the place of an optional parameter that cannot be null means that it is not given.
+/// K9: drops a null (or the word for it) of an optional parameter that cannot be null: it means that the parameter is not given.
 fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     members.retain(|member| {
         let Some(property) = rule.named(&member.key) else { return true };
@@ -244,8 +240,8 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
     });
 }
 
-/// K9: an empty value that the schema refuses, at this JSON pointer, in the place of an optional parameter: a model that fills in
-/// all of them writes `0` or `""` where it has nothing to say. `false`: it is another value, and it stays.
+/// K9: drops the value at the JSON pointer `refused`, which the schema refuses, if it is an empty value of an optional parameter.
+/// Models that fill in all parameters write `0` or `""` where they have no value. Returns whether it was dropped.
 pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, refused: &str) -> bool {
     let rule = coercion.schema.rule(coercion.schema.top());
     let Value::Object(members) = &mut root.value else { return false };
@@ -263,7 +259,8 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
     true
 }
 
-/// Whether a value says nothing where one of these types is wanted. In the place of a scalar an empty list or object is a mistake.
+/// Whether a value says nothing where one of these types is wanted. An empty list or object in the place of a scalar is a
+/// mistake.
 fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
     match &node.value {
         Value::Text(text) => text.trim().is_empty(),
@@ -274,7 +271,7 @@ fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
     }
 }
 
-/// N5: a required parameter that is missing and has a default, or can be one thing only.
+/// N5: fills in a missing required parameter that has a default or only one possible value.
 fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     for name in missing(members, rule) {
         let Some(property) = rule.named(name) else { continue };
@@ -292,7 +289,7 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
     }
 }
 
-/// N3: keys that the schema forbids are left out and listed; not while a required one is missing, which they may be.
+/// N3: drops and lists keys that the schema forbids. Not while a required one is missing, because one of them may be meant.
 fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     if rule.additional != Additional::Forbidden || !rule.choices.is_empty() {
         return;

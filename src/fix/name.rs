@@ -1,29 +1,29 @@
-//! Tool names: what the model wrote -> the offered tool that it means. Only spellings that cannot mean another tool are
-//! folded; nothing is guessed by similarity, because the nearest name often does something else.
+//! Tool names: finds the offered tool that a written name means. Only spellings that cannot mean another tool are accepted.
+//! Nothing is guessed by similarity, because the tool with the nearest name often does something else.
 
 #[cfg(test)]
 mod tests;
 
 use crate::event::{Origin, Tool, Tools};
 
-/// Which tool a written name means.
+/// The tool that a written name means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolved<'t> {
-    /// This one.
+    /// An offered tool.
     Known {
         /// The tool.
         tool: &'t Tool,
         /// Whether the name was written exactly as offered.
         exact: bool,
     },
-    /// None of the offered ones.
+    /// No offered tool.
     Unknown {
-        /// Up to three names that look alike, nearest first: for the error that the model is told.
+        /// Up to three similar names, nearest first, for the error that the model gets.
         near: Vec<&'t str>,
     },
 }
 
-/// Prefixes that models put before a name.
+/// Prefixes that models add to a name.
 const PREFIXES: [&str; 14] = [
     "functions.", "functions/", "functions::", "functions:", "function.", "function:", "default_api.", "api.", "tools.",
     "tools/", "tool.", "tool:", "call:", "namespace::",
@@ -39,7 +39,7 @@ struct Offered<'t> {
 // === impl Offered ===
 
 impl<'t> Offered<'t> {
-    /// The tool's name, and its wire name where that is another one.
+    /// The tool's name, and its wire name if it differs.
     fn names(tool: &'t Tool) -> impl Iterator<Item = Offered<'t>> {
         let wire = Some(tool.wire_name.as_str()).filter(|wire| *wire != tool.name);
         std::iter::once(tool.name.as_str()).chain(wire).map(move |name| Offered { tool, name, folded: fold(name) })
@@ -57,17 +57,18 @@ pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
     }
 }
 
-/// Whether `written` means an offered tool only without what is before it, which in code is an object of its own: `client.read_file`.
+/// Whether `written` means an offered tool only without what comes before the last separator. In code that is an object:
+/// `client.read_file`.
 pub(crate) fn is_method(tools: &Tools, written: &str) -> bool {
     tools.by_wire_name(written).is_none() && spelt(tools, written).is_none() && in_namespace(tools, written).is_some()
 }
 
-/// The offered tool that this means, in another spelling.
+/// The offered tool that `written` means in another spelling.
 fn spelt<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     spellings(written).iter().find_map(|spelling| meant(tools, spelling))
 }
 
-/// The offered tool whose name of several words follows a namespace that nobody offers: `github.create_issue`.
+/// The offered tool whose name, of several words, follows a namespace that nobody offers: `github.create_issue`.
 fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     let (space, name) = written.trim().rsplit_once(['.', '/', ':'])?;
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
@@ -75,7 +76,7 @@ fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     tools.by_wire_name(name).filter(|_| is_space && has_words(name))
 }
 
-/// The offered tool that `written` means. Cheaper than [`resolve`], which also looks for names that are near.
+/// The offered tool that `written` means. Cheaper than [`resolve`], which also looks for similar names.
 pub(crate) fn known_tool<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     tools.by_wire_name(written).or_else(|| spelt(tools, written)).or_else(|| in_namespace(tools, written))
 }
@@ -85,27 +86,27 @@ pub fn is_known(tools: &Tools, written: &str) -> bool {
     known_tool(tools, written).is_some()
 }
 
-/// What models write in the place of a name to say that they call nothing, folded.
+/// Names that say that nothing is called, folded.
 const NOTHING: [&str; 13] = [
     "none", "null", "nothing", "notool", "notools", "nofunction", "nocall", "notoolcall", "nofunctioncall", "notoolneeded",
     "nofunctionneeded", "noaction", "notapplicable",
 ];
 
-/// Whether `written` says that no tool is called. Not where a tool has this name.
+/// Whether `written` says that no tool is called, and is not the name of a tool.
 pub fn means_none(tools: &Tools, written: &str) -> bool {
     NOTHING.contains(&fold(written).as_str()) && !is_known(tools, written)
 }
 
-/// What models write in the place of a name when they put their answer to the user into the form of a call, folded.
+/// Names that models use when they write their answer to the user in the form of a call, folded.
 const ANSWERS: [&str; 9] =
     ["answer", "finalanswer", "response", "finalresponse", "reply", "respond", "message", "error", "errormessage"];
 
-/// Whether `written` says that the arguments are the answer. Not where a tool has this name.
+/// Whether `written` says that the arguments are the answer to the user, and is not the name of a tool.
 pub fn means_answer(tools: &Tools, written: &str) -> bool {
     ANSWERS.contains(&fold(written).as_str()) && !is_known(tools, written)
 }
 
-/// The name without what models put around it, from the longest form to the shortest.
+/// The name without what models add to it, from the longest form to the shortest.
 fn spellings(written: &str) -> Vec<&str> {
     let mut name = written.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*'));
     if let Some(end) = name.find("<|").or_else(|| name.find("</")) {
@@ -120,7 +121,7 @@ fn spellings(written: &str) -> Vec<&str> {
     }
     name = name.trim_end_matches([':', ',', ';', '(']).trim();
     let mut list = vec![name];
-    // A namespace that is the tool's own name, or the first part of it.
+    // A namespace that repeats the tool's name, or the first part of it.
     if let Some((space, rest)) = name.split_once('.')
         && rest.split('.').next() == Some(space)
     {
@@ -133,7 +134,7 @@ fn spellings(written: &str) -> Vec<&str> {
     list
 }
 
-/// The one tool that this spelling means: exactly, written twice, or folded.
+/// The only tool that this spelling means: exact, written twice, or folded.
 fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
     if name.is_empty() {
         return None;
@@ -170,7 +171,7 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
             let parts = parts(name);
             unique(&offered, |offered| {
                 let offered = self::parts(offered.name);
-                // With another separator after the server, or without it: one word alone may mean anything.
+                // Another separator after the server, or no server. A single word could mean anything.
                 let bare = || has_words(name) && parts == offered[1..];
                 parts.concat() == offered.concat() || offered.len() > 1 && bare()
             })
@@ -178,7 +179,7 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
         .or_else(|| registered(tools, name))
 }
 
-/// The only tool of a server or namespace that is called so there, with or without the name of that.
+/// The only tool of a server or namespace that has this name there, written with or without the server or namespace.
 fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
     let parts = parts(name);
     let mut found = tools.iter().filter(|tool| {
@@ -195,14 +196,14 @@ fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
     found.next().is_none().then_some(first)
 }
 
-/// The only tool whose name or wire name satisfies `fits`.
+/// The only tool that has a name or wire name for which `fits` holds.
 fn unique<'t>(offered: &[Offered<'t>], fits: impl Fn(&Offered<'t>) -> bool) -> Option<&'t Tool> {
     let mut found = offered.iter().filter(|offered| fits(offered)).map(|offered| offered.tool);
     let first = found.next()?;
     found.all(|tool| std::ptr::eq(tool, first)).then_some(first)
 }
 
-/// The name without case, without `_`, `-`, `.` and spaces, and without the backslashes that Markdown puts before `_`.
+/// The name in lower case, without `_`, `-`, `.`, spaces, and the backslashes that Markdown puts before `_`.
 pub(crate) fn fold(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
     for c in name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ' | '\\')) {
@@ -215,8 +216,8 @@ pub(crate) fn fold(name: &str) -> String {
     folded
 }
 
-/// A name after a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers. One of them
-/// must be a digit: `delete_card` is not `card` with a random prefix.
+/// The name without a random prefix of six letters or digits, which Void adds to the tools of MCP servers. One of the six must be
+/// a digit: `delete_card` is not `card` with a random prefix.
 fn random_prefix(name: &str) -> Option<&str> {
     let (prefix, bare) = name.split_once('_')?;
     let random = prefix.len() == 6
@@ -232,7 +233,7 @@ fn has_words(name: &str) -> bool {
     letters.any(|c| c.is_uppercase() || matches!(c, '_' | '-')) && name.contains(char::is_lowercase)
 }
 
-/// The folded parts of a name of the form `server:tool`, `server.tool`, `server__tool`, `mcp__server__tool`: server and tool.
+/// The folded parts (server and tool) of `server:tool`, `server.tool`, `server__tool` or `mcp__server__tool`.
 fn parts(name: &str) -> Vec<String> {
     let name = name.replace("__", ":").replace("--", ":");
     let mut parts: Vec<String> = name.split([':', '.', '/']).map(fold).filter(|part| !part.is_empty()).collect();
@@ -242,13 +243,14 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// Up to three offered names by edit distance, at most half of the letters apart.
+/// Up to three offered names with the smallest edit distance, which is at most half the length.
 fn near<'t>(tools: &'t Tools, written: &str) -> Vec<&'t str> {
-    let folded: Vec<char> = fold(written).chars().take(64).collect();
+    let letters = |name: &str| fold(name).chars().take(64).collect::<Vec<_>>();
+    let written = letters(written);
     let mut list: Vec<(usize, &str)> = tools
         .iter()
-        .map(|tool| (distance(&folded, &fold(&tool.name).chars().take(64).collect::<Vec<_>>()), tool.name.as_str()))
-        .filter(|(apart, name)| *apart * 2 <= name.len().max(folded.len()))
+        .map(|tool| (distance(&written, &letters(&tool.name)), tool.name.as_str()))
+        .filter(|(apart, name)| *apart * 2 <= name.len().max(written.len()))
         .collect();
     list.sort_by_key(|(apart, _)| *apart);
     list.into_iter().take(3).map(|(_, name)| name).collect()

@@ -1,6 +1,6 @@
-//! The argument of a tool that takes a patch. Models write it bare, in a string, under another key, as the words of a
-//! command, with a fence or a here-document around it. What counts is the text from the first line of a patch to its last;
-//! it is checked line by line before it may leave, because a client applies a prefix of a patch as readily as a whole one.
+//! The argument of a tool that takes a patch. Models write it bare, in a string, under another key, as the words of a command, in
+//! a fence or a here-document. Only the text from the first line of a patch to its last counts. It is checked line by line,
+//! because a client applies the beginning of a patch as readily as a whole one.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use crate::json::Code;
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// The report on a call of such a tool; `None` for every other tool.
+/// The report on a call of such a tool; `None` for all other tools.
 pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
     if !tool.input.is_patch() {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
     let read: Option<Value> = serde_json::from_str(source).ok();
     let text = match &read {
         Some(value) => text_of(value).unwrap_or_default(),
-        // Bare text; or JSON that is broken, of which only the strings' own escapes are taken.
+        // Bare text, or broken JSON. Of broken JSON only the escapes are decoded.
         None if source.trim_start().starts_with(['{', '[', '"']) => crate::json::unescape(source),
         None => source.into(),
     };
@@ -38,18 +38,14 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
         return Some(Report::refused(Why::Malformed(what)));
     }
     let arguments = json!({Input::TEXT: patch});
-    let clean = read.as_ref() == Some(&arguments);
-    let fixes = if clean {
-        Vec::new()
-    } else {
-        vec![Fix::whole(Code::F1, 0..source.len(), Verdict::Lossless, "the patch taken out of what stood around it")]
-    };
-    let verdict = if clean { Verdict::Clean } else { Verdict::Lossless };
-    let arguments = if clean { source.trim().to_owned() } else { arguments.to_string() };
-    Some(Report { verdict, arguments: Some(arguments), why: None, fixes, dropped: Vec::new() })
+    if read.as_ref() == Some(&arguments) {
+        return Some(Report::passed(source.trim().to_owned(), Vec::new(), Vec::new()));
+    }
+    let fix = Fix::whole(Code::F1, 0..source.len(), Verdict::Lossless, "the patch taken out of the text around it");
+    Some(Report::passed(arguments.to_string(), vec![fix], Vec::new()))
 }
 
-/// The first string in a value that holds a patch.
+/// The first string in a value that contains a patch.
 fn text_of(value: &Value) -> Option<std::borrow::Cow<'_, str>> {
     match value {
         Value::String(text) if text.contains(BEGIN) => Some(text.as_str().into()),
@@ -59,7 +55,7 @@ fn text_of(value: &Value) -> Option<std::borrow::Cow<'_, str>> {
     }
 }
 
-/// The lines from the first one of a patch to its last.
+/// The text from the first line of a patch to its last.
 fn patch(text: &str) -> Option<&str> {
     let start = text.find(BEGIN)?;
     let from = text.get(start..)?;
@@ -67,18 +63,18 @@ fn patch(text: &str) -> Option<&str> {
     from.get(..end)
 }
 
-/// Checks the grammar: files, each with its lines. The error says which line is wrong.
+/// Checks the grammar of a patch: files, each with its lines. The error names the line that is wrong.
 fn check(patch: &str) -> Result<(), String> {
     #[derive(Clone, Copy, PartialEq)]
     enum In {
-        /// Before the first file, or after one that is deleted.
+        /// Before the first file, or after a deleted one.
         Between,
         Added,
         Updated,
     }
     let mut place = In::Between;
     let mut files = 0;
-    // Lines of the file so far.
+    // Lines of the current file so far.
     let mut lines = 0;
     let last = patch.lines().count();
     for (at, line) in patch.lines().enumerate().skip(1) {
@@ -101,7 +97,7 @@ fn check(patch: &str) -> Result<(), String> {
             }
             (place, lines, files) = (next, 0, files + 1);
         } else if place == In::Updated && path("Move to:").is_some() && lines == 0 {
-            // A file that is renamed may stay as it is.
+            // A renamed file may have no other change.
             lines += 1;
         } else if place == In::Updated && line == "*** End of File" {
         } else if header.is_some() {
@@ -110,7 +106,7 @@ fn check(patch: &str) -> Result<(), String> {
             let good = match place {
                 In::Between => line.trim().is_empty(),
                 In::Added => line.starts_with('+'),
-                // An empty line of context often loses its space.
+                // An empty line of context often lacks its space.
                 In::Updated => line.is_empty() || line.starts_with(['+', '-', ' ', '@']),
             };
             if !good {

@@ -1,6 +1,6 @@
-//! Arguments that only show the form of a call: `{"path": "..."}`, `{"path": "<path>"}`, `turn_on(name=value, area=value)`, and
-//! parameters with their own descriptions, as the tool's definition has them.
-//! Nothing is to run on them. A value that may be meant (`...` or `<div>` in a text to search) is none among real ones.
+//! Detects arguments that only show the form of a call: `{"path": "..."}`, `{"path": "<path>"}`,
+//! `turn_on(name=value, area=value)`, or parameters with their own descriptions from the tool's definition. They must not run. A
+//! single value of this kind among real ones may be meant (`...` or `<div>` in a text to search).
 
 use serde_json::{Map, Value};
 
@@ -10,40 +10,42 @@ use super::{
 };
 use crate::event::Tool;
 
-/// Arguments that only show a form are short; in bytes.
+/// Longest arguments that are checked, in bytes. Arguments that only show a form are short.
 pub(super) const PLACEHOLDER_BYTES: usize = 1024;
 /// Words for a value of any parameter.
 const ANY: [&str; 8] = ["value", "string", "str", "integer", "int", "number", "boolean", "bool"];
-/// Parts of the names of parameters that hold a place, which such a value never is.
+/// Parts of the names of parameters that hold a path or an address, which no placeholder can be.
 const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
 
-/// Types as schemas name them.
+/// The types of JSON Schema.
 const NAMES_OF_TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
-/// What says something about a parameter in its schema.
+/// Keywords of a parameter's schema.
 const SCHEMA: [&str; 14] = [
     "type", "description", "title", "enum", "items", "format", "default", "example", "examples", "pattern", "minLength",
     "maxLength", "minimum", "maximum",
 ];
-/// Keywords of a schema with several types.
+/// Keywords for several alternative types.
 const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
-/// A description of fewer words, without a full stop, may be the usual value.
+/// A description of fewer words and without a full stop may be a usual value.
 const SENTENCE_WORDS: usize = 4;
 
-/// So many lines of a description in a row are an example.
+/// This many consecutive lines of a description are an example.
 const EXAMPLE_LINES: usize = 3;
 
+/// What a value looks like.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The parameter's own name in brackets, or its description.
     Own,
-    /// Three dots, or words in brackets that describe a value.
+    /// An ellipsis, or words in brackets that describe a value.
     Described,
-    /// The parameter's own name, or a word such as `value` or `string`: real if it is alone.
+    /// The parameter's own name, or a word such as `value` or `string`. A real value if it is the only one.
     Bare,
+    /// A value.
     Real,
 }
 
-/// Whether these arguments, whose values are `given`, show the form of a call of this tool and are none.
+/// Whether `arguments` only show the form of a call of this tool. `given` holds their values, parsed.
 pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool: &Tool) -> bool {
     if arguments.len() > PLACEHOLDER_BYTES {
         return false;
@@ -70,7 +72,7 @@ pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool
     let kinds: Vec<(&str, Kind)> = given.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
     let proves = |(key, kind): &(&str, Kind)| match kind {
         Kind::Own => required(key),
-        Kind::Described => required(key) && is_place(key),
+        Kind::Described => required(key) && holds_path(key),
         Kind::Bare | Kind::Real => false,
     };
     let all = match kinds.as_slice() {
@@ -80,8 +82,7 @@ pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool
     all || kinds.iter().any(proves)
 }
 
-/// Whether a text of several lines is the example that a description shows: it begins with consecutive lines of it, and goes on with no
-/// more than one of its own.
+/// Whether a text is the example in a description: it begins with consecutive lines of it and has at most one line of its own.
 fn is_example_of(text: &str, description: &str) -> bool {
     let lines =
         |text: &'_ str| text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
@@ -91,7 +92,7 @@ fn is_example_of(text: &str, description: &str) -> bool {
     longest >= EXAMPLE_LINES && text.len() <= longest + 1
 }
 
-/// Whether a value is the schema of a parameter, and holds no value for it.
+/// Whether a value is the schema of a parameter and contains no value for it.
 fn is_schema(value: &Value) -> bool {
     let Value::Object(members) = value else { return false };
     let named = members.get("type").and_then(Value::as_str).is_some_and(|name| NAMES_OF_TYPES.contains(&name));
@@ -100,7 +101,7 @@ fn is_schema(value: &Value) -> bool {
     (named || is_union) && members.keys().all(|key| SCHEMA.contains(&key.as_str()) || UNIONS.contains(&key.as_str()))
 }
 
-/// What the strings of one argument are.
+/// What the strings of one argument look like.
 fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
     match value {
         Value::String(text) => vec![(key, kind(key, text.trim()))],
@@ -110,15 +111,16 @@ fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
     }
 }
 
+/// What a string looks like as the value of this parameter.
 fn kind(key: &str, text: &str) -> Kind {
-    let is_place = is_place(key);
+    let holds_path = holds_path(key);
     let key = fold(key);
     let own = |text: &str| !key.is_empty() && fold(text) == key;
     if matches!(text, "..." | "\u{2026}") {
         return Kind::Described;
     }
-    // What documents write for a path or a name.
-    if is_place && ["/path/to/", "path/to/", "C:\\path\\to\\"].iter().any(|begin| text.starts_with(begin)) {
+    // Common in documentation for a path or a name.
+    if holds_path && ["/path/to/", "path/to/", "C:\\path\\to\\"].iter().any(|begin| text.starts_with(begin)) {
         return Kind::Bare;
     }
     let word = text.trim_end_matches(['.', '!']);
@@ -127,17 +129,16 @@ fn kind(key: &str, text: &str) -> Kind {
     if upper || lower {
         return Kind::Described;
     }
-    // The variable of a template: of the parameter's own name, or in the place of a path.
-    let variable = |open: &str, close: &str| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
-    if let Some(inner) = variable("{{", "}}").or_else(|| variable("${", "}")) {
+    // A template variable: with the parameter's own name, or in the place of a path.
+    let inside = |open: &str, close: &str| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
+    if let Some(inner) = inside("{{", "}}").or_else(|| inside("${", "}")) {
         return match inner.chars().all(|c| c.is_alphanumeric() || " _.".contains(c)) {
             true if own(inner) => Kind::Own,
-            true if is_place => Kind::Described,
+            true if holds_path => Kind::Described,
             _ => Kind::Real,
         };
     }
-    let inside = |open: char, close: char| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
-    if let Some(inner) = inside('<', '>').or_else(|| inside('{', '}')).or_else(|| inside('[', ']')) {
+    if let Some(inner) = inside("<", ">").or_else(|| inside("{", "}")).or_else(|| inside("[", "]")) {
         let words = !inner.is_empty() && inner.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c));
         let tag = text.starts_with('<');
         return match words {
@@ -151,15 +152,15 @@ fn kind(key: &str, text: &str) -> Kind {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     match (ANY.contains(&word), rest) {
         (true, "(required)" | "(optional)") => Kind::Described,
-        (true, "") if is_place && word != "value" => Kind::Described,
+        (true, "") if holds_path && word != "value" => Kind::Described,
         (true, "") => Kind::Bare,
         _ if own(text) => Kind::Bare,
         _ => Kind::Real,
     }
 }
 
-/// Whether a parameter of this name holds a place.
-fn is_place(key: &str) -> bool {
+/// Whether a parameter of this name holds a path or an address.
+fn holds_path(key: &str) -> bool {
     PLACES.iter().any(|part| fold(key).contains(part))
 }
 

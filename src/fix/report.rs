@@ -1,4 +1,4 @@
-//! What the fixer says of a call: the verdict, every change, and the arguments that may run.
+//! The result of the repair for one call: the verdict, every change, and the arguments.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,32 +7,31 @@ use crate::event::{FinishReason, Why};
 use crate::json::Code;
 use crate::json::pointer::Pointer;
 
-/// How the text came to its end.
+/// How the argument text ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Not a stream: the text is all there is. Whatever is open is closed, as a guess.
+    /// The text is not from a stream and is complete. Whatever is open is closed, as a guess.
     Whole,
-    /// The stream showed the end of the call (closing marker, balanced brackets, a complete native call).
+    /// The stream showed the end of the call: a closing marker, balanced brackets, a complete native call.
     Closed,
-    /// The answer ended inside the arguments, for this reason. They run only if they prove to be complete.
+    /// The answer ended inside the arguments, for this reason. They are accepted only if they prove to be complete.
     Cut(FinishReason),
-    /// The model ended its answer inside the arguments, and had ended its answer before in the same way. Only closing
-    /// brackets may be missing.
+    /// The model ended its answer inside the arguments, as in its previous answer. Only closing brackets may be missing.
     CutAgain,
 }
 
-/// What the fixer says of a call, from "untouched" to "not a call that may run".
+/// How much had to change, from nothing to a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Nothing was changed.
     Clean,
-    /// Only syntax was changed; there is one possible reading.
+    /// Only syntax was changed, and there is one possible reading.
     Lossless,
-    /// The schema decided; the value converts both ways.
+    /// The schema decided, and each value converts both ways.
     Coerced,
-    /// There is more than one reading, exactly one of them is the cheapest.
+    /// There is more than one reading, and exactly one of them is the cheapest.
     Guess,
-    /// No arguments that may run.
+    /// There are no arguments that may run.
     Refused,
 }
 
@@ -41,34 +40,34 @@ pub enum Verdict {
 pub struct Fix {
     /// The rule that made it.
     pub rule: Code,
-    /// JSON pointer to the place in the arguments, `""` for the whole.
+    /// JSON pointer to the place in the arguments; `""` for the whole.
     pub path: Pointer,
-    /// Bytes of the source text that it concerns.
+    /// The bytes of the source that it concerns.
     pub at: Range<usize>,
-    /// How far it goes: never [`Verdict::Clean`] or [`Verdict::Refused`].
+    /// How far it goes. Never [`Verdict::Clean`] or [`Verdict::Refused`].
     pub level: Verdict,
-    /// A short sentence; key names may occur in it, values never.
+    /// What was done, in a few words. It may contain names of keys, but never values.
     pub note: Cow<'static, str>,
 }
 
-/// The fixer's report on one call.
+/// The report on one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// The arguments as JSON text. For [`Verdict::Clean`] the source itself without the whitespace around it (and with the
-    /// usual escapes of control characters); for
-    /// [`Why::Schema`] the object as the model wrote it (only its syntax repaired); `None` for every other refusal.
+    /// The arguments as JSON text. For [`Verdict::Clean`] the source, without surrounding whitespace and with the usual escapes
+    /// of control characters. For [`Why::Schema`] the object as the model wrote it, with only its syntax repaired. `None` for
+    /// every other refusal.
     pub arguments: Option<String>,
-    /// Why it was refused; `None` unless it was.
+    /// Why the call was refused; `None` if it was not.
     pub why: Option<Why>,
-    /// Everything that was changed.
+    /// All changes.
     pub fixes: Vec<Fix>,
-    /// Paths of members that were left out because the schema forbids them.
+    /// JSON pointers to the members that were left out because the schema forbids them.
     pub dropped: Vec<String>,
 }
 
-/// What the fixes cost in sum.
+/// The sum of the costs of `fixes`.
 pub(super) fn cost(fixes: &[Fix]) -> u32 {
     fixes.iter().map(Fix::cost).sum()
 }
@@ -76,17 +75,18 @@ pub(super) fn cost(fixes: &[Fix]) -> u32 {
 // === impl Fix ===
 
 impl Fix {
+    /// A fix that concerns the arguments as a whole.
     pub(super) fn whole(rule: Code, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
         Fix { rule, path: Pointer::ROOT, at, level, note: note.into() }
     }
 
-    /// The fix of a text that was found at `place`, in a string whose bytes are `at`.
+    /// Moves a fix from the text of a string to the whole: the string is at the pointer `place` and occupies the bytes `at`.
     pub(super) fn within(self, place: &str, at: Range<usize>) -> Fix {
         let path = format!("{place}{}", self.path.as_str());
         Fix { path: Pointer::from(path.as_str()), at, ..self }
     }
 
-    /// How bold it is; compares readings, and 100 minus the sum is the confidence that logs show.
+    /// How bold the change is. Used to compare readings and for [`Report::confidence`].
     pub fn cost(&self) -> u32 {
         match (self.level, self.rule) {
             (Verdict::Clean, _) => 0,
@@ -101,16 +101,23 @@ impl Fix {
 // === impl Report ===
 
 impl Report {
+    /// The report on a refused call, without arguments.
     pub(super) fn refused(why: Why) -> Report {
         Report { verdict: Verdict::Refused, arguments: None, why: Some(why), fixes: Vec::new(), dropped: Vec::new() }
     }
 
-    /// 100 minus the cost of the fixes: information for people, never a gate.
+    /// The report on accepted arguments. Its verdict is the highest level of its fixes.
+    pub(super) fn passed(arguments: String, fixes: Vec<Fix>, dropped: Vec<String>) -> Report {
+        let verdict = fixes.iter().map(|fix| fix.level).max().unwrap_or(Verdict::Clean);
+        Report { verdict, arguments: Some(arguments), why: None, fixes, dropped }
+    }
+
+    /// 100 minus the cost of the fixes. Information for people; nothing depends on it.
     pub fn confidence(&self) -> u32 {
         100u32.saturating_sub(cost(&self.fixes))
     }
 
-    /// What may be delivered: the arguments of every verdict but a refusal.
+    /// The arguments that may be delivered; `None` if the call is refused.
     pub fn accepted(&self) -> Option<&str> {
         match self.verdict {
             Verdict::Refused => None,
@@ -122,7 +129,7 @@ impl Report {
 // === impl Verdict ===
 
 impl Verdict {
-    /// The verdict's name on the wire and in logs.
+    /// The verdict's name in logs and in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Clean => "clean",

@@ -1,4 +1,4 @@
-//! A tool's JSON Schema, compiled once: the validator, and the rules that steer the reader and the coercions.
+//! A tool's JSON Schema, compiled once into a validator and into rules that guide the reader and the coercions.
 
 mod cache;
 mod compile;
@@ -12,12 +12,10 @@ mod view;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use cache::Schemas;
-pub(crate) use cache::are_synonyms;
 pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};
@@ -25,32 +23,46 @@ pub(crate) use view::{Place, View};
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
 
-/// How many keywords may be left out of a schema because the validator rejects them.
+/// Maximum number of keywords that are left out of a schema because the validator rejects them.
 const INVALID_KEYWORDS: usize = 64;
 
-/// One compiled schema. A schema that does not compile, points to another document, or cannot be checked at a bounded cost
-/// validates nothing.
+/// A compiled schema. One that does not compile, refers to another document, or cannot be checked at a bounded cost allows
+/// everything.
 #[derive(Debug)]
 pub struct Schema {
     validator: Option<jsonschema::Validator>,
-    /// The schema refers to itself: what a check costs depends on the value, and is found out before it.
+    /// Set if the schema refers to itself. The cost of a check then depends on the value, and is measured first.
     recursive: Option<View>,
     rules: Vec<Rule>,
-    aliases: Arc<[Vec<String>]>,
 }
 
-/// What a schema says against a value, in the validator's words and without the values themselves.
+/// Why a value does not satisfy the schema, in the validator's words and without the values themselves.
 pub(crate) struct Fault {
     what: String,
     /// JSON pointer to the value.
     pub(crate) path: String,
 }
 
-/// The schema that allows everything; also what a shape is where nothing is known.
+/// The schema that allows everything. Also the shape of every place of which nothing is known.
 pub(crate) const ANY: Shape = Shape(0);
 
-/// Wrappers that models put around the arguments.
+/// Keys that models wrap the arguments in.
 pub(crate) const WRAPPERS: [&str; 7] = ["arguments", "parameters", "input", "args", "kwargs", "params", "properties"];
+
+/// Names that models use for the same parameter, one list per meaning.
+const ALIASES: [&[&str]; 6] = [
+    &["path", "file_path", "filename", "file", "uri", "target_file"],
+    &["content", "text", "new_content", "contents", "file_text"],
+    &["command", "cmd"],
+    &["old_string", "old_str", "old_text"],
+    &["new_string", "new_str", "new_text"],
+    &["query", "q", "search_query", "sql"],
+];
+
+/// The names that models use for the same parameter as `name`, including itself.
+pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
+    ALIASES.into_iter().filter(move |names| names.contains(&name)).flatten().copied()
+}
 
 // === impl Fault ===
 
@@ -65,13 +77,13 @@ impl fmt::Display for Fault {
 impl Default for Schema {
     /// The schema that allows everything.
     fn default() -> Schema {
-        Schema { validator: None, recursive: None, rules: vec![Rule::default()], aliases: Arc::new([]) }
+        Schema { validator: None, recursive: None, rules: vec![Rule::default()] }
     }
 }
 
 impl Schema {
-    /// Compiles a schema text, without network and without files.
-    fn compile(text: &str, aliases: Arc<[Vec<String>]>) -> Schema {
+    /// Compiles a schema without access to the network or to files.
+    fn compile(text: &str) -> Schema {
         let mut view = View::parse(text);
         let cost = size::measure(&view);
         if cost.is_none() {
@@ -80,10 +92,10 @@ impl Schema {
         let validator = cost.and_then(|_| validator(&mut view));
         let rules = if validator.is_some() { compile::rules(&view) } else { vec![Rule::default()] };
         let recursive = (cost == Some(size::Cost::Recursive)).then_some(view);
-        Schema { validator, recursive, rules, aliases }
+        Schema { validator, recursive, rules }
     }
 
-    /// What is wrong with this tree; `None` if nothing is. A null for one of the parameters in `keeps_null` is fine.
+    /// Why the tree does not satisfy the schema; `None` if it does. The parameters in `keeps_null` may be null.
     pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<Fault> {
         let validator = self.validator.as_ref()?;
         let value = root.to_serde();
@@ -95,12 +107,12 @@ impl Schema {
         Some(Fault { what: error.masked().to_string(), path: error.instance_path().to_string() })
     }
 
-    /// Whether checking this value costs no more than its size allows.
+    /// Whether the cost of checking this value is in proportion to its size.
     fn is_affordable(&self, value: &Value) -> bool {
         self.recursive.as_ref().is_none_or(|view| size::is_affordable(view, value))
     }
 
-    /// Whether nothing is to be done: the value satisfies the schema, and no stage would spell it differently.
+    /// Whether the value satisfies the schema, and no stage would spell it differently.
     pub(crate) fn is_satisfied(&self, tree: &Node<'_>, keeps_null: &[String]) -> bool {
         let root = self.rule(self.top());
         let known = match &tree.value {
@@ -118,7 +130,7 @@ impl Schema {
         known && self.is_spelled(tree, self.top()) && valid()
     }
 
-    /// Whether keys and numbers are spelled as the schema has them.
+    /// Whether keys and numbers are spelled as the schema spells them.
     fn is_spelled(&self, node: &Node<'_>, shape: Shape) -> bool {
         let rule = self.rule(shape);
         if rule.says_nothing() {
@@ -130,20 +142,18 @@ impl Schema {
                 let spelled = rule.named(key).is_some() || !other() || rule.matches_pattern(key);
                 spelled && self.is_spelled(node, self.member_shape(rule, key))
             }),
-            tree::Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
-                let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(ANY);
-                self.is_spelled(item, shape)
-            }),
+            tree::Value::Array(items) => items.iter().enumerate().all(|(at, item)| self.is_spelled(item, rule.item_shape(at))),
             tree::Value::Number(_) => Types::of_node(node) == Types::INTEGER || rule.types.and(Types::NUMBER) != Types::INTEGER,
             _ => true,
         }
     }
 
+    /// The rule of this shape.
     pub(crate) fn rule(&self, shape: Shape) -> &Rule {
         &self.rules[if (shape.0 as usize) < self.rules.len() { shape.0 as usize } else { 0 }]
     }
 
-    /// The shape of the whole.
+    /// The shape of the root.
     pub(crate) fn top(&self) -> Shape {
         if self.rules.len() > 1 { Shape(1) } else { ANY }
     }
@@ -153,7 +163,7 @@ impl Schema {
         At { schema: self, root, name: "" }
     }
 
-    /// The shape of a member with exactly this key.
+    /// The shape of the member with exactly this key.
     pub(crate) fn member_shape(&self, rule: &Rule, key: &str) -> Shape {
         if let Some(property) = rule.named(key) {
             return property.shape;
@@ -167,14 +177,24 @@ impl Schema {
         }
     }
 
-    /// The names that mean the same as this one, itself included.
-    pub(crate) fn aliases(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.aliases.iter().filter(move |names| names.iter().any(|other| other == name)).flatten().map(String::as_str)
+    /// The shape of the member that this key means. The content of a wrapper looks like the arguments themselves.
+    pub(crate) fn member(&self, of: Shape, key: &str) -> Shape {
+        let rule = self.rule(of);
+        match rule.find(key) {
+            Some(property) => property.shape,
+            None if of == self.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
+            None => self.member_shape(rule, key),
+        }
+    }
+
+    /// The shape of the items of a list. A list around the arguments has items that look like them.
+    pub(crate) fn item(&self, of: Shape) -> Shape {
+        self.rule(of).items.or_else(|| (of == self.top()).then_some(of)).unwrap_or(ANY)
     }
 }
 
-/// The validator of a schema. A keyword that it rejects (`"required": true` in a property, a pattern of another language) is left
-/// out, so that the others are checked.
+/// Builds the validator. A keyword that it rejects (`"required": true` in a property, a pattern of another regex dialect) is left
+/// out, so that the others are still checked.
 fn validator(view: &mut View) -> Option<jsonschema::Validator> {
     let options = jsonschema::options().offline().should_validate_formats(false);
     for _ in 0..INVALID_KEYWORDS {
@@ -190,7 +210,7 @@ fn validator(view: &mut View) -> Option<jsonschema::Validator> {
     None
 }
 
-/// The value without the root's nulls that are allowed to stay.
+/// The value without those nulls of the root that may stay.
 fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> {
     let kept = |(key, value): (&String, &Value)| value.is_null() && keeps_null.contains(key);
     match value {
@@ -201,12 +221,12 @@ fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> 
     }
 }
 
-/// A schema as seen from one of its places: what a string holds is read by the schema of that place.
+/// A schema as seen from one of its places. The content of a string is read by the schema of the string's place.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'c> {
     pub(crate) schema: &'c Schema,
     pub(crate) root: Shape,
-    /// The name of the parameter that it belongs to, `""` for the whole.
+    /// The name of the parameter at this place; `""` for the root.
     pub(crate) name: &'c str,
 }
 
@@ -224,36 +244,7 @@ impl Guide for At<'_> {
     }
 
     fn key(&self, of: Shape, key: &str) -> Key {
-        self.schema.key(of, key)
-    }
-
-    fn missing(&self, of: Shape, seen: u64) -> u32 {
-        self.schema.missing(of, seen)
-    }
-}
-
-impl Guide for Schema {
-    fn root(&self) -> Shape {
-        self.top()
-    }
-
-    fn member(&self, of: Shape, key: &str) -> Shape {
-        let rule = self.rule(of);
-        match rule.find(key) {
-            Some(property) => property.shape,
-            // What is in a wrapper looks like the arguments themselves.
-            None if of == self.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
-            None => self.member_shape(rule, key),
-        }
-    }
-
-    fn item(&self, of: Shape) -> Shape {
-        let rule = self.rule(of);
-        rule.items.or_else(|| (of == self.top()).then_some(of)).unwrap_or(ANY)
-    }
-
-    fn key(&self, of: Shape, key: &str) -> Key {
-        let rule = self.rule(of);
+        let rule = self.schema.rule(of);
         match rule.properties.find(key) {
             Some(found) => Key::Known(found.min(usize::from(u16::MAX)) as u16),
             None if rule.properties.is_empty() => Key::Open,
@@ -262,9 +253,9 @@ impl Guide for Schema {
     }
 
     fn missing(&self, of: Shape, seen: u64) -> u32 {
-        let rule = self.rule(of);
+        let rule = self.schema.rule(of);
         let missing = rule.required.iter().filter(|name| match rule.properties.named(name) {
-            Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self, name).is_none(),
+            Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self.schema, name).is_none(),
             None => false,
         });
         missing.count() as u32

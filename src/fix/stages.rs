@@ -1,4 +1,5 @@
-//! The stages for whatever is not valid as it is: envelope, tolerant reading, end, keys and types, validation.
+//! The stages for arguments that are not valid as written: envelope, tolerant reading, end of the stream, keys and types,
+//! validation.
 
 use std::borrow::Cow;
 
@@ -14,10 +15,10 @@ use crate::json::read::{Ending, Reading, Repair};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
 
-/// How often a text may be decoded before it is read.
+/// How many layers of encoding, or of wrappers, are removed.
 const LAYERS: usize = 3;
 
-/// How many empty values are left out; the schema is checked again after each.
+/// How many empty values are left out. The schema is checked again after each.
 const EMPTY: usize = 16;
 
 /// What the stages need to know of a call.
@@ -28,16 +29,16 @@ pub(super) struct Call<'c> {
     pub(super) end: End,
 }
 
-/// Arguments that came through the stages.
+/// Arguments after all stages.
 struct Settled<'s> {
     root: Node<'s>,
     fixes: Vec<Fix>,
     dropped: Vec<String>,
-    /// What the schema says against them.
+    /// Why they do not satisfy the schema.
     fault: Option<String>,
 }
 
-/// Runs the stages over a text that is not valid arguments as it is.
+/// Runs the stages over a text that is not valid as written.
 pub(super) fn run(text: &str, call: Call<'_>) -> Report {
     let mut text = Cow::Borrowed(text);
     let mut fixes = Vec::new();
@@ -53,8 +54,8 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
             break;
         }
     }
-    if nothing(&text) {
-        return blank(text.trim(), call, fixes);
+    if is_blank(&text) {
+        return without_arguments(text.trim(), call, fixes);
     }
     match read(&text, call, fixes.clone()) {
         Ok(report) => report,
@@ -63,12 +64,12 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
 }
 
 /// Whether the text says that there are no arguments.
-fn nothing(text: &str) -> bool {
+fn is_blank(text: &str) -> bool {
     matches!(text.trim(), "" | "null" | "None" | "[]" | "{}" | "()")
 }
 
-/// C1: no arguments at all.
-fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
+/// C1: reports on a call without arguments.
+fn without_arguments(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
     if text != "{}"
         && text != "[]"
         && let Some(why) = cut(call.end)
@@ -76,7 +77,7 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
         return Report::refused(why);
     }
     if call.schema.is_none() && text == "[]" {
-        return accept("[]".to_owned(), fixes, Vec::new());
+        return Report::passed("[]".to_owned(), fixes, Vec::new());
     }
     let root = Node { value: Value::Object(Vec::new()), start: 0, end: text.len(), exact: false };
     if text != "{}" {
@@ -87,24 +88,24 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
         Err(why) => return Report::refused(why),
     };
     match settled.fault {
-        None => accept(settled.root.to_json(text), settled.fixes, settled.dropped),
+        None => Report::passed(settled.root.to_json(text), settled.fixes, settled.dropped),
         Some(fault) if text == "{}" => Report { arguments: Some("{}".to_owned()), ..Report::refused(Why::Schema(fault)) },
         Some(_) => Report::refused(Why::Malformed("there are none, and the tool needs some".to_owned())),
     }
 }
 
-/// Reads the containers of the text and takes the one that fits. The error is a refusal that a text without containers
-/// might still escape.
+/// Reads the containers of the text and takes the one that fits. The error is a refusal, unless the text turns out to be
+/// arguments without a container.
 fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
-    let nothing = Schema::default();
-    let schema = call.schema.unwrap_or(&nothing);
+    let anything = Schema::default();
+    let schema = call.schema.unwrap_or(&anything);
     let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
-    // Between the containers and behind the last one.
-    let behind = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
-    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, behind(at, found.reading.end))) {
-        let why = || Why::Ambiguous("a text goes on behind the object".to_owned());
+    // The text between containers, and after the last one.
+    let after = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
+    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, after(at, found.reading.end))) {
+        let why = || Why::Ambiguous("a text goes on after the object".to_owned());
         return Err(Report::refused(cut(call.end).unwrap_or_else(why)));
     }
     let in_a_row = found.iter().any(|found| found.adjacent);
@@ -134,11 +135,11 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             }
             result.dropped.extend(reading.dangling);
             match &result.fault {
-                // What the schema misses may have been cut off.
+                // What the schema misses may have been truncated.
                 Some(_) if !complete && call.end != End::Whole => Err(cut(call.end).unwrap_or(UNCLOSED)),
                 Some(fault) => {
                     let why = Why::Schema(fault.clone());
-                    // As the model wrote it: the tree before the schema changed it is read once more.
+                    // The object as the model wrote it: the coercions changed the tree, so it is read once more.
                     let plain = envelope::container(text, start, &schema.at(schema.top())).ok();
                     let report = Report {
                         arguments: plain.map(|(plain, _)| plain.root.to_json(text)),
@@ -173,13 +174,13 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 settled.fixes.push(Fix::whole(Code::E8, 0..text.len(), Verdict::Lossless, "the same object several times"));
             }
             let json = only_closed(text, &settled.fixes).unwrap_or_else(|| settled.root.to_json(text));
-            Ok(accept(json, settled.fixes, settled.dropped))
+            Ok(Report::passed(json, settled.fixes, settled.dropped))
         }
         None => Err(refusal.unwrap_or_else(|| Report::refused(Why::NotAnObject))),
     }
 }
 
-/// The text itself with its last brace, if nothing else is missing inside of it.
+/// The text itself with its last brace, if that makes it strict JSON and nothing else was repaired.
 fn only_closed(text: &str, fixes: &[Fix]) -> Option<String> {
     let end = match fixes {
         [Fix { rule: Code::X2, .. }] => text.len(),
@@ -190,7 +191,7 @@ fn only_closed(text: &str, fixes: &[Fix]) -> Option<String> {
     strict::parse(&whole).is_some().then_some(whole)
 }
 
-/// The fixes for what is around a container.
+/// The fixes for the text around a container.
 fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     let mut fixes = Vec::new();
     let before = text[..start].trim();
@@ -203,21 +204,21 @@ fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     let at = end..text.len();
     if !after.is_empty() {
         let fix = match after.bytes().next() {
-            Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets behind the arguments"),
-            Some(b',') => (Code::S1, "superfluous comma behind the arguments"),
-            Some(b'`') => (Code::E1, "code fence behind the arguments"),
-            Some(b'<' | b';') => (Code::E3, "end markers behind the arguments"),
-            _ => (Code::E2, "text behind the arguments"),
+            Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets after the arguments"),
+            Some(b',') => (Code::S1, "superfluous comma after the arguments"),
+            Some(b'`') => (Code::E1, "code fence after the arguments"),
+            Some(b'<' | b';') => (Code::E3, "end markers after the arguments"),
+            _ => (Code::E2, "text after the arguments"),
         };
         fixes.push(Fix::whole(fix.0, at, Verdict::Lossless, fix.1));
     }
     fixes
 }
 
-/// What is wrong with arguments that the model did not close although it went on.
+/// The refusal of arguments that the model left open although its answer was not cut off.
 const UNCLOSED: Why = Why::Truncated(FinishReason::Stop);
 
-/// Truncation, if the answer ended inside the arguments.
+/// The refusal for truncation, if the answer ended inside the arguments.
 fn cut(end: End) -> Option<Why> {
     match end {
         End::Cut(reason) => Some(Why::Truncated(reason)),
@@ -226,13 +227,13 @@ fn cut(end: End) -> Option<Why> {
     }
 }
 
-/// Whether nothing but closing brackets can be missing after this text: a number may have lost digits.
+/// Whether only closing brackets can be missing after this text. Not after a number, which may have lost digits.
 fn ends_in_whole_value(text: &str) -> bool {
     let text = text.trim_end();
     text.ends_with(['"', '}', ']']) || ["true", "false", "null"].iter().any(|word| text.ends_with(word))
 }
 
-/// Stage 4: whether a text that ended so may run (X1 to X3), and the fix for what had to be closed.
+/// Whether a text that ended this way may run (X1 to X3), and the fix for the brackets that were closed.
 fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix>, Why> {
     let guessed = reading.repairs.iter().any(|repair| repair.guess);
     let closed_by_tag = reading.tagged && reading.ending == Ending::Open;
@@ -242,7 +243,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
         _ => false,
     };
     if (reading.ending != Ending::Complete || guessed) && !closable {
-        // A cut text may look complete only because of how its quotes were read.
+        // A truncated text may look complete only because of the way its quotes were read.
         cut(call.end).map_or(Ok(()), Err)?;
     }
     if let Some(what) = &reading.void {
@@ -274,7 +275,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
     Ok(closed.then(|| Fix::whole(Code::X2, text.len()..text.len(), level, "open brackets closed at the end")))
 }
 
-/// A repair of the reader in the report.
+/// A repair of the reader, as a fix in the report.
 fn fix_of(repair: Repair) -> Fix {
     Fix {
         rule: repair.rule,
@@ -285,14 +286,15 @@ fn fix_of(repair: Repair) -> Fix {
     }
 }
 
+/// The path of the tie, for an error.
 fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
     reading.rival.as_deref().filter(|path| !path.is_empty()).unwrap_or("/")
 }
 
-/// Stages 6 to 9 for one container, with its wrappers taken off where that is what fits.
+/// Coerces and validates one container, without its wrappers if it fits only then.
 fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
     let Some(schema) = call.schema else {
-        // Nothing is known of it but that no key may occur twice.
+        // Without a schema, only repeated keys are checked.
         if keys::repeat(&root) {
             return coerced(source, root, fixes, &Schema::default(), call);
         }
@@ -323,7 +325,7 @@ fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> 
     object_only(coerced(source, root, fixes, schema, call)?, schema)
 }
 
-/// Arguments are an object, unless the schema expressly allows a list.
+/// Refuses arguments that are not an object, unless the schema expressly allows a list.
 fn object_only<'s>(settled: Settled<'s>, schema: &Schema) -> Result<Settled<'s>, Why> {
     let types = schema.rule(schema.top()).types;
     match &settled.root.value {
@@ -333,7 +335,7 @@ fn object_only<'s>(settled: Settled<'s>, schema: &Schema) -> Result<Settled<'s>,
     }
 }
 
-/// Keys, types, validation of one container.
+/// Fits keys and types of one container to the schema and validates it.
 fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, call: Call<'_>) -> Result<Settled<'s>, Why> {
     let mut coercion = Coercion::new(schema, source, call.keeps_null);
     coercion.fixes = fixes;
@@ -353,7 +355,7 @@ fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, c
     Ok(Settled { fault, root, fixes: coercion.fixes, dropped: coercion.dropped })
 }
 
-/// The texts that are no container at all: parameters in another form, or the one parameter itself.
+/// Reads a text without containers: parameters in another form, or the only parameter itself.
 fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Report> {
     let schema = call.schema?;
     if cut(call.end).is_some() {
@@ -373,10 +375,10 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     let mut fixes = fixes;
     fixes.push(Fix::whole(rule, whole, level, note));
     let settled = coerced(text, node, fixes, schema, call).ok()?;
-    settled.fault.is_none().then(|| accept(settled.root.to_json(text), settled.fixes, settled.dropped))
+    settled.fault.is_none().then(|| Report::passed(settled.root.to_json(text), settled.fixes, settled.dropped))
 }
 
-/// The first key that contains markup of a calling protocol: the body of the call was torn.
+/// The first key that contains markup of a calling protocol, which means that the call was torn.
 pub(super) fn marked_up<'n>(node: &'n Node<'_>) -> Option<&'n str> {
     match &node.value {
         Value::Array(items) => items.iter().find_map(marked_up),
@@ -385,10 +387,4 @@ pub(super) fn marked_up<'n>(node: &'n Node<'_>) -> Option<&'n str> {
             .find_map(|member| if keys::is_markup(&member.key) { Some(member.key.as_ref()) } else { marked_up(&member.node) }),
         _ => None,
     }
-}
-
-/// The report on arguments that may run: the verdict is the level of the boldest fix.
-fn accept(json: String, fixes: Vec<Fix>, dropped: Vec<String>) -> Report {
-    let verdict = fixes.iter().map(|fix| fix.level).max().unwrap_or(Verdict::Clean);
-    Report { verdict, arguments: Some(json), why: None, fixes, dropped }
 }

@@ -1,5 +1,4 @@
-//! How often each verdict and each rule occurred: reports -> counters that all answers of a process share. They name
-//! rules only, never tools or values.
+//! Counts verdicts and rules over all answers of a process. The counters name rules only, never tools or values.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +7,7 @@ use crate::json::Code;
 
 const VERDICTS: [Verdict; 5] = [Verdict::Clean, Verdict::Lossless, Verdict::Coerced, Verdict::Guess, Verdict::Refused];
 
-/// Counters of the calls that went through the fixer since the process began.
+/// Counters of the calls that the fixer checked since the process began.
 #[derive(Debug)]
 pub struct Tally {
     verdicts: [AtomicU64; VERDICTS.len()],
@@ -24,7 +23,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Counts one call: its verdict, and each of its fixes under its rule.
+    /// Counts the verdict of a call, and each of its fixes.
     pub fn count(&self, report: &Report) {
         self.verdicts[report.verdict as usize].fetch_add(1, Ordering::Relaxed);
         for fix in &report.fixes {
@@ -37,12 +36,12 @@ impl Tally {
         self.rules[rule as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Every verdict with its number of calls.
+    /// Each verdict with its number of calls.
     pub fn verdicts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         VERDICTS.iter().zip(&self.verdicts).map(|(verdict, count)| (verdict.as_str(), count.load(Ordering::Relaxed)))
     }
 
-    /// The rules that were used, with the number of fixes.
+    /// The rules that were used, with the number of their fixes.
     pub fn rules(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Code::ALL
             .iter()

@@ -1,25 +1,26 @@
-//! The inside of a string: escapes -> characters. What is no escape stays as it is, backslash included: `\d` in a regular
-//! expression and `C:\Users` are content.
+//! Decodes the inside of a string. A backslash that begins no escape is kept: `\d` in a regular expression and `C:\Users` are
+//! content.
 
 use std::borrow::Cow;
 
 use super::lex::Quote;
 
-/// A decoded string and what was unusual in it.
+/// A decoded string, and what strict JSON would reject in it.
+#[derive(Default)]
 pub(crate) struct Decoded<'s> {
     pub(crate) text: Cow<'s, str>,
-    /// Raw control characters (newlines mostly) that strict JSON would escape.
+    /// Raw control characters, mostly newlines.
     pub(crate) control: bool,
-    /// Double quotes that strict JSON would escape.
+    /// Double quotes that are not escaped.
     pub(crate) quotes: bool,
     /// Escapes that JSON does not have.
     pub(crate) odd_escape: bool,
-    /// Half of a surrogate pair: no character.
+    /// Half of a surrogate pair, which is not a character. It is left out.
     pub(crate) lone_surrogate: bool,
 }
 
-/// The bytes that are not simply content.
-const SPECIAL: [bool; 256] = {
+/// Bytes that strict JSON does not allow raw inside a string: control characters, the backslash and the double quote.
+pub(super) const ESCAPED: [bool; 256] = {
     let mut table = [false; 256];
     let mut control = 0;
     while control < 0x20 {
@@ -31,16 +32,15 @@ const SPECIAL: [bool; 256] = {
     table
 };
 
-/// Decodes the inside of a string.
+/// Decodes the inside of a string. Without quotes ([`Quote::Bare`]) backslashes are plain characters.
 pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
-    let mut decoded =
-        Decoded { text: Cow::Borrowed(raw), control: false, quotes: false, odd_escape: false, lone_surrogate: false };
+    let mut decoded = Decoded { text: Cow::Borrowed(raw), ..Decoded::default() };
     let bytes = raw.as_bytes();
     let mut text = String::new();
-    // What is in `text` already, and what has been looked at.
+    // `raw[..from]` is decoded into `text`; `raw[..at]` has been looked at.
     let (mut from, mut at) = (0, 0);
     while let Some(byte) = bytes.get(at) {
-        if !SPECIAL[usize::from(*byte)] {
+        if !ESCAPED[usize::from(*byte)] {
             at += 1;
             continue;
         }
@@ -65,10 +65,10 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
                 decoded.odd_escape = true;
                 (Some('`'), 2)
             }
-            // An escape of Python and JavaScript; printable ASCII is not written so, but folders are: `bin\x64`.
-            Some(b'x') if quote == Quote::Single => match byte_code(raw, at).filter(|code| matches!(code, 0..0x20 | 0xa0..)) {
-                Some(code) => (Some(char::from(code)), 4),
-                None => (None, 0),
+            // Python and JavaScript have `\xXX`. Nobody writes printable ASCII this way, but folders look like it: `bin\x64`.
+            Some(b'x') if quote == Quote::Single => match hex(raw, at, "\\x", 2) {
+                Some(code @ (0..0x20 | 0xa0..)) => (char::from_u32(u32::from(code)), 4),
+                _ => (None, 0),
             },
             Some(b'u') => match code_unit(raw, at) {
                 Some(surrogate @ 0xd800..0xe000) => match code_unit(raw, at + 6) {
@@ -106,14 +106,13 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
     decoded
 }
 
-/// The code unit of the `\uXXXX` at `at`.
+/// The UTF-16 code unit of the `\uXXXX` at `at`; `None` if there is none.
 pub(crate) fn code_unit(text: &str, at: usize) -> Option<u16> {
-    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
+    hex(text, at, "\\u", 4)
 }
 
-/// The number of the `\xXX` at `at`.
-fn byte_code(text: &str, at: usize) -> Option<u8> {
-    let digits = text.get(at..at + 4)?.strip_prefix("\\x")?;
-    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(digits, 16).ok())?
+/// The value of the hexadecimal digits after `prefix` at `at`.
+fn hex(text: &str, at: usize, prefix: &str, digits: usize) -> Option<u16> {
+    let digits = text.get(at..at + prefix.len() + digits)?.strip_prefix(prefix)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
 }

@@ -1,14 +1,14 @@
-//! Code in the place of a value: what a program would have to compute. It has no JSON form, whatever its parts are. Read in JSON, in
-//! its relatives, and in the strings of Python calls.
+//! Detects code in the place of a value: something that a program would have to compute. It has no JSON form, so the text is
+//! refused. Applies to JSON and its variants, and to strings in Python calls.
 
-/// Signs between operands. The colon counts after a question mark.
+/// Operators. A colon is one only after a question mark.
 const SIGNS: [&str; 10] = ["+", "||", "??", "&&", "==", "!=", "*", "%", "?", ":"];
-/// Words between operands, with blanks around them.
+/// Operators that are words. They need spaces around them.
 const WORDS: [&str; 8] = ["if", "else", "or", "and", "in", "is", "not in", "is not"];
 
-/// Where an expression ends whose first operand is a string that ends where `tail` begins, if the next member or the end of the
-/// container follows at once. Strings that are only added are none: they are one string. `pair`: two strings in a row are one
-/// expression, too (in a list, a comma is missing between them).
+/// The end of an expression in `tail`, the text after its first operand (a string); `None` if there is no expression, or if
+/// neither a comma nor a closing bracket follows it. Strings joined by `+` alone are one string, not an expression. With `pair`,
+/// two adjacent strings count as an expression; in a list they lack a comma.
 pub(crate) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
     let (mut at, mut computes, mut asked) = (0, false, false);
     loop {
@@ -34,8 +34,8 @@ pub(crate) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
     }
 }
 
-/// Whether a value without quotes is code: strings that are added or chosen between, the call of a function, an element of a
-/// list, a variable of the environment or of an object, a template.
+/// Whether a value without quotes is code: concatenated strings, a choice between strings, a function call, an index, a variable
+/// of the environment or of `this`, a template.
 pub(crate) fn is_expression(text: &str) -> bool {
     let operator_inside =
         ["+ \"", "+\"", "\" +", "+ '", "' +", "|| \"", "|| '", "?? \"", "?? '"].iter().any(|sign| text.contains(sign));
@@ -57,7 +57,7 @@ pub(crate) fn is_expression(text: &str) -> bool {
         || applied('(', ')').or_else(|| applied('[', ']')).is_some_and(|(applied, _)| is_name(applied))
 }
 
-/// The operator that comes next, with the blanks before it: its length and its text.
+/// The operator at the start of `text`: its length with the whitespace before it, and the operator itself.
 fn operator(text: &str) -> Option<(usize, &'static str)> {
     let gap = blanks(text);
     let rest = &text[gap..];
@@ -71,7 +71,7 @@ fn operator(text: &str) -> Option<(usize, &'static str)> {
     sign.or_else(word).map(|sign| (gap + sign.len(), sign))
 }
 
-/// The length of the calls of a method that `text` begins with: `.trim()`.
+/// The length of a method call at the start of `text`: `.trim()`.
 fn method(text: &str) -> Option<usize> {
     let applied = name(text.strip_prefix('.')?)? + 1;
     let arguments = text[applied..].strip_prefix('(')?;
@@ -79,7 +79,7 @@ fn method(text: &str) -> Option<usize> {
     arguments[end..].starts_with(')').then_some(applied + end + 2)
 }
 
-/// The length of the string that `text` begins with, in one line.
+/// The length of the one-line string at the start of `text`.
 fn string(text: &str) -> Option<usize> {
     let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     let mut escaped = false;
@@ -95,12 +95,13 @@ fn string(text: &str) -> Option<usize> {
     None
 }
 
-/// The length of the name or number that `text` begins with.
+/// The length of the name or number at the start of `text`.
 fn name(text: &str) -> Option<usize> {
     let length = text.find(|c: char| !c.is_ascii_alphanumeric() && !"_.".contains(c)).unwrap_or(text.len());
     (length > 0).then_some(length)
 }
 
+/// The length of the whitespace at the start of `text`.
 fn blanks(text: &str) -> usize {
     text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len()
 }

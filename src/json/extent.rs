@@ -1,39 +1,41 @@
-//! Finds the end of a JSON-like value in a stream, byte by byte and never looking back: brackets and strings are counted,
-//! the text of a closing marker inside a string is content. Tolerant of single quotes, Python literals and comments that
-//! the repair accepts later; broken quoting makes it miss the end, which its caller detects by what follows the value.
+//! Finds where a JSON-like value ends in a stream, byte by byte, without looking back. Brackets inside strings do not count.
+//! Single quotes, Python literals and comments are accepted, as the repair accepts them later. Broken quotes can hide the end;
+//! the caller notices that by what follows the value.
 
 /// Where [`Extent::feed_until`] stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halt {
-    /// After the value, which has ended.
+    /// The value ended before this byte.
     Complete(usize),
-    /// Before a byte outside of strings that the caller asked for.
+    /// This byte, outside strings, satisfied the caller's condition.
     Before(usize),
 }
 
-/// A resumable detector of the end of one bracketed value (object, array, or parenthesised list).
+/// A resumable scan for the end of one bracketed value: an object, an array or a list in parentheses.
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
     depth: u32,
-    /// What closes the outermost bracket. No other bracket ends the value: after a broken quote, one of the string's would.
+    /// The byte that closes the outermost bracket. Nothing else ends the value: after a broken quote, a bracket may be part of a
+    /// string.
     closer: u8,
     quote: Option<u8>,
     escape: bool,
-    /// The last byte that was not whitespace, outside of strings: decides whether `'` opens a string or is an apostrophe.
+    /// The last byte outside strings that is not whitespace. Decides whether `'` opens a string or is an apostrophe.
     last: u8,
 }
 
 // === impl Extent ===
 
 impl Extent {
-    /// Feeds the next bytes; `Some(n)` when the value ended after the first `n` of them. Must not be fed after that.
+    /// Feeds the next bytes. `Some(n)` once the value has ended after the first `n` of them; nothing may be fed after that.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
         match self.feed_until(bytes, |_| false)? {
             Halt::Complete(at) | Halt::Before(at) => Some(at),
         }
     }
 
-    /// The same, but stops before the first byte outside of strings for which `stop` holds; that byte has not been fed then.
+    /// Like [`Extent::feed`], but also stops before the first byte outside strings for which `stop` holds. That byte is not
+    /// consumed.
     pub fn feed_until(&mut self, bytes: &[u8], stop: impl Fn(u8) -> bool) -> Option<Halt> {
         let mut at = 0;
         while at < bytes.len() {
@@ -83,13 +85,13 @@ impl Extent {
     }
 }
 
-/// The end of a value whose quotes are broken. Nobody knows what is a string in it, so brackets count wherever they are: it ends
-/// where all are closed, unless its last quote opens a string.
+/// A scan for the end of a value whose quotes are broken, so that its strings are unknown. Brackets count everywhere: the value
+/// ends where all are closed, unless its last quote opens a string.
 #[derive(Debug, Clone, Default)]
 pub struct PlainExtent {
     braces: i64,
     brackets: i64,
-    /// The last byte outside of whitespace, and the one before the last quote that is not escaped.
+    /// The last byte that is not whitespace, and the one before the last unescaped quote.
     last: u8,
     before_quote: u8,
     closed: bool,
@@ -114,12 +116,12 @@ impl PlainExtent {
         self.last = byte;
     }
 
-    /// Whether the value ends with what was fed last.
+    /// Whether the value ends with the last byte fed.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Whether all of the text is such a value.
+    /// Whether all of `text` is such a value.
     pub fn closes(text: &str) -> bool {
         let mut extent = PlainExtent::default();
         text.bytes().for_each(|byte| extent.feed(byte));
@@ -127,7 +129,7 @@ impl PlainExtent {
     }
 }
 
-/// The bracket that closes this one.
+/// The closing bracket for `open`.
 fn closer(open: u8) -> u8 {
     match open {
         b'{' => b'}',

@@ -1,5 +1,5 @@
-//! The tokens of JSON as models write it: gaps (whitespace, comments), quotes of every kind, keys, numbers and words.
-//! Every function looks at one place of the text and is bounded, so that whoever reads the text stays linear.
+//! The tokens of JSON as models write it: whitespace and comments, quotes of all kinds, keys, numbers, words. Each function looks
+//! at one position and is bounded, so that reading stays linear.
 
 use std::cell::{Cell, OnceCell};
 
@@ -8,22 +8,23 @@ mod quote;
 
 pub(crate) use quote::Quote;
 
-/// A text under the reader, with what bounds its searches.
+/// The text being read. The cells cache where searches can stop.
+#[derive(Default)]
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
-    last_newline: Cell<Option<usize>>,
-    last_comment_end: Cell<Option<usize>>,
-    last_quote: Cell<Option<usize>>,
-    last_closer: Cell<Option<usize>>,
-    /// Where escaped double quotes are (their backslashes).
+    last_newline: OnceCell<usize>,
+    last_comment_end: OnceCell<usize>,
+    last_quote: OnceCell<usize>,
+    last_closer: OnceCell<usize>,
+    /// Positions of the backslashes before escaped double quotes.
     escaped_quotes: OnceCell<Vec<usize>>,
-    /// Keys are in doubled quotes; only then can values be.
+    /// A key was found in doubled quotes (`""key"":`); only then can values be quoted this way.
     doubled: Cell<bool>,
     looked_at: Cell<usize>,
 }
 
-/// What lies between two tokens.
+/// What was found between two tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) comment: bool,
@@ -34,23 +35,23 @@ pub(crate) struct Gap {
     pub(crate) newline: bool,
 }
 
-/// A key with its colon, ahead in the text.
+/// A key followed by a colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeyAhead<'s> {
     pub(crate) name: &'s str,
     pub(crate) quoted: bool,
 }
 
-/// A byte that surely begins a token.
+/// Begins a token in every context.
 const TOKEN: u8 = 1;
-/// One that begins an identifier.
+/// Begins an identifier.
 const LETTER: u8 = 2;
-/// One that an identifier goes on with.
+/// Continues an identifier.
 const INSIDE: u8 = 4;
-/// A bracket, or the backslash that takes the meaning from the byte after it.
+/// A bracket, or a backslash, which escapes the next byte.
 const BRACKET: u8 = 8;
 
-/// What each byte can be.
+/// The classes of each byte.
 const CLASS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte: u8 = 0x21;
@@ -68,54 +69,46 @@ const CLASS: [u8; 256] = {
     table
 };
 
-/// How far ahead a key may reach.
+/// Longest key that is recognised ahead, in bytes.
 const KEY_REACH: usize = 256;
 
 // === impl Text ===
 
 impl<'s> Text<'s> {
     pub(crate) fn new(source: &'s str) -> Text<'s> {
-        Text {
-            source,
-            bytes: source.as_bytes(),
-            last_newline: Cell::new(None),
-            last_comment_end: Cell::new(None),
-            last_quote: Cell::new(None),
-            last_closer: Cell::new(None),
-            escaped_quotes: OnceCell::new(),
-            looked_at: Cell::new(0),
-            doubled: Cell::new(false),
-        }
+        Text { source, bytes: source.as_bytes(), ..Text::default() }
     }
 
-    /// How many bytes were looked at so far, those twice that were looked at twice.
+    /// How many bytes were looked at so far, with repetition. This is the measure of the work.
     pub(crate) fn looked_at(&self) -> usize {
         self.looked_at.get()
     }
 
-    /// Accounts for so many bytes.
+    /// Adds bytes to that count.
     pub(crate) fn look(&self, bytes: usize) {
         self.looked_at.set(self.looked_at.get().saturating_add(bytes));
     }
 
+    /// The byte at `i`.
     pub(crate) fn at(&self, i: usize) -> Option<u8> {
         self.bytes.get(i).copied()
     }
 
+    /// Whether the text at `i` starts with `with`.
     pub(crate) fn starts(&self, i: usize, with: &str) -> bool {
         self.bytes.get(i..).is_some_and(|rest| rest.starts_with(with.as_bytes()))
     }
 
-    /// The end of the whitespace and comments from `i` on.
+    /// The end of the whitespace and comments that begin at `i`.
     #[inline]
     pub(crate) fn skip(&self, i: usize) -> usize {
         self.gap(i).0
     }
 
-    /// The end of the whitespace and comments from `i` on, and what it consisted of.
+    /// Like [`Text::skip`], and what was skipped.
     #[inline]
     pub(crate) fn gap(&self, i: usize) -> (usize, Gap) {
-        // The usual ones are short.
+        // Most gaps are short.
         if self.token(i) {
             return (i, Gap::default());
         }
@@ -125,7 +118,7 @@ impl<'s> Text<'s> {
         self.any_gap(i)
     }
 
-    /// Whether a token surely begins here.
+    /// Whether a token begins here in every context.
     #[inline]
     pub(crate) fn token(&self, i: usize) -> bool {
         self.at(i).is_some_and(|byte| CLASS[usize::from(byte)] & TOKEN != 0)
@@ -175,51 +168,51 @@ impl<'s> Text<'s> {
         (i, gap)
     }
 
-    /// Whether what follows a literal `\n` can be a token: the escape is not the beginning of a word.
+    /// Whether the text after a literal `\n` can begin a token. Otherwise the escape begins a word.
     fn escaped_gap(&self, i: usize) -> bool {
         self.at(i).is_none_or(|byte| !byte.is_ascii_alphanumeric())
     }
 
-    /// The end of the line that `i` is in (after its newline).
+    /// The end of the line that contains `i`, after its newline.
     pub(crate) fn line_end(&self, i: usize) -> usize {
-        if i > once(&self.last_newline, || memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
+        if i > *self.last_newline.get_or_init(|| memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
             return self.bytes.len();
         }
         memchr::memchr(b'\n', &self.bytes[i..]).map_or(self.bytes.len(), |found| i + found + 1)
     }
 
+    /// The end of the block comment whose content begins at `i`.
     fn comment_end(&self, i: usize) -> usize {
-        let last = once(&self.last_comment_end, || self.source.rfind("*/").map_or(0, |found| found + 2));
-        if i + 2 > last {
+        if i + 2 > *self.last_comment_end.get_or_init(|| self.source.rfind("*/").map_or(0, |found| found + 2)) {
             return self.bytes.len();
         }
         memchr::memmem::find(&self.bytes[i..], b"*/").map_or(self.bytes.len(), |found| i + found + 2)
     }
 
-    /// Whether a double quote and a closing bracket after it follow somewhere after `i`: what looks like more JSON.
+    /// Whether a double quote and a closing bracket occur after `i`, which looks like more JSON.
     pub(crate) fn more_json(&self, i: usize) -> bool {
-        let quote = once(&self.last_quote, || memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
-        quote > i && self.closer_ahead(i)
+        let quote = self.last_quote.get_or_init(|| memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
+        *quote > i && self.closer_ahead(i)
     }
 
-    /// Whether a closing bracket follows somewhere at or after `i`.
+    /// Whether a closing brace or bracket occurs at or after `i`.
     pub(crate) fn closer_ahead(&self, i: usize) -> bool {
-        once(&self.last_closer, || memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
+        *self.last_closer.get_or_init(|| memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
     }
 
-    /// The first bracket or backslash from `i` on and before `end`.
+    /// The first bracket or backslash in `i..end`.
     pub(crate) fn bracket(&self, i: usize, end: usize) -> Option<usize> {
         let rest = self.bytes.get(i..end)?;
         rest.iter().position(|byte| CLASS[usize::from(*byte)] & BRACKET != 0).map(|found| i + found)
     }
 
-    /// The key at `i` with its colon, if there is one. One of its quotes may be there twice.
+    /// The key at `i`, if a colon follows it. One of its quotes may be doubled.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
             let start = i + self.stray_quote(i) + length;
             self.look(KEY_REACH / 8);
             let (end, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
-            // In `""b"":` all quotes are doubled.
+            // In `""b"":` every quote is doubled.
             let after = if i > 0 && self.bytes[i - 1] == b'"' { after } else { after + self.stray_quote_after(after) };
             if self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
                 return None;
@@ -236,17 +229,17 @@ impl<'s> Text<'s> {
         key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
     }
 
-    /// The length of a quote before the one that opens a key: `""limit": 10`.
+    /// 1 if a surplus quote comes before the quote that opens a key (`""limit": 10`), otherwise 0.
     pub(crate) fn stray_quote(&self, i: usize) -> usize {
         usize::from(self.starts(i, "\"\"") && self.word(i + 2) > i + 2 && matches!(self.quote(i), Some((Quote::Double, _))))
     }
 
-    /// The length of a quote after the one that closes a key: `"limit"": 10`.
+    /// 1 if a surplus quote comes after the quote that closes a key (`"limit"": 10`), otherwise 0.
     pub(crate) fn stray_quote_after(&self, i: usize) -> usize {
         usize::from(self.at(i) == Some(b'"') && self.colon(self.skip(i + 1)))
     }
 
-    /// The key at `i` where one pair of quotes is around key and value: `"limit=10"`, `"limit: 10"`.
+    /// The key at `i`, if one pair of quotes encloses key and value: `"limit=10"`, `"limit: 10"`.
     pub(crate) fn key_of_pair(&self, i: usize) -> Option<&'s str> {
         let (quote, length) = self.quote(i)?;
         let start = i + length;
@@ -259,12 +252,12 @@ impl<'s> Text<'s> {
         pair.then(|| &self.source[start..end])
     }
 
-    /// Whether there is a colon at `i`, also a full-width one.
+    /// Whether a colon is at `i`, ASCII or full-width.
     pub(crate) fn colon(&self, i: usize) -> bool {
         self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")
     }
 
-    /// The length of the comma at `i`, also of a full-width one.
+    /// The length of the comma at `i`, ASCII or full-width.
     #[inline]
     pub(crate) fn comma(&self, i: usize) -> Option<usize> {
         match self.at(i)? {
@@ -274,7 +267,7 @@ impl<'s> Text<'s> {
         }
     }
 
-    /// The end of the identifier at `i` (`i` if there is none).
+    /// The end of the identifier at `i`; `i` if there is none.
     pub(crate) fn word(&self, i: usize) -> usize {
         let rest = &self.bytes[i.min(self.bytes.len())..];
         match rest.first() {
@@ -292,14 +285,7 @@ impl<'s> Text<'s> {
     }
 }
 
-/// The value of the cell, found out when it is first wanted.
-fn once(cell: &Cell<Option<usize>>, find: impl FnOnce() -> usize) -> usize {
-    let value = cell.get().unwrap_or_else(find);
-    cell.set(Some(value));
-    value
-}
-
-/// Whitespace that JSON does not allow between tokens.
+/// Whether a character is whitespace that JSON does not allow between tokens.
 pub(crate) fn is_odd_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{180e}')
 }

@@ -1,8 +1,8 @@
-//! Numbers as text. Digits are never converted to a machine number, so that no digit is lost.
+//! Numbers as text. They are never converted to a machine number, so no digit is lost.
 
 use std::borrow::Cow;
 
-/// A whole number with more digits than this is not written out.
+/// Longest whole number that is written out, in digits.
 const MOST_DIGITS: usize = 40;
 
 /// Whether the text is a number in JSON's spelling (RFC 8259, section 6).
@@ -15,8 +15,8 @@ pub(crate) fn is_strict(text: &str) -> bool {
         && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
 }
 
-/// A number that only JSON does not spell so, in JSON's spelling: `+3`, `.5`, `1.`, `007`, `1_000`, `0x1F`, `1e`. A strict
-/// number is returned unchanged; `None` if the text is not a number.
+/// A number in JSON's spelling, from a spelling that JSON does not have: `+3`, `.5`, `1.`, `007`, `1_000`, `0x1F`, `1e`. A strict
+/// number is returned unchanged. `None` if the text is not a number.
 pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
     if is_strict(text) {
         return Some(Cow::Borrowed(text));
@@ -45,8 +45,7 @@ pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(format!("{sign}{whole}{point}{fraction}{e}{exponent}")))
 }
 
-/// The digits of a whole number in JSON's spelling, also where it is written `3.0` or `1e3`; `None` if it is not whole or
-/// has more than 40 digits.
+/// The digits of a whole number, also from `3.0` or `1e3`. `None` if it is not whole or has more than 40 digits.
 pub(crate) fn whole(text: &str) -> Option<Cow<'_, str>> {
     let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction, exponent) = parts(rest);
@@ -59,7 +58,7 @@ pub(crate) fn whole(text: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed("0"));
     }
     let exponent: i64 = exponent.map_or(Some(0), |exponent| exponent.parse().ok())?;
-    // The position of the point in `digits`.
+    // Where in `digits` the decimal point is.
     let point = exponent.checked_add(i64::try_from(whole.len()).ok()?)?;
     let point = usize::try_from(point).ok().filter(|point| *point <= MOST_DIGITS.max(digits.len()))?;
     let (before, after) = digits.split_at(point.min(digits.len()));

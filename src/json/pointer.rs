@@ -1,12 +1,12 @@
-//! JSON pointers: grown and cut back in one `String` while a tree is walked, and kept with every change that is reported.
+//! JSON pointers (RFC 6901). A walk over a tree extends and truncates one `String`; a pointer that is kept is a [`Pointer`].
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Longest pointer that is kept in place, in bytes.
+/// Longest pointer that is stored inline, in bytes.
 const SHORT: usize = 22;
 
-/// A JSON pointer that is kept. Most are short, and those take no memory of their own.
+/// A JSON pointer. Short ones, which most are, need no allocation.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pointer(Kept);
 
@@ -16,7 +16,7 @@ enum Kept {
     Long(Box<str>),
 }
 
-/// Goes into the member of this key.
+/// Appends a member's key, escaped.
 pub(crate) fn push_key(path: &mut String, key: &str) {
     path.push('/');
     if !key.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
@@ -36,7 +36,7 @@ pub(crate) fn push_key(path: &mut String, key: &str) {
     path.push_str(&key[from..]);
 }
 
-/// Goes into the item of this number.
+/// Appends an item's index.
 pub(crate) fn push_index(path: &mut String, at: usize) {
     let mut digits = [0; 20];
     let mut from = digits.len();
@@ -56,10 +56,10 @@ pub(crate) fn push_index(path: &mut String, at: usize) {
 // === impl Pointer ===
 
 impl Pointer {
-    /// The pointer to the whole.
+    /// The pointer to the whole document.
     pub const ROOT: Pointer = Pointer(Kept::Short(0, [0; SHORT]));
 
-    /// The pointer's text.
+    /// The pointer as text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Kept::Short(length, bytes) => std::str::from_utf8(&bytes[..usize::from(*length)]).unwrap_or_default(),

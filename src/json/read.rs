@@ -1,6 +1,6 @@
-//! Reads a container from text that is nearly JSON: a tree with places, and the list of what had to be repaired. Where a
-//! text can be read in more than one way (mostly: which of several unescaped quotes ends a string) the cheapest reading
-//! wins, and a second one of the same cost is reported as a rival.
+//! Reads a container from text that is nearly JSON. The result is a tree with positions and the list of repairs. If there are
+//! several ways to read the text (mostly: which of several unescaped quotes ends a string), the cheapest one wins. A second one
+//! of the same cost is a tie, reported as [`Reading::rival`].
 
 mod build;
 mod cost;
@@ -20,68 +20,68 @@ use super::tree::Node;
 /// Deepest nesting that is read.
 pub const MAX_DEPTH: u16 = 128;
 
-/// A place in a [`Guide`]'s shape; its meaning belongs to the guide.
+/// A position in a [`Guide`]'s schema. Only the guide knows what the number means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape(pub u32);
 
-/// What a guide says of a key.
+/// What a guide knows about a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// One of the expected ones: its number, the same for every spelling of it.
+    /// An expected key, by its number, which is the same for all its spellings.
     Known(u16),
-    /// Others are expected here, not this one.
+    /// Other keys are expected here, but not this one.
     Extra,
-    /// The guide does not know what belongs here.
+    /// The guide does not know which keys are expected here.
     Open,
 }
 
-/// What is known of the text before it is read. The reader knows nothing of tools; whoever does steers it through this.
+/// What is expected of the text. The reader knows nothing of tools; a guide tells it which keys a schema has.
 pub trait Guide {
     /// The shape of the root.
     fn root(&self) -> Shape;
-    /// The shape of an object's member.
+    /// The shape of a member of this object.
     fn member(&self, of: Shape, key: &str) -> Shape;
-    /// The shape of an array's items.
+    /// The shape of the items of this array.
     fn item(&self, of: Shape) -> Shape;
-    /// Whether the key is expected in this object.
+    /// Whether this object is expected to have the key.
     fn key(&self, of: Shape, key: &str) -> Key;
-    /// How many keys an object of this shape must have that are not in `seen` (bit n: key number n).
+    /// How many required keys of this object are not in `seen` (bit n: key number n).
     fn missing(&self, of: Shape, seen: u64) -> u32;
 }
 
-/// A repair of the syntax.
+/// One repair of the syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
     /// The rule.
     pub rule: Code,
-    /// What was done, without any value.
+    /// What was done. It never contains values.
     pub note: &'static str,
-    /// Whether there was another way to read it.
+    /// Whether the text could also be read in another way.
     pub guess: bool,
-    /// JSON pointer to the value that it concerns.
+    /// JSON pointer to the value concerned.
     pub path: Pointer,
-    /// Bytes of the source.
+    /// The first byte concerned, in the source.
     pub start: usize,
-    /// The byte after them.
+    /// The byte after the last one concerned.
     pub end: usize,
 }
 
-/// In which state the text ended.
+/// The state in which the text ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// The root is closed.
     Complete,
-    /// Brackets are open, directly after a finished value (or after an opening bracket).
+    /// Brackets are open, after a complete value or an opening bracket.
     Open,
-    /// After a comma: more was to come.
+    /// After a comma: another member or item is missing.
     AfterComma,
-    /// After a colon: the value was to come.
+    /// After a colon: the value is missing.
     AfterColon,
-    /// In a key.
+    /// Inside a key.
     InKey,
-    /// In a string.
+    /// Inside a string.
     InString,
-    /// In a number or an unquoted word: it may have had more letters.
+    /// Inside a number or a word without quotes, which may be truncated.
     InWord,
 }
 
@@ -90,17 +90,17 @@ pub enum Ending {
 pub struct Reading<'s> {
     /// The container.
     pub root: Node<'s>,
-    /// What was repaired, in the order of the text.
+    /// The repairs, in the order of the text.
     pub repairs: Vec<Repair>,
     /// How the text ended.
     pub ending: Ending,
     /// The byte after the container.
     pub end: usize,
-    /// Something in it has no JSON form or no value at all: a sentence that says what.
+    /// Set if a value is missing or has no JSON form: a sentence that says which.
     pub void: Option<String>,
-    /// Where another reading of the same cost differs: the path of the value.
+    /// Set if another reading of the same cost gives other values (a tie): the path of the first value that differs.
     pub rival: Option<String>,
-    /// A key whose value was to come when the text ended: its path.
+    /// Set if the text ended before the value of a key: the path of that value.
     pub dangling: Option<String>,
     /// Whether a closing tag directly follows an open container.
     pub tagged: bool,
@@ -109,14 +109,17 @@ pub struct Reading<'s> {
 /// Why a text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The byte at which no reading goes on.
+    /// The byte at which the reading that got furthest failed.
     pub at: usize,
     /// What was wrong there.
     pub what: &'static str,
 }
 
-/// Reads the container that starts at byte `start` of the source (a bracket). Strict JSON with nothing but closing marks
-/// after it is read as it is, whatever the guide expects: what is valid has one reading.
+/// Reads the container whose bracket is at byte `start`. Strict JSON that is followed by nothing but closing markers is returned
+/// as it is, whatever the guide expects, because valid JSON has only one reading.
+///
+/// # Errors
+/// No reading reaches the end of the text, or there are too many to compare.
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
     if let Some(root) = strict::prefix(source, start)
@@ -131,7 +134,7 @@ pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Read
 // === impl Reading ===
 
 impl<'s> Reading<'s> {
-    /// The reading of a strict container.
+    /// The reading of a container that is strict JSON.
     fn strict(root: Node<'s>) -> Reading<'s> {
         Reading {
             repairs: Vec::new(),

@@ -1,5 +1,5 @@
-//! JSON as the standard has it (RFC 8259): text -> the tree with places. Unlike `serde_json::Value` it keeps the digits of
-//! numbers, repeated keys, and the place of every value.
+//! Strict JSON (RFC 8259) -> a tree with positions. Unlike `serde_json::Value`, the tree keeps the digits of numbers, repeated
+//! keys, and the position of every value.
 
 #[cfg(test)]
 mod tests;
@@ -12,14 +12,14 @@ use super::number;
 use super::read::MAX_DEPTH;
 use super::tree::{Member, Node, Value};
 
-/// The value that the whole text is (whitespace around it is allowed); `None` if it is not strict JSON or nests deeper than
+/// Parses the whole text; whitespace around the value is allowed. `None` if it is not strict JSON or nests deeper than
 /// [`MAX_DEPTH`].
 pub fn parse(text: &str) -> Option<Node<'_>> {
     let root = prefix(text, 0)?;
     text.as_bytes()[root.end..].iter().all(|byte| is_space(*byte)).then_some(root)
 }
 
-/// The strict value that begins at `start`, whatever follows it.
+/// Parses the value that begins at `start`, whatever follows it.
 pub(crate) fn prefix(source: &str, start: usize) -> Option<Node<'_>> {
     Parser { source, bytes: source.as_bytes(), at: start, depth: 0 }.value()
 }
@@ -49,6 +49,7 @@ impl<'s> Parser<'s> {
         Some(Node { value, start, end: self.at, exact: true })
     }
 
+    /// Reads a container, unless it nests too deep.
     fn nested(&mut self, container: impl FnOnce(&mut Self) -> Option<Value<'s>>) -> Option<Value<'s>> {
         if self.depth == MAX_DEPTH {
             return None;
@@ -92,7 +93,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The string whose opening quote is here.
+    /// Reads a string at the current position.
     fn string(&mut self) -> Option<Cow<'s, str>> {
         if self.bytes.get(self.at) != Some(&b'"') {
             return None;
@@ -128,13 +129,14 @@ impl<'s> Parser<'s> {
         number::is_strict(digits).then_some(digits)
     }
 
+    /// Reads this literal.
     fn word(&mut self, word: &str, value: Value<'s>) -> Option<Value<'s>> {
         let there = self.bytes[self.at..].starts_with(word.as_bytes());
         self.at += word.len();
         there.then_some(value)
     }
 
-    /// Skips whitespace, and this byte if it follows.
+    /// Skips whitespace, then `byte` if it is next. Returns whether it was.
     fn takes(&mut self, byte: u8) -> bool {
         self.space();
         let there = self.bytes.get(self.at) == Some(&byte);

@@ -1,23 +1,12 @@
-//! What the reader hands back: a tree that remembers where each value was, so that numbers keep their digits, strings
-//! their escapes, and an object that was meant as text can be given back letter by letter.
+//! The tree that the readers return. It keeps the position of each value in the source, so that numbers keep their digits,
+//! strings keep their escapes, and an object that was meant as text can be returned letter by letter.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The bytes that a JSON string cannot hold as they are.
-const ESCAPED: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut control = 0;
-    while control < 0x20 {
-        table[control] = true;
-        control += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
+use super::decode::ESCAPED;
 
-/// A value with its place in the source.
+/// A value and its position in the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node<'s> {
     /// The value.
@@ -30,7 +19,7 @@ pub struct Node<'s> {
     pub exact: bool,
 }
 
-/// A JSON value; numbers keep their digits, objects their order and their repeated keys.
+/// A JSON value. Numbers keep their digits; objects keep their order and repeated keys.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'s> {
     /// `null`.
@@ -52,7 +41,7 @@ pub enum Value<'s> {
 pub struct Member<'s> {
     /// The key, decoded.
     pub key: Cow<'s, str>,
-    /// The place of the key in the source.
+    /// The position of the key in the source.
     pub start: usize,
     /// Its value.
     pub node: Node<'s>,
@@ -61,12 +50,17 @@ pub struct Member<'s> {
 // === impl Node ===
 
 impl<'s> Node<'s> {
-    /// A value that replaces this one.
+    /// A node that is not in the source.
+    pub(crate) fn made(value: Value<'s>) -> Node<'s> {
+        Node { value, start: 0, end: 0, exact: false }
+    }
+
+    /// A node with another value at the same position.
     pub fn instead<'n>(&self, value: Value<'n>) -> Node<'n> {
         Node { value, start: self.start, end: self.end, exact: false }
     }
 
-    /// The same tree without a source; `at` becomes the place of all of it.
+    /// The same tree, independent of its source. All of its nodes get the position `start..end`.
     pub fn detached(self, start: usize, end: usize) -> Node<'static> {
         let value = match self.value {
             Value::Null => Value::Null,
@@ -88,7 +82,7 @@ impl<'s> Node<'s> {
         Node { value, start, end, exact: false }
     }
 
-    /// How many values there are in the tree.
+    /// How many values the tree has.
     pub(crate) fn size(&self) -> u32 {
         match &self.value {
             Value::Array(items) => items.iter().fold(1, |sum: u32, item| sum.saturating_add(item.size())),
@@ -97,7 +91,7 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// Writes JSON; what is exact is copied from the source.
+    /// Writes JSON. Exact nodes are copied from the source.
     pub fn write(&self, source: &str, out: &mut String) {
         if self.exact
             && let Some(text) = source.get(self.start..self.end)
@@ -135,15 +129,15 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// JSON text of the value.
+    /// The value as JSON text.
     pub fn to_json(&self, source: &str) -> String {
         let mut out = String::with_capacity(self.end - self.start + 16);
         self.write(source, &mut out);
         out
     }
 
-    /// The value for those that need serde_json's form; of repeated keys the last one counts, and a number beyond the range
-    /// of a double is the largest one (`1e400` is a number, and serde_json has no place for it).
+    /// The value in serde_json's form. Of repeated keys the last one counts. A number out of range (`1e400`) becomes the largest
+    /// or smallest double.
     pub fn to_serde(&self) -> serde_json::Value {
         match &self.value {
             Value::Null => serde_json::Value::Null,
@@ -158,6 +152,7 @@ impl<'s> Node<'s> {
     }
 }
 
+/// A number in serde_json's form; see [`Node::to_serde`].
 fn serde_number(digits: &str) -> serde_json::Value {
     match serde_json::from_str::<serde_json::Number>(digits) {
         Ok(number) => serde_json::Value::Number(number),

@@ -70,6 +70,7 @@ struct Feedback<'a> {
     block_reason: Text<'a>,
 }
 
+/// Decodes an event.
 pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
     let event: Event<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
     if let Some(error) = event.error {
@@ -94,6 +95,7 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
     Ok(())
 }
 
+/// Yields the content of a part.
 fn take(part: Part<'_>, out: &mut Out<'_>) {
     if let Some(text) = part.text.some() {
         let channel = if part.thought == Some(true) { Channel::Reasoning } else { Channel::Content };

@@ -174,6 +174,7 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
     Ok(lone)
 }
 
+/// Yields the content of a message or delta.
 fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
     // Some servers write the same reasoning under two names.
     let reasoning = [&message.reasoning_content, &message.reasoning, &message.thinking];
@@ -200,6 +201,7 @@ fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
     }
 }
 
+/// The meaning of a `finish_reason`.
 fn reason_of(reason: &str) -> FinishReason {
     match reason {
         "length" | "max_tokens" => FinishReason::Length,

@@ -66,6 +66,7 @@ pub fn marked_bytes(messages: &[Message], adapter: &Adapter) -> usize {
     answers.map(|message| bytes(&message.content)).sum()
 }
 
+/// The text without its calls and control tokens.
 fn cleaned(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> String {
     let options = Options { framing: false, ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::default(), options);

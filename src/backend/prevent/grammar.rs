@@ -106,6 +106,7 @@ impl<'s> Grammar<'s> {
         }
     }
 
+    /// The rule for values of this type that fit the schema.
     fn typed(&mut self, schema: &'s Value, kind: &str) -> String {
         match kind {
             "object" => match (schema.get("properties").and_then(Value::as_object), schema.get("additionalProperties")) {

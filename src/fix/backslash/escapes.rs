@@ -1,5 +1,5 @@
-//! What the backslashes of one raw string show: which of them could be escapes, and whether they are in a path, a pattern or a
-//! line of code.
+//! What the backslashes of one raw string show: which of them can be escapes, and which are in a path, a pattern or a line of
+//! code.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use super::role::Role;
 use crate::json::decode::{code_unit, decode};
 use crate::json::lex::Quote;
 
-/// How the backslashes of one string are read.
+/// How the backslashes of a string are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// As JSON's escapes.
+    /// As JSON escapes.
     Escapes,
     /// Single backslashes are characters.
     Characters,
-    /// As escapes, but for paths, `\b`, `\f` and the ends of inner quotes: the string has lines.
+    /// As escapes, except in paths, in `\b` and `\f`, and at the end of inner quotes: the string has lines.
     Lines,
-    /// As escapes, but for paths.
+    /// As escapes, except in paths.
     Paths,
-    /// Every byte is a character, in pairs of backslashes too.
+    /// Every byte is a character, even in pairs of backslashes.
     Verbatim,
 }
 
-/// Length of the escape at `at`, 0 if JSON does not have it.
+/// The length of the escape at `at`; 0 if JSON has no such escape.
 fn escape_length(raw: &str, at: usize) -> usize {
     match raw.as_bytes().get(at + 1) {
         Some(b'"' | b'\'' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-        // The two halves of a surrogate pair belong together.
+        // Both halves of a surrogate pair are one escape.
         Some(b'u') => match code_unit(raw, at) {
             Some(0xd800..0xdc00) if matches!(code_unit(raw, at + 6), Some(0xdc00..0xe000)) => 12,
             Some(_) => 6,
@@ -36,50 +36,49 @@ fn escape_length(raw: &str, at: usize) -> usize {
     }
 }
 
-/// An escape that decodes to a control character.
+/// An escape for a control character.
 #[derive(Debug, Clone, Copy)]
 struct Control {
-    /// Where its backslash is.
+    /// The position of its backslash.
     at: usize,
     letter: u8,
     before: Option<u8>,
     after: Option<u8>,
-    /// It is the last character between two quotes of the content that are not escaped.
+    /// It is the last character before a closing unescaped quote inside the string.
     ends_quote: bool,
 }
 
 /// What the backslashes of one raw string show.
+#[derive(Default)]
 pub(super) struct Escapes<'r> {
     raw: &'r str,
     controls: Vec<Control>,
-    /// An escape that JSON does not have.
+    /// There is an escape that JSON does not have.
     impossible: bool,
-    /// Such an escape is followed by a word: `\Users`, `\alpha`.
+    /// A word follows such an escape: `\Users`, `\alpha`.
     word: bool,
-    /// A backslash before a letter is doubled, and no UNC host begins there.
+    /// A backslash before a letter is doubled, and it does not begin a UNC path.
     doubled: bool,
-    /// `\n` is used as a newline.
+    /// Some `\n` is a line break.
     lines: bool,
-    /// There are raw line breaks between its lines, and no escape is used for a quote or at the beginning of a line.
+    /// There are raw line breaks between its lines, and no escape for a quote or at the beginning of a line.
     unescaped: bool,
-    /// Neither line breaks nor quotes are escaped, and there are control escapes only between such quotes.
+    /// It has raw line breaks and unescaped quotes, and escapes for control characters only between such quotes.
     verbatim: bool,
-    /// Paths with single backslashes, from their first backslash on.
+    /// Paths with single backslashes, each from its first backslash on.
     paths: Vec<Range<usize>>,
 }
 
 // === impl Escapes ===
 
 impl<'r> Escapes<'r> {
-    /// `quoted`: the string is between double quotes, so that those in it should be escaped.
+    /// `quoted`: the string is between double quotes, so double quotes in it should be escaped.
     pub(super) fn of(raw: &'r str, quoted: bool) -> Escapes<'r> {
         let bytes = raw.as_bytes();
-        let (controls, paths) = (Vec::new(), Vec::new());
         let layout = ["\n\\t", "\n\\n", "\\r\n", "\\\""].iter().any(|written| raw.contains(written));
         let unescaped = !layout && memchr::memchr(b'\n', raw.trim().as_bytes()).is_some();
         let verbatim = quoted && !layout && [b'"', b'\n'].iter().all(|byte| memchr::memchr(*byte, bytes).is_some());
-        let mut escapes =
-            Escapes { raw, controls, impossible: false, word: false, doubled: false, lines: false, unescaped, verbatim, paths };
+        let mut escapes = Escapes { raw, unescaped, verbatim, ..Escapes::default() };
         let mut at = 0;
         let mut quoted = false;
         while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
@@ -92,7 +91,7 @@ impl<'r> Escapes<'r> {
                     let before = place.checked_sub(1).map(|before| bytes[before]);
                     let after = bytes.get(at).copied();
                     let ends_quote = quoted && after == Some(b'"');
-                    // Between its quotes it is code; elsewhere it lays the text out.
+                    // Between quotes of the string it is code; elsewhere it is layout.
                     escapes.verbatim &= quoted;
                     escapes.controls.push(Control { at: place, letter: *letter, before, after, ends_quote });
                 }
@@ -100,9 +99,9 @@ impl<'r> Escapes<'r> {
                     let letter = bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
                     escapes.doubled |= letter && unc_host(&bytes[place..]).is_none();
                 }
-                // Quotes count wherever they are, escaped or not.
+                // Escaped quotes count too.
                 Some(b'"') => quoted = !quoted,
-                // A backslash before a raw newline continues a line of the shell.
+                // A backslash before a raw newline continues a line of a shell command.
                 Some(control) if *control < 0x20 => {}
                 _ if length == 0 => {
                     escapes.impossible = true;
@@ -111,7 +110,7 @@ impl<'r> Escapes<'r> {
                 _ => {}
             }
         }
-        // `"\n\n"`: so are those before it.
+        // `"\n\n"`: the earlier ones end the quote too.
         for at in (1..escapes.controls.len()).rev() {
             let (before, control) = (escapes.controls[at - 1], escapes.controls[at]);
             escapes.controls[at - 1].ends_quote |= control.ends_quote && before.at + 2 == control.at;
@@ -128,7 +127,7 @@ impl<'r> Escapes<'r> {
         !self.impossible && !self.verbatim && self.controls.is_empty()
     }
 
-    /// How the string is read, and whether that is a guess.
+    /// How the string is to be read, and whether that is a guess.
     pub(super) fn reading(&self, role: Role) -> (Reading, bool) {
         if self.verbatim {
             return (Reading::Verbatim, true);
@@ -136,12 +135,12 @@ impl<'r> Escapes<'r> {
         let lines = self.lines && !role.pattern;
         let whole = if lines { Reading::Lines } else { Reading::Characters };
         if self.impossible {
-            // Where lines are kept, the rest is a guess.
+            // If lines are kept, the rest is a guess.
             return (whole, lines && self.controls.iter().any(|control| self.in_line(control.at)));
         }
         let named = role.path && !self.lines && self.controls.iter().any(|control| control.after.is_some_and(is_name));
         if self.doubled {
-            // No path has a line break, however its other backslashes are written.
+            // A path has no line break, however its other backslashes are written.
             return if named { (Reading::Characters, true) } else { (Reading::Escapes, false) };
         }
         if self.unescaped && !self.lines {
@@ -160,7 +159,7 @@ impl<'r> Escapes<'r> {
         }
     }
 
-    /// The text with those backslashes kept as characters for which `keeps` holds.
+    /// The text, with the backslashes for which `keeps` holds kept as characters.
     pub(super) fn spelled(&self, keeps: impl Fn(usize) -> bool) -> String {
         let raw = self.raw;
         let mut text = String::with_capacity(raw.len());
@@ -170,7 +169,7 @@ impl<'r> Escapes<'r> {
             let length = escape_length(raw, place);
             at = place + length.max(1);
             let kept = match raw.as_bytes().get(place + 1) {
-                // Only the two before a host are two.
+                // Only the two backslashes before a UNC host are two characters.
                 Some(b'\\') => self.path_at(place).is_some_and(|path| path.start == place),
                 Some(b'"' | b'\'' | b'u') => length == 0,
                 _ => length == 0 || keeps(place),
@@ -185,7 +184,7 @@ impl<'r> Escapes<'r> {
         text
     }
 
-    /// Whether this `\n` is used as a newline: nothing that could be called `n..` follows it.
+    /// Whether this `\n` is a line break: what follows cannot continue a name that begins with `n`.
     fn is_newline(&self, control: &Control) -> bool {
         let next = self.raw.as_bytes().get(control.at + 3);
         match (control.letter, control.after) {
@@ -198,7 +197,7 @@ impl<'r> Escapes<'r> {
         }
     }
 
-    /// Whether what comes before a `\n` ends a statement or a sentence.
+    /// Whether the text before a `\n` ends a statement or a sentence.
     fn ends_line(&self, control: &Control) -> bool {
         match control.before {
             Some(b';') => true,
@@ -208,10 +207,10 @@ impl<'r> Escapes<'r> {
         }
     }
 
-    /// Whether the backslash here is a character also in a string that has lines.
+    /// Whether the backslash at `at` is a character even in a string with lines.
     pub(super) fn in_line(&self, at: usize) -> bool {
         let Ok(found) = self.controls.binary_search_by_key(&at, |control| control.at) else {
-            // `\/`: a regular expression of JavaScript.
+            // `\/` in a regular expression of JavaScript.
             return self.impossible;
         };
         let control = &self.controls[found];
@@ -220,13 +219,13 @@ impl<'r> Escapes<'r> {
             || control.letter != b'n' && control.after.is_some_and(is_name) && self.path_at(at).is_some()
     }
 
-    /// The path that this byte is in.
+    /// The path that contains the byte `at`.
     pub(super) fn path_at(&self, at: usize) -> Option<&Range<usize>> {
         let following = self.paths.partition_point(|path| path.start <= at);
         self.paths[..following].last().filter(|path| path.contains(&at))
     }
 
-    /// Finds the paths that begin with a drive or a UNC host and whose separators are single backslashes.
+    /// Finds the paths that begin with a drive or a UNC host and have single backslashes as separators.
     fn find_paths(&mut self) {
         let bytes = self.raw.as_bytes();
         let ends =
@@ -247,7 +246,7 @@ impl<'r> Escapes<'r> {
             let inner = at + host.unwrap_or(0);
             let to = |from: usize| from + bytes[from..].iter().position(ends).unwrap_or(bytes.len() - from);
             let mut end = to(inner);
-            // `C:\Program Files\app`: a folder's name of several words.
+            // `C:\Program Files\app`: a folder name with a space.
             while bytes.get(end) == Some(&b' ') && folder(&bytes[end + 1..]) {
                 end = to(end + 1);
             }
@@ -265,12 +264,12 @@ impl<'r> Escapes<'r> {
         let inside = &self.controls[begin..self.controls.partition_point(|control| control.at < path.end)];
         let Some(first) = inside.first() else { return false };
         let rest = self.raw.get(path.start + 2..path.end).unwrap_or_default();
-        // `if x:\n\treturn`, `A:\tyes\nB:\tno` and `Q:\nWhat?` have a drive letter, too, but no folder after it.
+        // `if x:\n\treturn`, `A:\tyes\nB:\tno` and `Q:\nWhat?` look like a drive, but no folder follows.
         let named = first.at != path.start || first.after.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !named || rest.contains(['?', '*']) || rest.contains(":\\") {
             return false;
         }
-        // So has `Plan B:\nGo home`; and `\\alpha\ttheta` looks like a host and a share.
+        // `Plan B:\nGo home` looks like a drive too, and `\\alpha\ttheta` like a UNC path.
         let host = self.raw[path.start..].starts_with("\\\\");
         let drive = path.start == 2 && self.raw.starts_with(|c: char| c.is_ascii_uppercase());
         let known = role != Role::default() || drive || (first.at != path.start && !host);
@@ -280,18 +279,18 @@ impl<'r> Escapes<'r> {
     }
 }
 
-/// Whether a folder's name, or the rest of one, is here: a backslash follows, and more of a path.
+/// Whether `bytes` begins with a folder name, or the rest of one, that a backslash and more of a path follow.
 fn folder(bytes: &[u8]) -> bool {
     let name = bytes.iter().take_while(|byte| is_name(**byte) || matches!(byte, b'(' | b')')).count();
     name > 0 && bytes.get(name) == Some(&b'\\') && bytes.get(name + 1).is_some_and(|byte| is_name(*byte))
 }
 
-/// A byte that goes on a file's name.
+/// Whether a byte can be part of a file name.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'~') || byte >= 0x80
 }
 
-/// `\b` and `\f` of a regular expression or a formula: nobody writes a backspace or a form feed in front of a letter.
+/// Whether this is `\b` or `\f` of a regular expression or a formula: nobody writes a backspace or form feed before a letter.
 fn is_pattern(control: &Control) -> bool {
     match control.letter {
         b'b' => control.after.is_some_and(|after| after.is_ascii_alphanumeric() || matches!(after, b'(' | b'[' | b'_')),
@@ -300,11 +299,11 @@ fn is_pattern(control: &Control) -> bool {
     }
 }
 
-/// The length of `\\host` where a single backslash and a name follow.
+/// The length of `\\host` at the start of `bytes`, if a single backslash and a name follow.
 fn unc_host(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.strip_prefix(b"\\\\")?;
     let host = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'?')).count();
     let share = host >= 1 && rest.get(host) == Some(&b'\\') && rest.get(host + 1).is_some_and(|byte| is_name(*byte));
-    // `\\d\w` is a pattern; a host has a longer name.
+    // `\\d\w` is a pattern: hosts have longer names.
     (share && (host >= 2 || rest[0] == b'?' || rest[0] == b'.')).then_some(2 + host)
 }

@@ -1,20 +1,20 @@
-//! What a parameter is for, by its name.
+//! What a parameter is for, judged by its name.
 
-/// Last words of parameter names whose value is a path.
+/// Last words of names of parameters that hold a path.
 const PATHS: [&str; 12] =
     ["path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir"];
-/// Last words of names of parameters whose value is a command line.
+/// Last words of names of parameters that hold a command line.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
-/// Last words of names of parameters whose value is a regular expression or a glob.
+/// Last words of names of parameters that hold a regular expression or a glob.
 const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
 
-/// Words in names of parameters whose value is a piece of a text: blanks at its ends are a part of it.
+/// Words in names of parameters that hold a piece of text, whose leading and trailing whitespace is content.
 const TEXTS: [&str; 26] = [
     "content", "contents", "text", "code", "source", "body", "snippet", "line", "lines", "block", "patch", "diff", "search",
     "replace", "replacement", "old", "new", "insert", "string", "str", "before", "after", "prefix", "suffix", "indent", "input",
 ];
 
-/// What is known of the parameter that a string belongs to.
+/// What is known of a parameter. The fields may all be false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Role {
     pub(crate) path: bool,
@@ -23,8 +23,8 @@ pub(crate) struct Role {
 }
 
 impl Role {
-    /// What the last word of a name says. Paths in one string (`files`), not in a list, are separated by newlines; only `item`s
-    /// of such a parameter are a path each.
+    /// The role by the last word of the name. A plural (`files`) is a path only for an `item` of the list: in one string, several
+    /// paths are separated by newlines.
     pub(crate) fn of(key: &str, item: bool) -> Role {
         let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
         // The last word of `filePath` and `targetFile`.
@@ -38,12 +38,12 @@ impl Role {
     }
 }
 
-/// Whether the value of this parameter is a piece of a text by its name: `old_str`, `newText`.
+/// Whether a parameter of this name holds a piece of text: `old_str`, `newText`.
 pub(crate) fn is_text(key: &str) -> bool {
     !Role::of(key, false).path && words(key).any(|word| TEXTS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// The words of a name: `tool_call`, `tool-call`, `ToolCall`.
+/// The words of a name, in any of the forms `tool_call`, `tool-call`, `ToolCall`.
 pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
     let mut before = '_';
     name.split(['_', '-']).flat_map(move |part| {

@@ -1,10 +1,10 @@
-//! What an object is that is in the place of another value.
+//! Objects in the place of another value.
 
 use std::borrow::Cow;
 
 use crate::json::tree::{Member, Node, Value};
 
-/// Whether the object is the schema of a string, in the place of the string: the model repeated the schema, and no value.
+/// Whether the object is the schema of a string: the model repeated the schema and gave no value.
 pub(super) fn describes_string(node: &Node<'_>) -> bool {
     const WORDS: [&str; 9] = ["type", "description", "title", "default", "enum", "format", "example", "minLength", "pattern"];
     let Value::Object(members) = &node.value else { return false };
@@ -12,7 +12,7 @@ pub(super) fn describes_string(node: &Node<'_>) -> bool {
         && members.iter().all(|member| WORDS.contains(&member.key.as_ref()))
 }
 
-/// K8: `{"0": a, "1": b}` and `{"item": [a, b]}` are lists.
+/// K8: the items, if the object means a list: `{"0": a, "1": b}` or `{"item": [a, b]}`.
 pub(super) fn listed<'s>(node: &Node<'s>) -> Option<Vec<Node<'s>>> {
     let Value::Object(members) = &node.value else { return None };
     if members.is_empty() {

@@ -1,4 +1,4 @@
-//! Conversions of single values. Only full matches count: `3 lines` is no number.
+//! Conversions of scalars. The whole text must match: `3 lines` is not a number.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,10 @@ use crate::json::Code;
 use crate::json::number;
 use crate::json::tree::Value;
 
+/// The new value, the rule, its level, and what was done.
 type Converted = (Value<'static>, Code, Verdict, &'static str);
 
-/// A string where something else is wanted.
+/// Converts a string where the schema wants another type.
 pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     let word = text.trim();
     if types.allow(Types::NULL) && matches!(word, "null" | "None" | "undefined" | "") {
@@ -19,11 +20,8 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     if types.allow(Types::NUMBER)
         && let Some((digits, level)) = written_number(word)
     {
-        if types.and(Types::NUMBER) != Types::INTEGER {
-            return Some((Value::Number(Cow::Owned(digits)), Code::K1, level, "number written as a string"));
-        }
-        return number::whole(&digits)
-            .map(|digits| (Value::Number(Cow::Owned(digits.into_owned())), Code::K1, level, "number written as a string"));
+        let digits = if types.and(Types::NUMBER) == Types::INTEGER { number::whole(&digits)?.into_owned() } else { digits };
+        return Some((Value::Number(Cow::Owned(digits)), Code::K1, level, "number written as a string"));
     }
     if types.allow(Types::BOOLEAN) {
         let (value, level) = match word.to_ascii_lowercase().as_str() {
@@ -38,8 +36,8 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     None
 }
 
-/// The digits of `Terminal 7` under the name `terminal_id`: every word before them is a word of the name. Other words may be units,
-/// or count something else.
+/// The digits of `Terminal 7` for a parameter `terminal_id`: all words before them must be words of the name. Other words may be
+/// units, or count something else.
 pub(super) fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let text = text.trim();
     let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -49,7 +47,7 @@ pub(super) fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     (named && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }
 
-/// The numbers of `1, 2, 3`, where a list of these types is wanted.
+/// The numbers of `1, 2, 3`, where the items of a list have these types.
 pub(super) fn numbers(text: &str, types: Types) -> Option<Vec<Value<'static>>> {
     if types.allow(Types::STRING) || !types.allow(Types::NUMBER) || !text.contains(',') {
         return None;
@@ -61,7 +59,7 @@ pub(super) fn numbers(text: &str, types: Types) -> Option<Vec<Value<'static>>> {
     text.split(',').map(number).collect()
 }
 
-/// A number or a truth value where something else is wanted; `written` is its source text.
+/// Converts a number or boolean where the schema wants another type. `written` is its source text.
 pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Option<Converted> {
     match value {
         Value::Number(digits) if types.allow(Types::BOOLEAN) && !types.allow(Types::STRING) => {
@@ -79,16 +77,13 @@ pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Opt
     }
 }
 
-/// The number that a whole string is.
+/// The number that the whole string spells.
 fn written_number(word: &str) -> Option<(String, Verdict)> {
-    if number::is_strict(word) {
-        return Some((word.to_owned(), Verdict::Coerced));
-    }
-    let plain = word.strip_prefix('+').filter(|rest| number::is_strict(rest));
-    if let Some(plain) = plain {
+    let plain = word.strip_prefix('+').unwrap_or(word);
+    if number::is_strict(plain) {
         return Some((plain.to_owned(), Verdict::Coerced));
     }
-    // Thousands: `1,000`.
+    // Groups of thousands: `1,000`.
     let (whole, rest) = word.split_at(word.find('.').unwrap_or(word.len()));
     let mut groups = whole.split(',');
     let first = groups.next()?.trim_start_matches('-');
@@ -100,25 +95,23 @@ fn written_number(word: &str) -> Option<(String, Verdict)> {
     (grouped && number::is_strict(&plain)).then_some((plain, Verdict::Guess))
 }
 
-/// Whether the separators in a listed value are between words. At its beginning a minus is a sign, at its end a part of a symbol.
+/// Whether the separators in a listed value are between words. A leading minus is a sign, a trailing one part of a symbol.
 fn is_of_words(text: &str) -> bool {
     let ends = [text.chars().next(), text.chars().next_back()];
     ends.iter().all(|end| end.is_some_and(char::is_alphanumeric)) && text.contains(char::is_alphabetic)
 }
 
-/// The only listed value that this one spells: without case, without separators, with the other type.
+/// The only listed value that this one spells: the same text, the same but for case, or the same but for case and separators. Its
+/// JSON type may differ.
 pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value]) -> Option<&'v serde_json::Value> {
-    let text = match own {
-        serde_json::Value::String(text) => text.trim().to_owned(),
-        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => own.to_string(),
-        _ => return None,
-    };
     let spelled = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => Some(text.clone()),
         serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
         _ => None,
     };
-    let parted = |other: &str| is_of_words(&text) && is_of_words(other) && fold(other) == fold(&text);
+    let text = spelled(own)?;
+    let text = text.trim();
+    let parted = |other: &str| is_of_words(text) && is_of_words(other) && fold(other) == fold(text);
     let tests: [&dyn Fn(&str) -> bool; 3] =
         [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &parted];
     for test in tests {

@@ -1,4 +1,4 @@
-//! What a string is that is in the place of another value.
+//! Strings in the place of another value.
 
 use super::{Coercion, scalar};
 use crate::fix::report::Verdict;
@@ -11,7 +11,7 @@ use crate::json::tree::{Node, Value};
 // === impl Coercion ===
 
 impl Coercion<'_> {
-    /// A string where none is wanted.
+    /// A string where the schema allows none.
     pub(super) fn text_instead<'s>(&mut self, node: Node<'s>, rule: &Rule, shape: Shape) -> Node<'s> {
         let types = rule.types;
         let Value::Text(text) = &node.value else { return node };
@@ -43,7 +43,7 @@ impl Coercion<'_> {
         node
     }
 
-    /// The container that a string holds, if it is one of a wanted type.
+    /// K7: the container that a string holds, if it has a wanted type.
     fn decoded(&mut self, text: &str, node: &Node<'_>, shape: Shape, types: Types) -> Option<Node<'static>> {
         let inner = text.trim();
         if !inner.starts_with(['[', '{']) {
@@ -53,7 +53,7 @@ impl Coercion<'_> {
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
         let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
         let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
-        // Of what is meant as a container, also where it cannot be decoded.
+        // The text is meant as a container, so damage counts even if it cannot be decoded.
         if let Some(what) = damage::damage_of_value(&reading, inner, self.schema, shape) {
             self.doubt(what);
         }
@@ -66,7 +66,7 @@ impl Coercion<'_> {
         Some(reading.root.detached(node.start, node.end))
     }
 
-    /// Whether an object can be the one element of a list that is wanted.
+    /// Whether the object can be the only element of a wanted list.
     fn is_element(&self, node: &Node<'_>, shape: Shape) -> bool {
         let items = self.schema.rule(shape).items.map(|items| self.schema.rule(items).types);
         matches!(node.value, Value::Object(_))
@@ -74,13 +74,13 @@ impl Coercion<'_> {
     }
 }
 
-/// Whether a text is what is left of a list or an object, and no item of one.
+/// Whether a text is the rest of a list or object, and not an item of one.
 fn is_remains(text: &str) -> bool {
     let text = text.trim();
     text.starts_with(['[', '{', ']', '}']) || (text.ends_with(']') && !text.contains('['))
 }
 
-/// Whether a text is several values in quotes, and no item of a list: `"a", "b"`.
+/// Whether a text is several quoted values rather than one item: `"a", "b"`.
 fn is_row(text: &str) -> bool {
     let inside = text.trim().strip_prefix('"');
     inside.and_then(|inside| inside.split_once('"')).is_some_and(|(_, rest)| rest.trim_start().starts_with(','))

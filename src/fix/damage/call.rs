@@ -1,23 +1,23 @@
-//! A call of an offered tool in a string: the string has swallowed it.
+//! Detects that a string has swallowed a call of an offered tool.
 
 use crate::event::Tools;
 
-/// Keys that hold the tool's name in a call, where the adapter has no `name_keys`. The first that is there counts.
+/// Keys that hold the tool's name in a call, unless the adapter sets `name_keys`. The first one present counts.
 pub(crate) const NAME_KEYS: [&str; 9] =
     ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name", "toolName", "Name"];
 
-/// Whether a text holds a call of an offered tool as JSON: `{"name": "f"`, in any quotes.
+/// Whether a text contains a call of an offered tool as JSON: `{"name": "f"`, with any quotes.
 pub(in crate::fix) fn holds_json_call(text: &str, tools: &Tools) -> bool {
     named(text, tools)
         .any(|(before, after)| before.strip_suffix(['"', '\'']).is_some_and(ends_in_name_key) && after.starts_with(['"', '\'']))
 }
 
-/// The same as Python, after a call: `x), f(`.
+/// Whether a text contains a call of an offered tool as Python, after another call: `x), f(`.
 pub(crate) fn holds_python_call(text: &str, tools: &Tools) -> bool {
     named(text, tools).any(|(before, after)| after.starts_with('(') && ends_call(before))
 }
 
-/// What is before and after each place where a text has the name of an offered tool.
+/// The text before and after each occurrence of the name of an offered tool.
 fn named<'t>(text: &'t str, tools: &'t Tools) -> impl Iterator<Item = (&'t str, &'t str)> {
     let names = tools.iter().map(|tool| tool.name.as_str()).filter(|name| !name.is_empty());
     names.flat_map(move |name| text.match_indices(name).map(|(at, name)| (&text[..at], &text[at + name.len()..])))
@@ -34,7 +34,7 @@ fn ends_in_name_key(text: &str) -> bool {
     })
 }
 
-/// Whether a call, or the value of its last parameter, ends a text, and the next one follows its comma.
+/// Whether a text ends in a call, or in its last value, and a comma or semicolon.
 fn ends_call(text: &str) -> bool {
     let ends = |text: &str| text.trim_end().ends_with([')', '"', '\'']);
     let text = text.trim_end();

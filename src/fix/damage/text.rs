@@ -1,9 +1,9 @@
-//! What the quotes in the text of a string tell: whether it may be several values, or has swallowed a member.
+//! What the quotes in a string show: whether it may be several values, or has swallowed a member.
 
-/// Longest key that is looked for, in bytes.
+/// Longest key that is recognised, in bytes.
 const KEY_BYTES: usize = 64;
 
-/// Whether a text has an odd number of quotes of one of these kinds and begins or ends with one, punctuation aside: `Oslo":`.
+/// Whether a text begins or ends with one of these quotes, punctuation aside, and contains an odd number of them: `Oslo":`.
 pub(crate) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
     let framing = |c: char| c.is_whitespace() || ",:;{}[]".contains(c);
     let (first, last) = (text.trim_start(), text.trim_end_matches(framing));
@@ -11,7 +11,7 @@ pub(crate) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
     quotes.iter().any(|&quote| odd(quote) && !closes_escaped(text, quote))
 }
 
-/// Whether the only quote of its kind that is not escaped ends the text and closes a pair whose first quote is: `say \"hi"`.
+/// Whether the only unescaped quote ends the text and closes a pair whose first quote is escaped: `say \"hi"`.
 fn closes_escaped(text: &str, quote: char) -> bool {
     let (mut escaped, mut chars) = (0, text.chars());
     while let Some(c) = chars.next() {
@@ -24,7 +24,7 @@ fn closes_escaped(text: &str, quote: char) -> bool {
     false
 }
 
-/// Whether there is a pair of double quotes in a text, escaped or not, and one more that opens a string: `echo "a" > "b`.
+/// Whether a text has at least one pair of double quotes, escaped or not, and one more that opens a string: `echo "a" > "b`.
 pub(super) fn opens_last(text: &str) -> bool {
     let Some((before, after)) = text.rsplit_once('"') else { return false };
     let before = before.trim_end_matches('\\');
@@ -34,13 +34,13 @@ pub(super) fn opens_last(text: &str) -> bool {
     opens && quotes > 1 && quotes % 2 == 1
 }
 
-/// Whether an element of a list ends inside of a text, and the next one begins without its quote: `a", b`.
+/// Whether an element of a list ends inside a text, and the next one lacks its opening quote: `a", b`.
 pub(crate) fn ends_inside(text: &str) -> bool {
     let followed = |quote: char| text.match_indices(quote).any(|(at, _)| text[at + 1..].trim_start().starts_with(','));
     ['"', '\''].into_iter().any(|quote| followed(quote) && is_odd(text, &[quote]))
 }
 
-/// Whether a text has an odd number of these quotes, those that are escaped aside.
+/// Whether a text has an odd number of these quotes, not counting escaped ones.
 pub(super) fn is_odd(text: &str, quotes: &[char]) -> bool {
     let (mut count, mut chars) = (0, text.chars());
     while let Some(c) = chars.next() {
@@ -53,13 +53,13 @@ pub(super) fn is_odd(text: &str, quotes: &[char]) -> bool {
     count % 2 == 1
 }
 
-/// Whether a text that was read with quotes that are not escaped may be several values.
+/// Whether a text that contains unescaped quotes may be several values.
 pub(crate) fn holds_structure(text: &str) -> bool {
     let quotes = &['"', '\''];
     separates(text, quotes) || swallowed(text, quotes).any(|(_, sure)| sure)
 }
 
-/// Whether a text begins as a member does: `: "x"`, or `host": "x"` after its quote.
+/// Whether a text begins like the rest of a member: `: "x"`, or `host": "x"` after the opening quote.
 pub(crate) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
     let after = text.trim_start().strip_prefix([':', '=']);
     if after.is_some_and(|rest| rest.trim_start().starts_with(quotes)) {
@@ -70,7 +70,7 @@ pub(crate) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
     word > 0 && word <= KEY_BYTES && rest.strip_prefix(quotes).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
 }
 
-/// Whether a text may be several values: every second piece between its quotes is structure. Code has words there.
+/// Whether a text may be several values: every second piece between its quotes is structure. In code, words are there.
 pub(super) fn separates(text: &str, quotes: &[char]) -> bool {
     let mut escaped = false;
     let mut pieces = text.split(|c| {
@@ -80,7 +80,7 @@ pub(super) fn separates(text: &str, quotes: &[char]) -> bool {
     });
     let first = pieces.next().unwrap_or_default().trim_end();
     let rest: Vec<&str> = pieces.collect();
-    // The first quote closes a value; or it opens the second one, and the quote before it is missing.
+    // Either the first quote closes a value, or it opens the second value and the quote before it is missing.
     let closes = rest.iter().step_by(2).all(|piece| is_structure(piece));
     let opens = rest.len() % 2 == 1
         && first.ends_with([',', ':', '{', '['])
@@ -88,7 +88,7 @@ pub(super) fn separates(text: &str, quotes: &[char]) -> bool {
     !rest.is_empty() && (closes || opens)
 }
 
-/// Whether a text is JSON without its strings.
+/// Whether a text is JSON without strings.
 fn is_structure(text: &str) -> bool {
     let tokens = text.split(|c: char| c.is_whitespace() || ",:{}[]".contains(c));
     tokens.filter(|token| !token.is_empty()).all(|token| {
@@ -96,7 +96,7 @@ fn is_structure(text: &str) -> bool {
     })
 }
 
-/// What is written like a key outside of brackets.
+/// The words of a text, outside brackets, that are written like keys.
 pub(super) fn keys(text: &str) -> impl Iterator<Item = &str> {
     let (mut depth, mut inside) = (0_i32, false);
     text.bytes().enumerate().filter_map(move |(at, byte)| {
@@ -115,8 +115,8 @@ pub(super) fn keys(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a string may have swallowed of the member after it: the words beside its quotes that may be keys, and whether one can be
-/// nothing else. What the string's own brackets hold is content.
+/// What a string may have swallowed of the next member: words next to its quotes that may be keys. The flag is set if a word can
+/// only be a key. Words inside brackets of the string are content.
 pub(super) fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iterator<Item = (&'t str, bool)> {
     let (mut depth, mut inside, mut escaped) = (0_i32, true, false);
     text.bytes().enumerate().filter_map(move |(at, byte)| {
@@ -162,7 +162,7 @@ pub(super) fn has_surplus(text: &str) -> bool {
     surplus(text).any(|(_, surplus)| surplus)
 }
 
-/// The words that begin an object after a bracket that the text does not open: `x"}, {"key": "y`.
+/// The first words of objects that begin after a bracket which the text does not open: `x"}, {"key": "y`.
 pub(super) fn after_surplus(text: &str) -> impl Iterator<Item = &str> {
     let begins = |(at, surplus): (usize, bool)| {
         let rest = text[at..].strip_prefix('{').filter(|_| surplus)?.trim_start();
@@ -173,7 +173,7 @@ pub(super) fn after_surplus(text: &str) -> impl Iterator<Item = &str> {
     surplus(text).filter_map(begins)
 }
 
-/// The brackets of a text, and whether one up to there has no other half before it.
+/// The brackets of a text. The flag is set once one of them closes what the text does not open.
 fn surplus(text: &str) -> impl Iterator<Item = (usize, bool)> {
     let (mut depth, mut surplus) = (0_u32, false);
     let brackets = text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'{' | b'[' | b'}' | b']'));
@@ -199,12 +199,12 @@ fn word_before(text: &str, at: usize) -> &str {
     &before[before.trim_end_matches(is_key).len()..]
 }
 
-/// Whether a colon follows; what damaged the text may be before it: `"days",: 3`.
+/// Whether a colon follows, perhaps after the punctuation that damaged the text: `"days",: 3`.
 fn separated(after: &str) -> bool {
     after.trim_start_matches(|c: char| c.is_whitespace() || ",;{}[]()".contains(c)).starts_with([':', '='])
 }
 
-/// The bytes that tell whether code is whole.
+/// The bytes that show whether code is complete.
 const TELLING: [bool; 256] = {
     let mut table = [false; 256];
     let mut at = 0;
@@ -215,7 +215,7 @@ const TELLING: [bool; 256] = {
     table
 };
 
-/// Whether a string with unescaped quotes inside looks like code that was cut: its quotes are odd and its brackets open.
+/// Whether a string with unescaped quotes looks like truncated code: an odd number of quotes and open brackets.
 pub(in crate::fix) fn is_torn(text: &str) -> bool {
     let (mut quotes, mut open) = (0, [0_i32; 3]);
     let mut bytes = text.bytes();

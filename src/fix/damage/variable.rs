@@ -1,14 +1,14 @@
-//! Names of variables in the place of values: `run_command(command=cmd)`. What they hold is known to nobody but the program that the
-//! model had in mind. A word that is not written like a name of a program is the value itself: `city=Oslo`.
+//! Names of variables in the place of values: `run_command(command=cmd)`. Only the program that the model had in mind knows their
+//! values. A word that is not written like a variable is the value itself: `city=Oslo`.
 
-use crate::fix::schema::{are_synonyms, fold};
+use crate::fix::schema::{aliases, fold};
 
-/// Abbreviations that programs use for names of parameters. Those without vowels (`cmd`, `msg`) need no list.
+/// Abbreviations that programs use for parameters. Those without vowels (`cmd`, `msg`) need no list.
 const SHORT: [&str; 20] = [
     "addr", "args", "conf", "desc", "dest", "dir", "doc", "env", "expr", "func", "idx", "img", "lang", "loc", "num", "opts",
     "params", "repo", "val", "vals",
 ];
-/// Endings of files and hosts: after the last point, they are no attribute.
+/// Extensions of files and top-level domains. After the last dot, they are not an attribute.
 const ENDINGS: [&str; 92] = [
     "ai", "app", "bak", "bash", "bat", "bin", "bmp", "bz2", "c", "cc", "cfg", "ch", "class", "clj", "cmake", "co", "com", "conf",
     "cpp", "cs", "css", "csv", "cxx", "dart", "db", "de", "dev", "doc", "docx", "env", "eu", "ex", "exe", "exs", "fr", "gif",
@@ -19,11 +19,11 @@ const ENDINGS: [&str; 92] = [
 ];
 /// Shortest abbreviation, in bytes.
 const SHORT_BYTES: usize = 3;
-/// Longest name that is compared, in bytes.
+/// Longest name of a variable, in bytes.
 const NAME_BYTES: usize = 64;
 
-/// Whether a word without quotes is a variable rather than the value of the parameter `name`: it is written in snake_case or
-/// camelCase, or as an attribute; or it is the parameter's own name, a part of that, another word for it, or an abbreviation.
+/// Whether a word without quotes is a variable rather than the value of the parameter `name`. A variable is in snake_case or
+/// camelCase, an attribute, or the parameter's own name, a part of it, another word for it or an abbreviation.
 pub(crate) fn is_variable(word: &str, name: &str) -> bool {
     let first = word.bytes().next();
     let is_name = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
@@ -35,17 +35,17 @@ pub(crate) fn is_variable(word: &str, name: &str) -> bool {
     if word.contains('.') {
         return is_attribute(word);
     }
-    is_snake(word) || is_camel(word) || stands_for(word, name)
+    is_snake(word) || is_camel(word) || names_parameter(word, name)
 }
 
-/// `sys.argv`, and neither `main.rs` nor `example.com`.
+/// `sys.argv`, but not `main.rs` or `example.com`.
 fn is_attribute(word: &str) -> bool {
     let mut parts = word.split('.');
     let names = parts.clone().all(|part| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
     names && parts.next_back().is_some_and(|last| !ENDINGS.contains(&last.to_ascii_lowercase().as_str()))
 }
 
-/// `file_name`, `API_KEY`; numbers make an id of it: `user_42`.
+/// `file_name`, `API_KEY`. With numbers it is an id: `user_42`.
 fn is_snake(word: &str) -> bool {
     let same_case = !word.bytes().any(|byte| byte.is_ascii_uppercase()) || !word.bytes().any(|byte| byte.is_ascii_lowercase());
     let parts = || word.split('_').filter(|part| !part.is_empty());
@@ -55,7 +55,7 @@ fn is_snake(word: &str) -> bool {
         && parts().all(|part| part.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// `fileName`, and neither `iPhone` nor `macOS`.
+/// `fileName`, but not `iPhone` or `macOS`.
 fn is_camel(word: &str) -> bool {
     let lower = word.bytes().take_while(u8::is_ascii_lowercase).count();
     let rest = &word.as_bytes()[lower..];
@@ -63,13 +63,13 @@ fn is_camel(word: &str) -> bool {
     lower > 1 && then(0, u8::is_ascii_uppercase) && then(1, u8::is_ascii_lowercase)
 }
 
-/// Whether a program may call the value of this parameter so.
-fn stands_for(word: &str, name: &str) -> bool {
+/// Whether a program may use this word for the parameter.
+fn names_parameter(word: &str, name: &str) -> bool {
     let own = || name.split(['_', '-']).chain([name]).any(|part| fold(part) == fold(word));
-    own() || are_synonyms(word, name) || abbreviates(word, name)
+    own() || aliases(name).any(|alias| alias == word) || abbreviates(word, name)
 }
 
-/// Whether a lowercase word is short for a name, or for the last word of it: `cmd` for `command`.
+/// Whether a lowercase word abbreviates a word of the name: `cmd` for `command`.
 fn abbreviates(word: &str, name: &str) -> bool {
     let vowels = word.contains(['a', 'e', 'i', 'o', 'u']);
     let is_short =

@@ -1,63 +1,36 @@
-//! Compiled schemas, shared by all requests.
+//! A cache of compiled schemas, shared by all requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Schema;
 
-/// How many bytes compiled schemas may take in sum, by [`weight`].
+/// Maximum memory of the cache, in bytes as estimated by [`weight`].
 const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
-/// Names that models use for the same parameter: each list is one meaning. Data, not logic: another table may be given.
-const ALIASES: [&[&str]; 6] = [
-    &["path", "file_path", "filename", "file", "uri", "target_file"],
-    &["content", "text", "new_content", "contents", "file_text"],
-    &["command", "cmd"],
-    &["old_string", "old_str", "old_text"],
-    &["new_string", "new_str", "new_text"],
-    &["query", "q", "search_query", "sql"],
-];
-
-/// Whether models use these two names for the same parameter.
-pub(crate) fn are_synonyms(one: &str, other: &str) -> bool {
-    ALIASES.iter().any(|names| names.contains(&one) && names.contains(&other))
-}
-
-/// Compiled schemas, shared by all requests; compiled for the called tool only, when it is called.
-#[derive(Debug)]
+/// Compiled schemas, shared by all requests. A schema is compiled when its tool is called for the first time.
+#[derive(Debug, Default)]
 pub struct Schemas {
     cache: Mutex<Cache>,
-    aliases: Arc<[Vec<String>]>,
 }
 
 #[derive(Debug, Default)]
 struct Cache {
     compiled: HashMap<Arc<str>, Arc<Schema>>,
-    /// Texts in the order of their arrival: the oldest leaves first.
+    /// Texts in the order of insertion. The oldest is evicted first.
     order: VecDeque<Arc<str>>,
     bytes: usize,
 }
 
 // === impl Schemas ===
 
-impl Default for Schemas {
-    fn default() -> Schemas {
-        Schemas::with_aliases(ALIASES.iter().map(|names| names.iter().map(|name| (*name).to_owned()).collect()))
-    }
-}
-
 impl Schemas {
-    /// Schemas with another table of parameter names that mean the same.
-    pub fn with_aliases(aliases: impl IntoIterator<Item = Vec<String>>) -> Schemas {
-        Schemas { cache: Mutex::default(), aliases: aliases.into_iter().collect() }
-    }
-
-    /// The compiled form of this schema text. Never fails: an invalid schema means that nothing is checked.
+    /// The compiled form of a schema. Never fails: nothing is checked against an invalid schema.
     pub fn get(&self, text: &Arc<str>) -> Arc<Schema> {
         if let Some(found) = self.lock().compiled.get(text) {
             return Arc::clone(found);
         }
-        let schema = Arc::new(Schema::compile(text, Arc::clone(&self.aliases)));
+        let schema = Arc::new(Schema::compile(text));
         let mut cache = self.lock();
         if cache.compiled.insert(Arc::clone(text), Arc::clone(&schema)).is_none() {
             cache.order.push_back(Arc::clone(text));
@@ -77,7 +50,7 @@ impl Schemas {
     }
 }
 
-/// What a compiled schema takes in memory, about, in bytes: a validator is some 25 times its text.
+/// The estimated memory of a compiled schema, in bytes. A validator takes about 25 times its text.
 fn weight(text: &str) -> usize {
     4096 + 25 * text.len()
 }

@@ -1,4 +1,5 @@
-//! A schema document -> the list of rules, references resolved, `allOf` merged into what it belongs to.
+//! Compiles a schema document to a list of rules. References are resolved, and `allOf` is merged into the schema that contains
+//! it.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -8,22 +9,23 @@ use serde_json::{Map, Value};
 use super::{Additional, Place, Rule, Types, Values, View};
 use crate::json::read::Shape;
 
-/// Maximum number of subschemas that are followed.
+/// Maximum number of subschemas that are compiled.
 const MOST: usize = 4096;
 
-/// Formats of paths: those of pydantic and of JSON Schema.
+/// Formats of paths, from pydantic and from JSON Schema.
 const PATHS: [&str; 6] = ["path", "file-path", "directory-path", "uri", "uri-reference", "file"];
 
-/// How many properties may be copied from one rule into another.
+/// Maximum number of properties that are copied from rule to rule.
 const COPIES: usize = 200_000;
 
+/// Turns subschemas into rules, references not yet resolved.
 struct Compiler {
     rules: Vec<Rule>,
-    /// Subschemas by their address in the document: references to one place are one shape.
+    /// Subschemas by their address in the document, so that all references to one place have one shape.
     known: HashMap<*const Value, Shape>,
 }
 
-/// Compiles a document: the root has number 1, number 0 allows everything.
+/// Compiles a document. Rule 0 allows everything, rule 1 is the root.
 pub(super) fn rules(view: &View) -> Vec<Rule> {
     let mut compiler = Compiler { rules: vec![Rule::default()], known: HashMap::new() };
     compiler.shape(view.root());
@@ -42,6 +44,7 @@ pub(super) fn rules(view: &View) -> Vec<Rule> {
 // === impl Compiler ===
 
 impl Compiler {
+    /// The shape of a subschema, which is compiled on first use.
     fn shape(&mut self, place: Place<'_>) -> Shape {
         let Some(schema @ Value::Object(map)) = place.schema() else { return super::ANY };
         if let Some(known) = self.known.get(&std::ptr::from_ref(schema)) {
@@ -58,6 +61,7 @@ impl Compiler {
         shape
     }
 
+    /// Compiles one subschema.
     fn rule(&mut self, place: Place<'_>, map: &Map<String, Value>) -> Rule {
         let mut rule = Rule {
             types: place.types().unwrap_or(Types::ALL),
@@ -85,17 +89,11 @@ impl Compiler {
             Some(schema @ Value::Object(_)) => Additional::Of(self.shape(place.at(schema))),
             _ => Additional::Allowed,
         };
-        match (map.get("prefixItems"), map.get("items")) {
-            (_, Some(Value::Array(tuple))) | (Some(Value::Array(tuple)), None) => {
-                rule.tuple = tuple.iter().map(|item| self.shape(place.at(item))).collect();
-            }
-            (Some(Value::Array(tuple)), Some(items)) => {
-                rule.tuple = tuple.iter().map(|item| self.shape(place.at(item))).collect();
-                rule.items = Some(self.shape(place.at(items)));
-            }
-            (_, Some(items)) => rule.items = Some(self.shape(place.at(items))),
-            _ => {}
+        let items = map.get("items");
+        if let Some(tuple) = [items, map.get("prefixItems")].into_iter().flatten().find_map(Value::as_array) {
+            rule.tuple = tuple.iter().map(|item| self.shape(place.at(item))).collect();
         }
+        rule.items = items.filter(|items| !items.is_array()).map(|items| self.shape(place.at(items)));
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = map.get(keyword) {
                 rule.choices.extend(branches.iter().map(|branch| self.shape(place.at(branch))));
@@ -117,19 +115,19 @@ impl Compiler {
     }
 }
 
-/// Completes the rules one after the other; each one once, also where they refer to each other in a circle.
+/// Completes the rules, each of them once, even if they refer to each other in a circle.
 struct Flattener {
     raw: Vec<Rule>,
     flat: Vec<Option<Rc<Rule>>>,
     busy: Vec<bool>,
-    /// Branches of a choice together with what holds for all of them; they are numbered after the others.
+    /// Branches of choices, each merged with what holds for all of them. They are numbered after the other rules.
     joined: Vec<Rule>,
     /// How many properties may still be copied.
     room: usize,
 }
 
 impl Flattener {
-    /// The rule with what its `allOf` parts and references say, and with the properties of its choices.
+    /// The rule, merged with its `allOf` parts and references, and with the properties of its choices.
     fn flatten(&mut self, at: usize) -> Rc<Rule> {
         if let Some(done) = self.flat.get(at).and_then(Option::as_ref) {
             return Rc::clone(done);
@@ -170,7 +168,7 @@ impl Flattener {
         rule
     }
 
-    /// Whether so much may still be copied from rule to rule. Where too much was copied, less is known.
+    /// Spends `size` of the budget for copies. If it is exhausted, rules know less.
     fn takes(&mut self, size: usize) -> bool {
         let fits = size <= self.room;
         self.room = self.room.saturating_sub(size);
@@ -178,17 +176,18 @@ impl Flattener {
     }
 }
 
-/// What it costs to copy a rule.
+/// The cost of copying a rule.
 fn size(rule: &Rule) -> usize {
     1 + rule.properties.len() + rule.required.len() + rule.values.as_ref().map_or(0, |values| values.all.len())
 }
 
 impl Rule {
-    /// Whether there is more to it than its choices.
+    /// Whether the rule says more than its choices.
     fn says_something(&self) -> bool {
         !self.types.is_all() || !self.properties.is_empty() || !self.required.is_empty() || self.items.is_some()
     }
 
+    /// Sets the types of a rule without `type`, by its values, properties or items.
     fn infer_types(&mut self) {
         if !self.types.is_all() {
             return;
@@ -201,7 +200,7 @@ impl Rule {
         };
     }
 
-    /// One of the branches must hold: what they know of keys and items belongs to the whole.
+    /// Adds what the branches know of keys and items. One of the branches must hold.
     fn overlay(&mut self, branches: &[Rc<Rule>]) {
         self.types = self.types.and(branches.iter().fold(Types::NONE, |types, branch| types.or(branch.types)));
         for branch in branches {
@@ -218,7 +217,7 @@ impl Rule {
         }
     }
 
-    /// Both must hold.
+    /// Combines two rules that must both hold.
     fn merge(&mut self, other: &Rule) {
         self.types = self.types.and(other.types);
         self.properties.add_missing(&other.properties);

@@ -1,11 +1,11 @@
-//! What clients write into schemas that JSON Schema does not know: other languages' names of types (`INTEGER`, `dict`), and
-//! `nullable` (OpenAPI 3.0, section 4.7.24). Both are put into JSON Schema's own words once, before anything reads the schema.
+//! Translates what clients write but JSON Schema does not know: type names of other languages (`INTEGER`, `dict`), and `nullable`
+//! (OpenAPI 3.0, section 4.7.24). This happens once, before anything reads the schema.
 
 use serde_json::{Map, Value, json};
 
 use super::Types;
 
-/// Keywords that hold one subschema or a list of them.
+/// Keywords that hold a subschema or a list of subschemas.
 const SCHEMAS: [&str; 16] = [
     "items", "prefixItems", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties",
     "propertyNames", "contains", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contentSchema",
@@ -13,7 +13,7 @@ const SCHEMAS: [&str; 16] = [
 /// Keywords that hold subschemas by name.
 const TABLES: [&str; 6] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
-/// Translates a schema and all of its subschemas. A type that nobody knows is left out: it says nothing.
+/// Translates a schema and all its subschemas. An unknown type is removed, because it says nothing.
 pub(super) fn translate(schema: &mut Value) {
     let Value::Object(schema) = schema else { return };
     for key in SCHEMAS {
@@ -38,7 +38,7 @@ pub(super) fn translate(schema: &mut Value) {
     }
 }
 
-/// The types that a `type` names; `None` where it names one that is not known.
+/// The types in the value of `type`; `None` if one of them is unknown.
 pub(super) fn types(said: &Value) -> Option<Types> {
     match said {
         Value::String(name) => Types::named(name),
@@ -50,7 +50,7 @@ pub(super) fn types(said: &Value) -> Option<Types> {
     }
 }
 
-/// `null` satisfies the schema beside what satisfied it before.
+/// Makes the schema accept `null` too.
 fn allow_null(schema: &mut Map<String, Value>) {
     if let Some(named) = schema.get("type").and_then(types) {
         schema.insert("type".to_owned(), named.or(Types::NULL).to_value());

@@ -1,19 +1,19 @@
-//! What one subschema says, its references resolved: the form in which the reader and the coercions ask.
+//! What one subschema says, with references resolved, in the form that the reader and the coercions need.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Schema, Types};
+use super::{ANY, Schema, Types};
 use crate::json::read::Shape;
 
-/// Up to this many properties, one is found fastest by looking at each.
+/// Up to this number of properties, a linear search is fastest.
 const FEW: usize = 8;
 
-/// One (sub)schema, its references resolved.
+/// A compiled subschema.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rule {
-    /// Allowed types; all of them if nothing was said.
+    /// Allowed types; all of them if the schema names none.
     pub(crate) types: Types,
     pub(crate) properties: Properties,
     pub(crate) required: Vec<String>,
@@ -21,28 +21,28 @@ pub(crate) struct Rule {
     pub(crate) additional: Additional,
     pub(crate) items: Option<Shape>,
     pub(crate) tuple: Vec<Shape>,
-    /// `anyOf` and `oneOf`: one of these.
+    /// `anyOf` and `oneOf`: one of these must hold.
     pub(crate) choices: Vec<Shape>,
-    /// `allOf` and `$ref` beside other keywords: all of these.
+    /// `allOf` and `$ref`: all of these must hold.
     pub(crate) all: Vec<Shape>,
     /// `enum` and `const`.
     pub(crate) values: Option<Values>,
-    /// Its `format` says that it is a path or a URI.
+    /// The `format` is that of a path or a URI.
     pub(crate) is_path: bool,
     pub(crate) default: Option<Value>,
 }
 
-/// The properties of an object, in the schema's order, found by name.
+/// The properties of an object, in the schema's order, with a lookup by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Properties {
     all: Vec<Property>,
     /// Name -> position.
     names: HashMap<String, usize>,
-    /// Folded name -> position, `None` where two names fold to it; only for more than [`FEW`] properties.
+    /// Folded name -> position; `None` if two names fold to it. Filled only for more than [`FEW`] properties.
     folds: HashMap<String, Option<usize>>,
 }
 
-/// The only values that there may be.
+/// The only allowed values.
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
     pub(crate) all: Vec<Value>,
@@ -59,7 +59,7 @@ pub(crate) struct Property {
     pub(crate) shape: Shape,
 }
 
-/// What other keys may be.
+/// Which keys other than the named properties are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Additional {
     #[default]
@@ -68,7 +68,7 @@ pub(crate) enum Additional {
     Of(Shape),
 }
 
-/// The name without case and without `_`, `-` and spaces.
+/// The name in lower case, without `_`, `-` and spaces.
 pub(crate) fn fold(name: &str) -> String {
     name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
@@ -76,17 +76,17 @@ pub(crate) fn fold(name: &str) -> String {
 // === impl Rule ===
 
 impl Rule {
-    /// The property of exactly this name.
+    /// The property with exactly this name.
     pub(crate) fn named(&self, key: &str) -> Option<&Property> {
         self.properties.named(key).and_then(|at| self.properties.all.get(at))
     }
 
-    /// The property that this key means: written so, or the only one that folds to the same.
+    /// The property that this key means: the one with exactly this name, or the only one whose name folds to the same.
     pub(crate) fn find(&self, key: &str) -> Option<&Property> {
         self.properties.find(key).and_then(|at| self.properties.all.get(at))
     }
 
-    /// Whether it allows everything.
+    /// Whether the rule allows everything.
     pub(crate) fn says_nothing(&self) -> bool {
         self.types.is_all()
             && self.properties.is_empty()
@@ -100,19 +100,27 @@ impl Rule {
             && !self.is_path
     }
 
+    /// Whether a member with this name must be present.
     pub(crate) fn is_required(&self, name: &str) -> bool {
         self.required.iter().any(|required| required == name)
     }
 
+    /// Whether a pattern of `patternProperties` matches this key.
     pub(crate) fn matches_pattern(&self, key: &str) -> bool {
         self.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
     }
 
-    /// Whether a member of this key may be there.
+    /// The shape of the item at this index of a list.
+    pub(crate) fn item_shape(&self, at: usize) -> Shape {
+        self.tuple.get(at).copied().or(self.items).unwrap_or(ANY)
+    }
+
+    /// Whether a member with this key may be present.
     pub(crate) fn allows(&self, key: &str) -> bool {
         self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
     }
 
+    /// The value that a missing member has: its default or its constant.
     pub(super) fn default_of<'s>(&self, schema: &'s Schema, name: &str) -> Option<&'s Value> {
         let rule = schema.rule(self.named(name)?.shape);
         let constant = || rule.values.as_ref().filter(|values| values.constant)?.all.first();
@@ -123,12 +131,13 @@ impl Rule {
 // === impl Properties ===
 
 impl Properties {
+    /// Adds a property.
     pub(super) fn add(&mut self, name: &str, shape: Shape) {
         self.names.insert(name.to_owned(), self.all.len());
         self.all.push(Property { name: name.to_owned(), folded: fold(name), shape });
     }
 
-    /// Adds those of other properties whose names are not here yet.
+    /// Adds the properties whose names are not present yet.
     pub(super) fn add_missing(&mut self, others: &Properties) {
         for property in &others.all {
             if !self.names.contains_key(&property.name) {
@@ -137,7 +146,7 @@ impl Properties {
         }
     }
 
-    /// Builds the table of folded names, once all properties are known.
+    /// Builds the table of folded names. To be called when all properties are known.
     pub(super) fn index(&mut self) {
         if self.all.len() <= FEW {
             return;
@@ -147,7 +156,7 @@ impl Properties {
         }
     }
 
-    /// The position of the property of exactly this name.
+    /// The position of the property with exactly this name.
     pub(crate) fn named(&self, key: &str) -> Option<usize> {
         match self.all.len() {
             0 => None,
@@ -156,13 +165,13 @@ impl Properties {
         }
     }
 
-    /// The same for a key of an object: a sign of the syntax around it is no part of it (`"limit>": 3`).
+    /// Like [`Properties::find`], but ignores surrounding syntax in the key (`"limit>": 3`).
     pub(crate) fn meant(&self, key: &str) -> Option<usize> {
         let bare = key.trim_matches(|c: char| "<>(){}[],:;='\"`".contains(c));
         self.find(key).or_else(|| self.named(bare))
     }
 
-    /// The position of the property that this key means.
+    /// The position of the property that this key means; see [`Rule::find`].
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
         if self.all.is_empty() {
             return None;

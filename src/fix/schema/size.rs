@@ -1,5 +1,5 @@
-//! What checking a value against a schema may cost. `anyOf` whose branches are references can double the work with every
-//! level, and a validator cannot be stopped; so the cost is bounded before there is a validator.
+//! Bounds the cost of checking a value against a schema. `anyOf` over references can double the work with each level, and a
+//! validator cannot be interrupted, so the cost is bounded before a validator is built.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 
 use super::view::{Place, View};
 
-/// Longest schema text that is compiled, in bytes, measured as the document.
+/// Longest schema that is compiled, in bytes as estimated by [`bytes()`].
 const MOST_TEXT: usize = 1024 * 1024;
-/// Most subschemas, counted as often as they are reached.
+/// Maximum number of subschemas, each counted as often as it is reached.
 const MOST: usize = 50_000;
-/// Longest chain of subschemas.
+/// Longest chain of nested subschemas.
 const DEPTH: usize = 128;
 /// Deepest recursion into a value and its subschemas together.
 const VALUE_DEPTH: usize = 1500;
-/// How often each value in a tree may be looked at on average, and what every tree is worth.
+/// The budget for a value: steps per node of its tree, and the minimum for any tree.
 const PER_VALUE: usize = 64;
 const AT_LEAST: usize = 100_000;
 
-/// Keywords that apply to the value itself: one subschema, a list of them, a table of them.
+/// Keywords that apply to the value itself: with one subschema, with a list, with a table.
 const HERE: [&str; 4] = ["not", "if", "then", "else"];
 const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const HERE_TABLES: [&str; 2] = ["dependentSchemas", "dependencies"];
@@ -29,36 +29,37 @@ const BELOW: [&str; 7] = [
 ];
 const BELOW_LISTS: [&str; 2] = ["prefixItems", "items"];
 const BELOW_TABLES: [&str; 1] = ["patternProperties"];
-/// The keyword that applies to members by their names.
+/// The keyword that applies to members by name.
 const NAMED_TABLES: [&str; 1] = ["properties"];
 
-/// What checking a value costs.
+/// The cost of checking a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cost {
-    /// A bounded number of steps for each value in it.
+    /// A bounded number of steps for each node of the value.
     Bounded,
-    /// Some subschema contains itself: that depends on the value, see [`is_affordable`].
+    /// A subschema contains itself: the cost depends on the value, see [`is_affordable`].
     Recursive,
 }
 
-/// Measures a schema; `None` if it is too large, or if what it costs cannot be bounded.
+/// Measures a schema; `None` if it is too large or its cost has no bound.
 pub(super) fn measure(view: &View) -> Option<Cost> {
     let document = view.document();
     if !document.is_object() || bytes(document) > MOST_TEXT {
         return None;
     }
-    let mut walk = Walk { done: HashMap::new(), open: HashMap::new(), here: Vec::new(), recursive: false };
+    let mut walk = Walk::default();
     walk.size(view.root(), true)?;
     Some(if walk.recursive { Cost::Recursive } else { Cost::Bounded })
 }
 
-/// Whether checking a value against a recursive schema costs no more than its size allows. The walk itself is bounded by that.
+/// Whether the cost of checking a value against a recursive schema is in proportion to the value's size. The walk stops when it
+/// is not.
 pub(super) fn is_affordable(view: &View, value: &Value) -> bool {
     let mut fuel = AT_LEAST + PER_VALUE * count(value);
     is_checked_within(view.root(), value, &mut fuel, 0)
 }
 
-/// The bytes of a document, about.
+/// The approximate length of a document, in bytes.
 fn bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -68,7 +69,7 @@ fn bytes(value: &Value) -> usize {
     }
 }
 
-/// How many values there are in a tree.
+/// The number of nodes in a tree.
 fn count(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
@@ -77,12 +78,13 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Sizes of subschemas, by their address in the document.
+/// Measures subschemas, identified by their address in the document.
+#[derive(Default)]
 struct Walk {
     done: HashMap<*const Value, usize>,
-    /// Those that are being measured, with their depth.
+    /// Subschemas that are being measured, with their depth.
     open: HashMap<*const Value, usize>,
-    /// Whether each of them applies to the same value as the one around it.
+    /// For each of them, whether it applies to the same value as the one around it.
     here: Vec<bool>,
     recursive: bool,
 }
@@ -90,6 +92,8 @@ struct Walk {
 // === impl Walk ===
 
 impl Walk {
+    /// The number of subschemas, this one included; `None` if it has no bound. `here`: it applies to the same value as the one
+    /// around it.
     fn size(&mut self, place: Place<'_>, here: bool) -> Option<usize> {
         let Some(schema @ Value::Object(object)) = place.schema() else { return Some(1) };
         let name = std::ptr::from_ref(schema);
@@ -98,7 +102,7 @@ impl Walk {
         }
         if let Some(depth) = self.open.get(&name) {
             self.recursive = true;
-            // A subschema that applies to the value that it is applied to never comes to an end.
+            // A subschema that applies itself to the same value never ends.
             let endless = here && self.here[depth + 1..].iter().all(|here| *here);
             return (!endless).then_some(1);
         }
@@ -111,7 +115,7 @@ impl Walk {
         if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
             size += match place.referred() {
                 Some(target) => self.size(target, true)?,
-                // The dialects' own schemas are known to the validator.
+                // The validator has the dialects' own schemas built in.
                 None if reference.contains("json-schema.org/") => 1,
                 None => return None,
             };
@@ -134,13 +138,13 @@ impl Walk {
 enum Scope {
     /// The value itself.
     Here,
-    /// Its members or items, as far as is known here all of them.
+    /// Its members or items; all of them, as far as is known here.
     Below,
-    /// The member of one name.
+    /// The member with one name.
     Named,
 }
 
-/// The subschemas of a schema, but for the one that it refers to.
+/// The subschemas of a schema, except the one that it refers to.
 fn subschemas(object: &Map<String, Value>) -> impl Iterator<Item = (&Value, Scope)> {
     let single = |keys: &'static [&'static str], scope: Scope| {
         keys.iter().filter_map(move |key| object.get(*key)).filter(|schema| schema.is_object()).map(move |schema| (schema, scope))
@@ -156,7 +160,7 @@ fn subschemas(object: &Map<String, Value>) -> impl Iterator<Item = (&Value, Scop
     here.chain(below).chain(tables(&NAMED_TABLES, Scope::Named))
 }
 
-/// Walks as a validator would that never stops early; `false` when the fuel is spent.
+/// Walks like a validator that never stops early. Returns `false` once the budget is spent.
 fn is_checked_within(place: Place<'_>, value: &Value, fuel: &mut usize, depth: usize) -> bool {
     let Some(Value::Object(object)) = place.schema() else { return true };
     if *fuel == 0 || depth > VALUE_DEPTH {

@@ -1,5 +1,7 @@
 //! Schemas that would cost without end, and what a place of a schema says.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;

@@ -22,13 +22,13 @@ impl Types {
     pub(crate) const NULL: Types = Types(1);
     pub(crate) const BOOLEAN: Types = Types(2);
     pub(crate) const INTEGER: Types = Types(4);
-    /// Every number: integers are among them.
+    /// All numbers, including integers.
     pub(crate) const NUMBER: Types = Types(8 | 4);
     pub(crate) const STRING: Types = Types(16);
     pub(crate) const ARRAY: Types = Types(32);
     pub(crate) const OBJECT: Types = Types(64);
 
-    /// The type of this name in JSON Schema, or in a language whose names models and clients use; `None` for other words.
+    /// The type with this name in JSON Schema, or in another language whose names models and clients use; `None` for other words.
     pub(crate) fn named(name: &str) -> Option<Types> {
         Some(match name.to_ascii_lowercase().as_str() {
             "null" | "none" => Types::NULL,
@@ -42,7 +42,7 @@ impl Types {
         })
     }
 
-    /// What `type` says of this set in JSON Schema.
+    /// This set as the value of `type` in JSON Schema.
     pub(super) fn to_value(self) -> Value {
         let all = [
             ("null", Types::NULL),
@@ -64,6 +64,7 @@ impl Types {
         if names.len() == 1 { names.remove(0) } else { Value::Array(names) }
     }
 
+    /// The type of a value.
     pub(crate) fn of(value: &Value) -> Types {
         match value {
             Value::Null => Types::NULL,
@@ -76,13 +77,13 @@ impl Types {
         }
     }
 
-    /// The type of a tree's root.
+    /// The type of a node.
     pub(crate) fn of_node(node: &Node<'_>) -> Types {
         match &node.value {
             tree::Value::Null => Types::NULL,
             tree::Value::Bool(_) => Types::BOOLEAN,
             tree::Value::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Types::INTEGER,
-            // `3.0` is an integer too, for those who want one.
+            // `3.0` is accepted as an integer too.
             tree::Value::Number(_) => Types::NUMBER,
             tree::Value::Text(_) => Types::STRING,
             tree::Value::Array(_) => Types::ARRAY,
@@ -90,7 +91,7 @@ impl Types {
         }
     }
 
-    /// Whether something of the other set is allowed here.
+    /// Whether the sets have a type in common.
     pub(crate) fn allow(self, other: Types) -> bool {
         self.0 & other.0 != 0
     }
@@ -103,7 +104,7 @@ impl Types {
         Types(self.0 | other.0)
     }
 
-    /// Whether nothing is known.
+    /// Whether every type is allowed, so that nothing is known.
     pub(crate) fn is_all(self) -> bool {
         self.0 == Types::ALL.0
     }

@@ -1,5 +1,5 @@
-//! A schema, seen from its places: which subschema describes a member, which types it allows. References are understood here
-//! and nowhere else.
+//! A schema document, seen from its places: which subschema describes a member, which types it allows. This is the only code that
+//! resolves references.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::{Types, foreign};
 use crate::event::Tool;
 
-/// How many references and branches deep a place is looked for.
+/// How many references and branches deep a search goes.
 const DEPTH: usize = 12;
-/// How many subschemas one question may look at.
+/// Maximum number of subschemas that one question visits.
 const FUEL: usize = 10_000;
 
-/// The schema document of a tool's parameters. One that is no JSON says nothing.
+/// The schema document of a tool's parameters. One that is not JSON says nothing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View(Arc<Value>);
 
@@ -28,16 +28,17 @@ pub(crate) struct Place<'v> {
 // === impl View ===
 
 impl View {
-    /// The schema that the arguments of this tool are checked against; without a tool nothing is known.
+    /// The schema of this tool's arguments. Without a tool, nothing is known.
     pub(crate) fn of(tool: Option<&Tool>) -> View {
         tool.map(|tool| View(tool.parsed(document))).unwrap_or_default()
     }
 
+    /// The document with this text.
     pub(super) fn parse(text: &str) -> View {
         View(Arc::new(document(text)))
     }
 
-    /// The place of the parameters as a whole.
+    /// The place of the arguments as a whole.
     pub(crate) fn root(&self) -> Place<'_> {
         Place { schema: Some(&self.0), base: &self.0 }
     }
@@ -46,7 +47,7 @@ impl View {
         &self.0
     }
 
-    /// Leaves out what is at this JSON pointer; `false` if it is no member of the document.
+    /// Removes the member at this JSON pointer. Returns `false` if there is none.
     pub(super) fn remove(&mut self, pointer: &str) -> bool {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
         let parent = Arc::make_mut(&mut self.0).pointer_mut(parent).and_then(Value::as_object_mut);
@@ -54,7 +55,7 @@ impl View {
     }
 }
 
-/// The document in JSON Schema's own words.
+/// Parses a document and translates it to JSON Schema's own words.
 fn document(text: &str) -> Value {
     let mut document = serde_json::from_str(text).unwrap_or_default();
     foreign::translate(&mut document);
@@ -64,34 +65,35 @@ fn document(text: &str) -> Value {
 // === impl Place ===
 
 impl<'v> Place<'v> {
-    /// The names of the members that are described here, in the schema's order.
+    /// The names of the members described here, in the schema's order.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'v str> {
         let properties = self.find(&|schema| schema.get("properties")?.as_object());
         properties.into_iter().flat_map(Map::keys).map(String::as_str)
     }
 
-    /// The names of the members that must be there.
+    /// The names of the required members.
     pub(crate) fn required(self) -> impl Iterator<Item = &'v str> {
         let names = |place: Place<'v>| place.keyword("required").and_then(Value::as_array);
         let list = names(self).or_else(|| names(self.referred()?));
         list.into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// Whether the document says that there are no members; one that says nothing of them does not.
+    /// Whether the document says that there are no members. A document without `properties` does not say so.
     pub(crate) fn is_empty(self) -> bool {
         self.find(&|schema| schema.get("properties")?.as_object()).is_some_and(Map::is_empty)
     }
 
-    /// Whether a member of exactly this name is described.
+    /// Whether a member with exactly this name is described.
     pub(crate) fn has(self, key: &str) -> bool {
         self.find(&|schema| schema.get("properties")?.get(key)).is_some()
     }
 
-    /// The place of the member of exactly this name; nothing is known of one that is not described.
+    /// The place of the member with exactly this name.
     pub(crate) fn property(self, key: &str) -> Place<'v> {
         self.inner(&|schema| schema.get("properties")?.get(key)).unwrap_or(Place { schema: None, ..self })
     }
 
+    /// The place of the member with this name, also by `additionalProperties`. Only for schemas that are objects.
     pub(crate) fn member(self, key: &str) -> Place<'v> {
         let named = |schema: &'v Map<String, Value>| schema.get("properties")?.get(key).filter(|found| found.is_object());
         let others = |schema: &'v Map<String, Value>| schema.get("additionalProperties").filter(|found| found.is_object());
@@ -103,12 +105,12 @@ impl<'v> Place<'v> {
         self.inner(&|schema| schema.get("items").filter(|found| found.is_object())).unwrap_or(Place { schema: None, ..self })
     }
 
-    /// Whether the schema has something for this place.
+    /// Whether the document describes this place.
     pub(crate) fn is_known(self) -> bool {
         self.schema.is_some()
     }
 
-    /// Whether it says nothing of types that are known.
+    /// Whether the schema says nothing about types.
     pub(crate) fn is_untyped(self) -> bool {
         !["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| self.keyword(key).is_some())
     }
@@ -118,17 +120,17 @@ impl<'v> Place<'v> {
         self.search(&|place| place.keyword("enum").or(place.keyword("const")).map(|_| true)).is_some()
     }
 
-    /// Whether it is a string and nothing else.
+    /// Whether `type` is string and nothing else.
     pub(crate) fn is_plain_string(self) -> bool {
         self.types() == Some(Types::STRING)
     }
 
-    /// The types that `type` names; `None` where there is none.
+    /// The types in `type`; `None` if it is missing.
     pub(crate) fn types(self) -> Option<Types> {
         foreign::types(self.keyword("type")?)
     }
 
-    /// Whether one of these types is allowed here; `None` if the schema says nothing of types.
+    /// Whether one of these types is allowed here; `None` if the schema says nothing about types.
     pub(crate) fn allows(self, types: Types) -> Option<bool> {
         let says = |place: Place<'v>| match place.keyword("enum") {
             Some(Value::Array(values)) if place.keyword("type").is_none() => {
@@ -139,7 +141,7 @@ impl<'v> Place<'v> {
         self.search(&|place| says(place).filter(|allowed| *allowed)).or_else(|| self.search(&says))
     }
 
-    /// Whether a value is allowed here as far as types, constants and combinations say; `None` if that cannot be known.
+    /// Whether a value is allowed here, as far as types, constants and combinations say; `None` if that cannot be known.
     pub(crate) fn accepts(self, value: &Value) -> Option<bool> {
         self.accepts_within(value, 0, &mut { FUEL })
     }
@@ -170,12 +172,12 @@ impl<'v> Place<'v> {
         all(answers.into_iter())
     }
 
-    /// A keyword of the subschema itself.
+    /// The value of a keyword of this subschema.
     pub(in crate::fix) fn keyword(self, name: &str) -> Option<&'v Value> {
         self.schema?.get(name)
     }
 
-    /// The subschema itself.
+    /// This subschema.
     pub(super) fn schema(self) -> Option<&'v Value> {
         self.schema
     }
@@ -186,10 +188,10 @@ impl<'v> Place<'v> {
         Place { schema: Some(schema), base }
     }
 
-    /// The place that `$ref` points to, inside of the document.
+    /// The place that `$ref` points to, inside the document.
     pub(super) fn referred(self) -> Option<Place<'v>> {
         let fragment = decoded(self.keyword("$ref")?.as_str()?.strip_prefix('#')?)?;
-        // A reference beside an `$id` is relative to it.
+        // A reference next to an `$id` is relative to it.
         let base = self.at(self.schema?).base;
         let target = if fragment.is_empty() || fragment.starts_with('/') {
             base.pointer(&fragment)?
@@ -201,22 +203,23 @@ impl<'v> Place<'v> {
         Some(Place { base, ..self }.at(target))
     }
 
-    /// The alternatives and parts.
+    /// The branches of `anyOf`, `oneOf` and `allOf`.
     fn branches(self) -> impl Iterator<Item = Place<'v>> {
         let lists = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(move |key| self.keyword(key)?.as_array());
         lists.flatten().map(move |branch| self.at(branch))
     }
 
-    /// The first subschema that `pick` finds in this one or in what it is composed of.
+    /// The first subschema that `pick` finds in this one, in its target or in its branches.
     fn inner(self, pick: &dyn Fn(&'v Map<String, Value>) -> Option<&'v Value>) -> Option<Place<'v>> {
         self.search(&|place| place.schema?.as_object().and_then(pick).map(|found| place.at(found)))
     }
 
+    /// The first result of `pick` in this subschema, in its target or in its branches.
     fn find<T>(self, pick: &dyn Fn(&'v Map<String, Value>) -> Option<T>) -> Option<T> {
         self.search(&|place| place.schema?.as_object().and_then(pick))
     }
 
-    /// The first answer of this subschema, of what it refers to, and of its branches.
+    /// The first answer of this subschema, then of the one it refers to, then of its branches.
     fn search<T>(self, ask: &dyn Fn(Place<'v>) -> Option<T>) -> Option<T> {
         self.search_within(ask, 0, &mut { FUEL })
     }
@@ -230,13 +233,13 @@ impl<'v> Place<'v> {
     }
 }
 
-/// Whether a value is of one of these types; `3.0` is an integer.
+/// Whether a value has one of these types. `3.0` is an integer.
 fn is_of(value: &Value, types: Types) -> bool {
     let whole = || types.allow(Types::INTEGER) && value.as_f64().is_some_and(|number| number.fract() == 0.0);
     types.allow(Types::of(value)) || whole()
 }
 
-/// The fragment of a reference without its percent signs (RFC 6901, section 6).
+/// The fragment of a reference with its percent escapes decoded (RFC 6901, section 6).
 fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
@@ -252,6 +255,7 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Three-valued `or`: `None` is unknown.
 fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut sum = Some(false);
     for answer in answers {
@@ -264,10 +268,12 @@ fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     sum
 }
 
+/// Three-valued `and`: `None` is unknown.
 fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     any(answers.map(|answer| answer.map(|answer| !answer))).map(|answer| !answer)
 }
 
+/// Whether exactly one answer is true; `None` if any is unknown.
 fn one(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let answers: Option<Vec<bool>> = answers.collect();
     answers.map(|answers| answers.into_iter().filter(|answer| *answer).count() == 1)

@@ -1,19 +1,19 @@
-//! A number as models write it: where it ends, and how far it is from JSON's spelling.
+//! Numbers as models write them: where one ends, and whether JSON would spell it this way.
 
 use super::Text;
 
-/// A number as it is written.
+/// A number in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digits {
     pub(crate) end: usize,
-    /// As JSON would write it.
+    /// It is spelled as JSON spells it.
     pub(crate) strict: bool,
-    /// Read in a way that not everybody would: hexadecimal, leading zeros, a dangling exponent.
+    /// Its value is open to interpretation: hexadecimal, leading zeros, an exponent without digits.
     pub(crate) guess: bool,
 }
 
 impl Text<'_> {
-    /// The number at `i`, strict or nearly so; `None` if it goes on as something else.
+    /// The number at `i`, strict or nearly so; `None` if something other than a delimiter follows it.
     pub(crate) fn number(&self, i: usize) -> Option<Digits> {
         let mut end = i;
         let mut strict = true;
@@ -60,7 +60,7 @@ impl Text<'_> {
         self.number_ends(end).then_some(Digits { end, strict, guess })
     }
 
-    /// The end of a run of digits, with single underscores between them.
+    /// The end of a run of digits. Single underscores may separate them.
     fn digits(&self, mut i: usize, strict: &mut bool) -> usize {
         while let Some(byte) = self.at(i) {
             let joins = byte == b'_'
@@ -76,6 +76,7 @@ impl Text<'_> {
         i
     }
 
+    /// Whether a number can end at `end`.
     fn number_ends(&self, end: usize) -> bool {
         match self.at(end) {
             None | Some(b',' | b'}' | b']' | b')' | b'<' | b';' | b'#' | b'`') => true,

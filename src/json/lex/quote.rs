@@ -1,5 +1,5 @@
-//! Quotes of every kind: where a string opens, and where its next delimiter is. Whether a delimiter ends the string is decided in
-//! `json::read` (`grammar/strings.rs`).
+//! Quotes of all kinds: where a string opens, and where its next delimiter is. `json::read` (`grammar/strings.rs`) decides
+//! whether that delimiter ends the string.
 
 use super::{KEY_REACH, Text};
 
@@ -14,11 +14,11 @@ pub(crate) enum Quote {
     SmartDouble,
     /// A typographic single quote.
     SmartSingle,
-    /// The same quote twice on both sides: `""x""`.
+    /// This quote twice on both sides: `""x""`.
     Twice(u8),
-    /// Three times: `"""x"""`.
+    /// This quote three times on both sides: `"""x"""`.
     Thrice(u8),
-    /// Nothing at all.
+    /// No quotes.
     Bare,
 }
 
@@ -55,7 +55,8 @@ impl Text<'_> {
         }
     }
 
-    /// Whether a docstring is quoted whose second and third quote are before `i`: `""""Docs."""`, and more text after it.
+    /// Whether the quotes before and at `i` are four in a row: the string's own one and the three of a docstring in it, which is
+    /// closed and has more text after it (`""""Docs."""`).
     fn docstring(&self, i: usize, byte: u8) -> bool {
         if self.at(i) != Some(byte) || self.at(i + 1) == Some(byte) {
             return false;
@@ -68,14 +69,15 @@ impl Text<'_> {
             && !matches!(self.at(self.skip(close)), None | Some(b',' | b'}' | b']' | b')'))
     }
 
-    /// Whether a run of `n` of this byte follows.
+    /// Whether `n` of this byte in a row (at most 3) occur at or after `i`.
     fn run_ahead(&self, i: usize, byte: u8, n: usize) -> bool {
         let found = memchr::memmem::find(&self.bytes[i..], &[byte; 3][..n]);
         self.look(found.unwrap_or(self.bytes.len() - i));
         found.is_some()
     }
 
-    /// Whether the next such quote is doubled, and followed by a colon or, in a text of doubled quotes, by what may follow a value.
+    /// Whether the next such quote is doubled, and a colon follows it, or, in a text with doubled quotes, anything that may
+    /// follow a value.
     fn twice_ahead(&self, i: usize, byte: u8) -> bool {
         let reach = &self.bytes[i..self.bytes.len().min(i + 4 * KEY_REACH)];
         let Some(found) = memchr::memchr(byte, reach) else { return false };
@@ -93,30 +95,31 @@ impl Text<'_> {
         }
     }
 
-    /// The next unescaped delimiter of a string at or after `i`: where it begins and where it ends.
+    /// The next unescaped delimiter of the string at or after `i`: its start and its end.
     pub(crate) fn delimiter(&self, i: usize, quote: Quote) -> Option<(usize, usize)> {
         let found = self.delimiter_before(self.bytes.len(), i, quote);
         self.look(found.map_or(self.bytes.len(), |(_, end)| end).saturating_sub(i));
         found
     }
 
-    /// The first escaped double quote at or after `i`: where its backslash is.
+    /// The first escaped double quote at or after `i`: the position of its backslash.
     pub(crate) fn escaped_quote(&self, i: usize) -> Option<usize> {
         let all = self.escaped_quotes.get_or_init(|| memchr::memmem::find_iter(self.bytes, b"\\\"").collect());
         all.get(all.partition_point(|at| *at < i)).copied()
     }
 
-    /// Whether an odd number of double quotes is escaped between these places.
+    /// Whether `start..end` has an odd number of escaped double quotes.
     pub(crate) fn has_odd_escaped_quote(&self, start: usize, end: usize) -> bool {
         if self.escaped_quote(start).is_none_or(|at| at + 1 >= end) {
             return false;
         }
         let all = self.escaped_quotes.get().map(Vec::as_slice).unwrap_or_default();
         let count = |place: usize| all.partition_point(|at| *at < place);
-        // The last one may be a backslash of the text before the quote that ends it.
+        // The last of them may be a backslash of the content, before the quote that ends it.
         (count(end.saturating_sub(1)) - count(start)) % 2 == 1
     }
 
+    /// Like [`Text::delimiter`], but only up to `stop`, and without counting the work.
     pub(super) fn delimiter_before(&self, stop: usize, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
         let bytes = &self.bytes[..stop.min(self.bytes.len())];
         loop {
@@ -169,7 +172,7 @@ impl Text<'_> {
     }
 }
 
-/// The first such byte or backslash: most strings are shorter than what a search over large steps costs.
+/// The first `byte` or backslash. Most strings are short, so a plain loop over the first bytes is faster than memchr's setup.
 fn find(byte: u8, rest: &[u8]) -> Option<usize> {
     let (near, far) = rest.split_at(rest.len().min(8));
     match near.iter().position(|next| *next == byte || *next == b'\\') {

@@ -1,4 +1,4 @@
-//! The steps of the winning reading -> the tree and the list of repairs.
+//! Builds the tree and the list of repairs from the steps of the winning reading.
 
 use std::borrow::Cow;
 
@@ -13,18 +13,18 @@ use super::state::{State, Step, StepKind, Want};
 use super::trail::Trail;
 use super::{Ending, Reading, Repair};
 
-/// Maximum number of repairs that are listed one by one.
+/// Maximum number of repairs that are listed.
 const MOST_REPAIRS: usize = 1000;
 /// Initial capacity of the list of repairs.
 const REPAIRS: usize = 32;
-/// An object gets the capacity of the one before it, but the first one at most this.
+/// Maximum initial capacity of an object. Below it, an object gets the size of the one before it.
 const ROOM: usize = 16;
 
-/// A container that is being filled.
+/// A container whose end has not been reached.
 struct Open<'s> {
     value: Value<'s>,
     start: usize,
-    /// Repairs before it: if there are more when it closes, it is not exact.
+    /// Number of repairs before it. If there are more when it closes, it is not exact.
     repairs: usize,
     /// All its children are exact.
     exact: bool,
@@ -34,27 +34,28 @@ struct Open<'s> {
     base: usize,
 }
 
-/// Grows the tree, step by step.
+/// Builds the tree step by step.
+#[derive(Default)]
 pub(super) struct Builder<'s> {
     source: &'s str,
     open: Vec<Open<'s>>,
-    /// JSON pointer to the value that was read last, or is being read; without the number of a plain item.
+    /// JSON pointer to the value being read, or read last. The index of a scalar item is left out, see [`Builder::path`].
     path: String,
     root: Option<Node<'s>>,
     repairs: Vec<Repair>,
-    /// Repairs beyond those that are listed: how many, and whether one of them was a guess.
+    /// Repairs that are not listed: how many, and whether one of them is a guess.
     more: Option<(usize, bool)>,
     void: Option<String>,
-    /// How many members the last object had: the rows of a list are alike.
+    /// Number of members of the last object, because the rows of a list are alike.
     members: usize,
     end: usize,
 }
 
-/// Builds the tree of the best reading.
+/// Builds the best reading, and finds out where it is tied with another one.
 pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     let trail = &search.grammar.trail;
     let steps = chain(trail, best.state.step);
-    let mut builder = Builder::new(search.grammar.text.source);
+    let mut builder = Builder { source: search.grammar.text.source, ..Builder::default() };
     let mut rival = None;
     for step in &steps {
         builder.take(step);
@@ -68,14 +69,14 @@ pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     builder.finish(&best.state, rival)
 }
 
-/// The steps of a reading in the order of the text.
+/// The steps of a reading, in the order of the text.
 fn chain(trail: &Trail, last: u32) -> Vec<&Step> {
     let mut steps: Vec<&Step> = std::iter::successors(trail.step(last), |step| trail.step(step.previous)).collect();
     steps.reverse();
     steps
 }
 
-/// What a reading says, without how it got there.
+/// What a reading says: its steps without the repairs.
 fn values(steps: &[&Step]) -> Vec<(StepKind, u32, u32)> {
     steps
         .iter()
@@ -90,21 +91,7 @@ fn values(steps: &[&Step]) -> Vec<(StepKind, u32, u32)> {
 // === impl Builder ===
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(source: &'s str) -> Builder<'s> {
-        Builder {
-            source,
-            open: Vec::new(),
-            path: String::new(),
-            root: None,
-            repairs: Vec::new(),
-            more: None,
-            void: None,
-            members: 0,
-            end: 0,
-        }
-    }
-
-    /// The reading is over in this state.
+    /// Closes what is open and returns the reading. `state` is its last state.
     pub(super) fn finish(mut self, state: &State, rival: Option<String>) -> Reading<'s> {
         let end = state.at as usize;
         let dangling = self.open.last().is_some_and(|open| open.key.is_some()).then(|| self.path().to_string());
@@ -124,6 +111,7 @@ impl<'s> Builder<'s> {
         Reading { root, repairs: self.repairs, ending, end, void: self.void, rival, dangling, tagged: state.tagged }
     }
 
+    /// Applies the next step.
     pub(super) fn take(&mut self, step: &Step) {
         let (start, end) = (step.start as usize, step.end as usize);
         match step.kind {
@@ -188,7 +176,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Decodes a string, and whether it was strict.
+    /// Decodes a string and lists its repairs. The flag says whether it was strict JSON.
     fn text(&mut self, start: usize, end: usize, quote: Quote) -> (Cow<'s, str>, bool) {
         let source = self.source;
         let decoded = decode(&source[start..end], quote);
@@ -205,12 +193,13 @@ impl<'s> Builder<'s> {
         (decoded.text, plain)
     }
 
-    /// Something in it has no form in JSON.
+    /// Notes that a value is missing or has no JSON form. Only the first one is kept.
     fn refuse(&mut self, what: &str, preposition: &str) {
         let path = self.path();
         self.void.get_or_insert_with(|| format!("{what} {preposition} {}", if path.is_empty() { "/" } else { &path }));
     }
 
+    /// Opens a container.
     fn begin(&mut self, value: Value<'s>, start: usize, paren: bool) {
         if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last() {
             self.path.truncate(*base);
@@ -220,6 +209,7 @@ impl<'s> Builder<'s> {
         self.open.push(Open { value, start, repairs: self.repaired(), exact: true, paren, key: None, base });
     }
 
+    /// Closes the innermost container. `closed`: its own closing bracket is in the source.
     fn close(&mut self, end: usize, closed: bool) {
         let Some(open) = self.open.pop() else { return };
         let exact = closed && open.exact && open.repairs == self.repaired();
@@ -239,6 +229,7 @@ impl<'s> Builder<'s> {
         self.add(node);
     }
 
+    /// Adds a value to the innermost container.
     fn add(&mut self, node: Node<'s>) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -260,6 +251,7 @@ impl<'s> Builder<'s> {
         }
     }
 
+    /// The last value of the innermost container.
     fn last(&mut self) -> Option<&mut Node<'s>> {
         match &mut self.open.last_mut()?.value {
             Value::Array(items) => items.last_mut(),
@@ -268,6 +260,7 @@ impl<'s> Builder<'s> {
         }
     }
 
+    /// Lists a repair.
     fn repair(&mut self, rule: Code, note: &'static str, guess: bool, start: usize, end: usize) {
         if rule == Code::S1
             && let Some(open) = self.open.last_mut()
@@ -280,7 +273,7 @@ impl<'s> Builder<'s> {
             && node.exact
             && node.start + 1 == start
         {
-            // What is no copy of its source has its place without the quotes.
+            // The position of a node that is not exact does not include its quotes.
             (node.start, node.end, node.exact) = (node.start + 1, node.end - 1, false);
         }
         if let Some(open) = self.open.last_mut() {
@@ -298,12 +291,12 @@ impl<'s> Builder<'s> {
         self.repairs.push(Repair { rule, note, guess, path, start, end });
     }
 
-    /// How many repairs there were so far.
+    /// The number of repairs so far, listed or not.
     fn repaired(&self) -> usize {
         self.repairs.len() + self.more.map_or(0, |(count, _)| count)
     }
 
-    /// JSON pointer to the value that was read last, or is being read.
+    /// JSON pointer to the value being read, or read last.
     #[inline]
     fn path(&mut self) -> Pointer {
         if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last()

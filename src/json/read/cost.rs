@@ -1,39 +1,39 @@
-//! What a reading costs. Costs compare readings of one text and mean nothing else: the sum over a reading's steps decides
-//! which one is the cheapest. Some branches add a few steps of their own (`grammar/follow.rs`).
+//! What the repairs cost. The reading with the lowest sum wins; costs mean nothing beyond the comparison of readings of one text.
+//! Some branches in `grammar/follow.rs` add small costs of their own.
 
-/// A string with unescaped quotes inside.
+/// A string contains unescaped quotes.
 pub(super) const INNER_QUOTES: u32 = 5;
-/// The brackets of such a string do not balance: it was probably cut in the middle of code.
+/// The brackets in such a string do not balance, so it was probably cut inside code.
 pub(super) const UNBALANCED: u32 = 10;
 /// The number of its inner quotes is odd.
 pub(super) const ODD: u32 = 1;
-/// A string that goes on over a place where it could well have ended.
+/// A string continues past a delimiter that could well have ended it.
 pub(super) const PASSED: u32 = 6;
-/// The most that passing such places costs where nothing is known of the keys.
+/// Maximum of that where nothing is known of the keys.
 pub(super) const PASSED_MOST: u32 = 24;
-/// A string with quotes inside that ends before a comment with quotes.
+/// A string with inner quotes ends before a comment that contains quotes.
 pub(super) const QUOTING_COMMENT: u32 = 18;
-/// A forgotten closing quote before `, "key":`.
+/// A closing quote is missing before `, "key":`.
 pub(super) const FORGOTTEN: u32 = 5;
-/// A forgotten closing quote before the closers at the end of the text.
+/// A closing quote is missing before the closing brackets at the end of the text.
 pub(super) const FORGOTTEN_AT_END: u32 = 9;
-/// A string that is open at the end of the text.
+/// A string is open at the end of the text.
 pub(super) const OPEN_STRING: u32 = 12;
-/// Another open end.
+/// Something else is open at the end of the text.
 pub(super) const OPEN: u32 = 4;
-/// A value without quotes.
+/// A value has no quotes.
 pub(super) const UNQUOTED: u32 = 6;
-/// A token too many or too few.
+/// A token is surplus or missing.
 pub(super) const ODDITY: u32 = 3;
-/// A required key that the object lacks.
+/// An object lacks a required key.
 pub(super) const MISSING_KEY: u32 = 20;
-/// A colon without a value. Less than a string that would reach over it costs, so that no value is made of that.
+/// A colon has no value. Cheaper than a string that would have to reach past it, so that no value is made up that way.
 pub(super) const NO_VALUE: u32 = 8;
-/// An object that closed too early and is opened again.
+/// An object closed too early and continues.
 pub(super) const REOPENED: u32 = 8;
-/// Prose after the root.
+/// Prose follows the root.
 pub(super) const PROSE: u32 = 2;
-/// Something after the root that looks like the rest of it.
+/// Text follows the root that looks like the rest of it.
 pub(super) const SPILT: u32 = 30;
-/// Readings that cost more are dropped.
+/// Readings above this cost are dropped.
 pub(super) const MOST: usize = 600;

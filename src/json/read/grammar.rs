@@ -1,5 +1,5 @@
-//! What may follow what: one token of nearly-JSON after the other. A step either goes on along one reading, or leaves
-//! branches, which the search takes up in the order of their cost. The grammar knows nothing of that order.
+//! The grammar of nearly-JSON: which token may follow which. A step continues one reading and may leave branches, which the
+//! search follows in the order of their cost. The grammar does not know that order.
 
 mod brackets;
 mod follow;
@@ -13,13 +13,14 @@ use super::state::{Bracket, Branch, Frame, NONE, Scan, State, StepKind, Want};
 use super::trail::Trail;
 use super::{Ending, Guide, Key, Unreadable, cost};
 
+/// The grammar over one text, and the trail of its readings.
 pub(super) struct Grammar<'s, 'g> {
     pub(super) text: Text<'s>,
     guide: &'g dyn Guide,
     pub(super) trail: Trail,
     /// Other ways to read what the last step read.
     pub(super) branches: Vec<Branch>,
-    /// Where the reading that got furthest was stuck.
+    /// Where the reading that got furthest failed.
     pub(super) stuck: Unreadable,
 }
 
@@ -36,8 +37,8 @@ impl<'s, 'g> Grammar<'s, 'g> {
         }
     }
 
-    /// One token further, or one place further where a string may end. `None`: this reading ends here, and if it goes on,
-    /// it does so in the branches.
+    /// Reads one token, or looks for the next possible end of a string. `None`: this reading ends here, or continues in the
+    /// branches only.
     pub(super) fn step(&mut self, state: &mut State, scan: Option<Scan>) -> Option<()> {
         if let Some(scan) = scan {
             return self.scan(state, scan);
@@ -52,12 +53,12 @@ impl<'s, 'g> Grammar<'s, 'g> {
         }
     }
 
-    /// Another way to read it.
+    /// Adds another way to read the last token.
     fn branch(&mut self, state: State) {
         self.branches.push(Branch { state, scan: None, cost: state.cost });
     }
 
-    /// Another way to read it, inside of a string; it costs at least `cost`.
+    /// Adds another way to read the last token, inside a string. It costs at least `cost`.
     fn branch_in(&mut self, state: State, scan: Scan, cost: u32) {
         self.branches.push(Branch { state, scan: Some(scan), cost });
     }
@@ -85,11 +86,12 @@ impl<'s, 'g> Grammar<'s, 'g> {
         self.trail.frame(frame.parent).is_some_and(|around| around.bracket == Bracket::Array)
     }
 
-    /// What a key ahead is to a bracket: `None` if it was there already.
+    /// What the guide says of a key; `None` if the object has it already.
     fn fresh(&self, frame: &Frame, key: &str) -> Option<Key> {
         self.trail.fresh(frame, key, self.guide)
     }
 
+    /// Opens a bracket; its first member or item is next.
     fn open(&mut self, state: &mut State, bracket: Bracket, at: usize) -> Option<()> {
         if self.trail.open(state, bracket, at, self.guide).is_none() {
             return self.dead(at, "more than 128 levels of nesting");
@@ -100,7 +102,7 @@ impl<'s, 'g> Grammar<'s, 'g> {
         Some(())
     }
 
-    /// Closes the innermost bracket, which ends before `end`.
+    /// Closes the innermost bracket. Its closing bracket is `start..end`, empty if it is missing.
     fn close(&mut self, state: &mut State, start: usize, end: usize) -> Option<()> {
         let frame = *self.frame(state)?;
         state.cost += self.missing(&frame);
@@ -112,13 +114,13 @@ impl<'s, 'g> Grammar<'s, 'g> {
         Some(())
     }
 
-    /// What it costs that this bracket lacks keys.
+    /// The cost of the required keys that this object lacks.
     fn missing(&self, frame: &Frame) -> u32 {
         let object = frame.bracket == Bracket::Object;
         if object { cost::MISSING_KEY * self.guide.missing(frame.shape, frame.seen) } else { 0 }
     }
 
-    /// This reading goes no further.
+    /// Ends this reading as failed.
     fn dead(&mut self, at: usize, what: &'static str) -> Option<()> {
         if at >= self.stuck.at {
             self.stuck = Unreadable { at, what };
@@ -126,7 +128,7 @@ impl<'s, 'g> Grammar<'s, 'g> {
         None
     }
 
-    /// The text is over in the middle of something.
+    /// Ends this reading because the text ended. `extra` is added to the cost of missing keys.
     fn over(&mut self, state: &mut State, ending: Ending, extra: u32) -> Option<()> {
         let missing: u32 = self.trail.frames(state.frame).map(|frame| self.missing(frame)).sum();
         state.cost += extra + missing;

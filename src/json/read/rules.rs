@@ -1,14 +1,14 @@
-//! The repairs that the grammar makes: the rule's name, what was done, and whether there was another way to read it.
+//! The repairs that the grammar makes.
 
 use crate::json::Code;
 
-/// Code, sentence, guess.
+/// The code, what was done, and whether the text could also be read in another way.
 pub(super) type Rule = &'static (Code, &'static str, bool);
 
 pub(super) const EXTRA_COMMA: Rule = &(Code::S1, "superfluous comma dropped", false);
 pub(super) const NO_COMMA: Rule = &(Code::S2, "missing comma added", false);
 pub(super) const NO_COLON: Rule = &(Code::S3, "missing colon added", false);
-pub(super) const NO_COLON_EXTRA: Rule = &(Code::S3, "missing colon added behind a key that is not expected", true);
+pub(super) const NO_COLON_EXTRA: Rule = &(Code::S3, "missing colon added after a key that is not expected", true);
 pub(super) const OTHER_COLON: Rule = &(Code::S3, "a colon was meant", true);
 pub(super) const BARE_KEY: Rule = &(Code::S4, "key quoted", false);
 pub(super) const ODD_KEY: Rule = &(Code::S4, "unquoted key of several words quoted", true);
@@ -41,7 +41,7 @@ pub(super) const NO_QUOTE: Rule = &(Code::X3, "missing closing quote added", tru
 pub(super) const NO_QUOTE_AT_END: Rule = &(Code::X3, "missing closing quote added before the last brackets", true);
 pub(super) const OPEN_STRING: Rule = &(Code::X3, "open string closed at the end of the text", true);
 
-/// Why there is no value: these refuse the text, whatever else it holds.
+/// Reasons why there is no value. Each refuses the text, whatever else it contains.
 pub(super) const NO_VALUE: Rule = &(Code::N6, "a value is missing", true);
 pub(super) const LEFT_OUT: Rule = &(Code::S17, "a value is left out", true);
 pub(super) const EXPRESSION: Rule = &(Code::N6, "an expression instead of a value", true);

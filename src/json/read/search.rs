@@ -1,6 +1,6 @@
-//! The search for the cheapest reading: Dijkstra's, over (place, open brackets). Readings wait in the order of their cost; a
-//! second one that gets to the same state is dropped. Together with a budget of what may be looked at, which is linear in
-//! the text, that keeps the work linear.
+//! The search for the cheapest reading: Dijkstra's algorithm over (position, open brackets). Readings wait in the order of their
+//! cost. One that reaches a state which a cheaper one has reached is dropped. This and a budget for the bytes looked at keep the
+//! work linear in the text.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use super::rules::HASTY;
 use super::state::{Branch, State, Step, Want};
 use super::{Ending, Guide, Unreadable, cost};
 
-/// How many units of work a byte of the text is worth, and what every text is worth.
+/// The budget: units of work per byte of the text, and the minimum for any text.
 const WORK_PER_BYTE: usize = 4;
 const WORK_AT_LEAST: usize = 10_000;
-/// Bytes that are looked at for one unit of work; a step is one unit, too.
+/// Bytes that are looked at for one unit of work. A step costs one unit too.
 const BYTES_PER_WORK: usize = 32;
 
 /// The cheapest reading, and the last step of another one of the same cost.
@@ -22,21 +22,22 @@ pub(super) struct Best {
     pub(super) other: Option<u32>,
 }
 
-/// How a state was first entered.
+/// What is known of a state that a reading has reached.
 #[derive(Debug, Clone, Copy)]
 struct Entered {
     cost: u32,
-    /// Another reading of the same cost entered it too.
+    /// Another reading reached it at the same cost.
     rival: bool,
 }
 
+/// The search over the readings of one text.
 pub(super) struct Search<'s, 'g> {
     pub(super) grammar: Grammar<'s, 'g>,
-    /// Readings that wait, by their cost.
+    /// Waiting readings, indexed by their cost.
     queue: Vec<Vec<Branch>>,
-    /// No list before this one has a reading.
+    /// No waiting reading costs less than this.
     lowest: usize,
-    /// States after a string.
+    /// The states after strings, by `Trail::state_id`.
     entered: HashMap<u64, Entered>,
     steps: usize,
 }
@@ -48,8 +49,8 @@ impl<'s, 'g> Search<'s, 'g> {
         Search { grammar: Grammar::new(source, guide), queue: Vec::new(), lowest: 0, entered: HashMap::new(), steps: 0 }
     }
 
-    /// Follows the readings from the bracket at `start` in the order of their cost to the cheapest one; the error says where
-    /// the one that got furthest was stuck.
+    /// Follows readings from the bracket at `start` in the order of their cost, and returns the first complete one. The error is
+    /// where the reading that got furthest failed.
     pub(super) fn run(&mut self, start: usize) -> Result<Best, Unreadable> {
         let first = State::first(start);
         self.push(Branch { state: first, scan: None, cost: first.cost });
@@ -78,12 +79,12 @@ impl<'s, 'g> Search<'s, 'g> {
         }
     }
 
-    /// Whether a second reading of the same cost went through the state after this string.
+    /// Whether another reading of the same cost reached the state after this string.
     pub(super) fn is_rivalled(&self, step: &Step) -> bool {
-        self.entered.get(&self.grammar.trail.name(step.after, step.frame)).is_some_and(|entered| entered.rival)
+        self.entered.get(&self.grammar.trail.state_id(step.after, step.frame)).is_some_and(|entered| entered.rival)
     }
 
-    /// Follows one reading until it is over; `None` if it is stuck, or no longer the cheapest.
+    /// Follows one reading to the end of the text. `None` if it fails or is no longer the cheapest.
     fn follow(&mut self, branch: Branch) -> Option<State> {
         let Branch { mut state, mut scan, .. } = branch;
         loop {
@@ -111,7 +112,7 @@ impl<'s, 'g> Search<'s, 'g> {
         }
     }
 
-    /// The cheapest reading that waits and has come to the end of the root: for a text with too many ways to read it.
+    /// The cheapest waiting reading that has read the whole root, for a text whose budget is spent.
     fn cheapest_complete(&mut self) -> Option<Best> {
         let complete = |branch: &&Branch| matches!(branch.state.want, Want::End | Want::Over(Ending::Complete));
         let mut state = self.queue.iter().flatten().find(complete)?.state;
@@ -121,13 +122,13 @@ impl<'s, 'g> Search<'s, 'g> {
         Some(Best { state, other: None })
     }
 
-    /// Whether as much was looked at as the text is worth.
+    /// Whether the budget is spent.
     fn is_spent(&self) -> bool {
         let text = &self.grammar.text;
         self.steps + text.looked_at() / BYTES_PER_WORK > WORK_AT_LEAST + WORK_PER_BYTE * text.bytes.len()
     }
 
-    /// Lets a reading wait for its turn.
+    /// Queues a reading.
     fn push(&mut self, branch: Branch) {
         let cost = branch.cost as usize;
         if cost > cost::MOST {
@@ -145,7 +146,7 @@ impl<'s, 'g> Search<'s, 'g> {
         self.queue.get_mut(cost)?.pop()
     }
 
-    /// The cost of the cheapest reading that waits.
+    /// The cost of the cheapest waiting reading.
     fn cheapest(&mut self) -> usize {
         while self.queue.get(self.lowest).is_some_and(Vec::is_empty) {
             self.lowest += 1;
@@ -153,10 +154,10 @@ impl<'s, 'g> Search<'s, 'g> {
         if self.lowest < self.queue.len() { self.lowest } else { usize::MAX }
     }
 
-    /// Whether this state is worth following: nobody was here cheaper. Another reading of the same cost is a rival.
+    /// Records that a reading has reached this state. Returns whether it is the first or the cheapest to do so; notes a tie.
     fn enter(&mut self, state: &State) -> bool {
         let mut first = false;
-        let entered = self.entered.entry(self.grammar.trail.name(state.at, state.frame)).or_insert_with(|| {
+        let entered = self.entered.entry(self.grammar.trail.state_id(state.at, state.frame)).or_insert_with(|| {
             first = true;
             Entered { cost: state.cost, rival: false }
         });

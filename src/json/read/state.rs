@@ -1,4 +1,4 @@
-//! What readings are made of: steps, open brackets, the state between two tokens, a string whose end is being looked for.
+//! What readings consist of: steps, open brackets, the state between two tokens, and a string whose end is being looked for.
 
 use super::super::lex::Quote;
 use super::rules::Rule;
@@ -6,23 +6,23 @@ use super::{Ending, Shape};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One entry in a reading's list of steps.
+/// What a step of a reading adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepKind {
     Object,
     Array,
-    /// A parenthesised list: an array, or the one value in it.
+    /// A list in parentheses: an array, or the only value in it.
     Paren,
     Close,
     Key(Quote),
     Text(Quote),
-    /// Joined to the string before it.
+    /// A string joined to the one before it.
     MoreText(Quote),
     Number,
     True,
     False,
     Null,
-    /// A value that has no JSON form, or none at all.
+    /// A value that is missing or has no JSON form.
     Void(Rule),
     Repair(Rule),
 }
@@ -32,7 +32,7 @@ pub(super) struct Step {
     pub(super) previous: u32,
     pub(super) start: u32,
     pub(super) end: u32,
-    /// Where the reading goes on, and in which frame: names the state after a string.
+    /// Where the reading continues, and in which frame. Identifies the state after a string.
     pub(super) after: u32,
     pub(super) frame: u32,
     pub(super) kind: StepKind,
@@ -45,22 +45,24 @@ pub(super) enum Bracket {
     Paren,
 }
 
+/// An open bracket, with the keys read in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) parent: u32,
     pub(super) bracket: Bracket,
     pub(super) depth: u16,
     pub(super) shape: Shape,
-    /// The shape of the value that is being read.
+    /// The shape of the value being read.
     pub(super) value: Shape,
-    /// Known keys so far.
+    /// Known keys so far (bit n: key number n).
     pub(super) seen: u64,
-    /// Other keys so far: head of a list in `keys`.
+    /// Other keys so far: the head of a list in `Trail::keys`.
     pub(super) keys: u32,
-    /// Names the place of this bracket, and those around it with their known keys.
+    /// Identifies the position of this bracket, and the brackets around it with their known keys.
     pub(super) hash: u64,
 }
 
+/// What a reading expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
     /// A value, after a colon.
@@ -71,12 +73,13 @@ pub(super) enum Want {
     Member,
     /// What follows a value.
     Next,
-    /// Nothing more; the root is closed.
+    /// Nothing: the root is closed.
     End,
-    /// The text is over, in this state.
+    /// Nothing: the reading has ended, in this state.
     Over(Ending),
 }
 
+/// A reading between two tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct State {
     pub(super) at: u32,
@@ -84,11 +87,11 @@ pub(super) struct State {
     pub(super) step: u32,
     pub(super) cost: u32,
     pub(super) want: Want,
-    /// A comma was read last.
+    /// The last token was a comma.
     pub(super) comma: bool,
-    /// A closing tag of the call follows a container that is open.
+    /// A closing tag of the call follows an open container.
     pub(super) tagged: bool,
-    /// The state follows a string and must be compared with others that got here.
+    /// A string was just read: the state is to be compared with those of other readings.
     pub(super) entered: bool,
 }
 
@@ -98,33 +101,42 @@ pub(super) struct Scan {
     pub(super) open: u32,
     pub(super) start: u32,
     pub(super) quote: Quote,
-    /// From here on.
+    /// Where the search continues.
     pub(super) at: u32,
-    /// Quotes that were passed, and what passing them costs.
+    /// Delimiters passed so far, and the cost of passing them.
     pub(super) inner: u32,
     pub(super) passed: u32,
-    /// Brackets up to `balanced`: round, square, curly.
+    /// Open brackets before `balanced`: round, square, curly.
     pub(super) brackets: [i32; 3],
     pub(super) balanced: u32,
-    /// A closing one came before its opening one.
+    /// A closing bracket came before its opening one.
     pub(super) crossed: bool,
-    /// Joined to the string before it.
+    /// The string is joined to the one before it.
     pub(super) more: bool,
 }
 
-/// A reading that waits for its turn: at a state, or inside of a string.
+/// A waiting reading, at a state or inside a string.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Branch {
     pub(super) state: State,
     pub(super) scan: Option<Scan>,
-    /// What it costs at least.
+    /// Its minimum cost.
     pub(super) cost: u32,
 }
 
 // === impl Bracket ===
 
 impl Bracket {
-    /// The byte that closes it.
+    /// The bracket that this closing byte closes.
+    pub(super) fn closed_by(byte: u8) -> Bracket {
+        match byte {
+            b'}' => Bracket::Object,
+            b']' => Bracket::Array,
+            _ => Bracket::Paren,
+        }
+    }
+
+    /// The byte that closes this bracket.
     pub(super) fn closer(self) -> u8 {
         match self {
             Bracket::Object => b'}',
@@ -137,7 +149,7 @@ impl Bracket {
 // === impl State ===
 
 impl State {
-    /// Before the bracket at `start`.
+    /// The state before the bracket at `start`.
     pub(super) fn first(start: usize) -> State {
         State {
             at: start as u32,
@@ -155,8 +167,8 @@ impl State {
 // === impl Scan ===
 
 impl Scan {
-    /// A scan for the end of the string whose content starts at `start`, after its opening quote at `open` (the same place
-    /// if it has none).
+    /// A scan for the end of the string that opens at `open` and whose content begins at `start`. Both are equal if the opening
+    /// quote is missing.
     pub(super) fn new(open: usize, start: usize, quote: Quote, more: bool) -> Scan {
         let start = start as u32;
         Scan {
@@ -173,7 +185,7 @@ impl Scan {
         }
     }
 
-    /// Whether its opening quote is missing.
+    /// Whether the opening quote is missing.
     pub(super) fn is_half_quoted(&self) -> bool {
         self.open == self.start
     }

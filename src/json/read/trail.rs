@@ -1,19 +1,19 @@
-//! What the readings of one text share: their steps, their open brackets, the keys that those have had. Nothing in it is
-//! ever changed, only followed by something newer, because readings share their past.
+//! What the readings of one text share: their steps, their open brackets, and the keys of those. Entries are only added, never
+//! changed, because readings have a common past.
 
 use super::rules::Rule;
 use super::state::{Bracket, Frame, NONE, State, Step, StepKind};
 use super::{Guide, Key, MAX_DEPTH};
 
-/// How many keys back a repeated one is recognised. More would only make a reading more sure.
+/// How many keys back a repeated key is noticed. A larger number would only make a reading more certain.
 const KEYS_BACK: usize = 64;
 
-/// The past of all readings.
+/// The steps and brackets of all readings.
 #[derive(Debug, Default)]
 pub(super) struct Trail {
     pub(super) steps: Vec<Step>,
     frames: Vec<Frame>,
-    /// Keys of which the guide knows nothing: (list before, hash).
+    /// Keys that the guide does not know: (previous entry, hash).
     keys: Vec<(u32, u64)>,
 }
 
@@ -33,20 +33,22 @@ impl Trail {
         self.note(state, StepKind::Repair(rule), start, end);
     }
 
+    /// The step with this number.
     pub(super) fn step(&self, at: u32) -> Option<&Step> {
         self.steps.get(at as usize)
     }
 
+    /// The bracket with this number; `None` outside the root.
     pub(super) fn frame(&self, at: u32) -> Option<&Frame> {
         self.frames.get(at as usize)
     }
 
-    /// The innermost bracket of a reading and those around it, from the inside.
+    /// A bracket and those around it, from the inside out.
     pub(super) fn frames(&self, innermost: u32) -> impl Iterator<Item = &Frame> {
         std::iter::successors(self.frame(innermost), |frame| self.frame(frame.parent))
     }
 
-    /// Opens a bracket; `None` where it would nest too deep.
+    /// Opens a bracket; `None` if it nests too deep.
     pub(super) fn open(&mut self, state: &mut State, bracket: Bracket, at: usize, guide: &dyn Guide) -> Option<()> {
         let (depth, shape, hash) = match self.frame(state.frame) {
             Some(parent) => (parent.depth + 1, parent.value, mix(parent.hash, parent.seen)),
@@ -68,7 +70,7 @@ impl Trail {
         Some(())
     }
 
-    /// A key was read: the innermost bracket learns it.
+    /// Adds a key to the innermost bracket.
     pub(super) fn learn(&mut self, state: &mut State, key: &str, guide: &dyn Guide) {
         let Some(mut frame) = self.frame(state.frame).copied() else { return };
         match guide.key(frame.shape, key) {
@@ -83,7 +85,7 @@ impl Trail {
         self.frames.push(frame);
     }
 
-    /// What a key ahead is to a bracket: `None` if it was there already.
+    /// What the guide says of a key; `None` if the bracket has it already.
     pub(super) fn fresh(&self, frame: &Frame, key: &str, guide: &dyn Guide) -> Option<Key> {
         let known = guide.key(frame.shape, key);
         let seen = match known {
@@ -98,13 +100,14 @@ impl Trail {
         (!seen).then_some(known)
     }
 
-    /// A number for the state of a reading that goes on at this place with these brackets and known keys: one that lacks a
-    /// required key may be cheaper here and dearer at the end.
-    pub(super) fn name(&self, at: u32, frame: u32) -> u64 {
+    /// Identifies the state of a reading: position, brackets, known keys. The keys matter, because a reading that lacks a
+    /// required one may be cheaper here and dearer at the end.
+    pub(super) fn state_id(&self, at: u32, frame: u32) -> u64 {
         mix(self.frame(frame).map_or(0, |frame| mix(frame.hash, frame.seen)), u64::from(at))
     }
 }
 
+/// Combines a value with a hash.
 fn mix(hash: u64, value: u64) -> u64 {
     let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)

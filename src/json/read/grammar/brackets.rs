@@ -1,4 +1,4 @@
-//! The reader's grammar of closing brackets, right and wrong ones, and of what may follow the root.
+//! Closing brackets, matching or not, and what may follow the root.
 
 use super::super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED, UNCLOSED};
 use super::super::state::{Bracket, Frame, NONE, State, Want};
@@ -6,17 +6,13 @@ use super::super::{Ending, Key, cost};
 use super::Grammar;
 
 impl Grammar<'_, '_> {
-    /// A closing bracket, the right one or not.
+    /// Reads a closing bracket, matching or not.
     pub(super) fn closer(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         let frame = *self.frame(state)?;
-        let bracket = match byte {
-            b'}' => Bracket::Object,
-            b']' => Bracket::Array,
-            _ => Bracket::Paren,
-        };
+        let bracket = Bracket::closed_by(byte);
         if frame.bracket == bracket {
             if frame.parent == NONE && bracket == Bracket::Object && self.reopens(&frame, at + 1) {
-                // The rest of the members follows the bracket: one reading drops it.
+                // More members follow. One reading ignores the bracket.
                 let mut open = *state;
                 self.repair(&mut open, REOPENED, at, at + 1);
                 open.cost += cost::REOPENED;
@@ -34,7 +30,7 @@ impl Grammar<'_, '_> {
             }
             return self.close(state, at, at + 1);
         }
-        // Nothing of this kind is open: it is too much where the right one follows, otherwise it is the wrong kind.
+        // No such bracket is open. It is surplus if the matching one follows; otherwise it is of the wrong kind.
         self.repair(state, EXTRA_CLOSER, at, at + 1);
         state.cost += cost::ODDITY;
         let next = self.text.skip(at + 1);
@@ -46,7 +42,7 @@ impl Grammar<'_, '_> {
             return Some(());
         }
         if frame.parent == NONE {
-            // Where the text may be cut, only its own bracket closes the root.
+            // The text may be truncated here: only a matching bracket closes the root.
             state.at = (at + 1) as u32;
             state.cost += self.tail(at + 1);
             return self.over(state, Ending::Open, 0);
@@ -54,13 +50,14 @@ impl Grammar<'_, '_> {
         self.close(state, at, at + 1)
     }
 
-    /// Whether an object with members is open directly inside of an array: a brace here opens the next item.
+    /// Whether an object with members is open directly inside an array. A brace then opens the next item.
     pub(super) fn unclosed_before_item(&self, state: &State) -> bool {
         self.frame(state).is_some_and(|frame| {
             frame.bracket == Bracket::Object && (frame.seen != 0 || frame.keys != NONE) && self.inside_array(frame)
         })
     }
 
+    /// Closes the object in that case; the next item follows.
     pub(super) fn close_before_item(&mut self, state: &mut State, at: usize) -> Option<()> {
         self.repair(state, UNCLOSED, at, at);
         state.cost += cost::ODDITY;
@@ -69,7 +66,7 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// Whether the members of a root object go on after its closing bracket.
+    /// Whether more members of the root object follow its closing bracket.
     pub(super) fn reopens(&self, frame: &Frame, at: usize) -> bool {
         let comma = self.text.skip(at);
         let Some(length) = self.text.comma(comma) else { return false };
@@ -78,6 +75,7 @@ impl Grammar<'_, '_> {
             && self.text.key(key).is_some_and(|key| matches!(self.fresh(frame, key.name), Some(Key::Known(_) | Key::Open)))
     }
 
+    /// Drops an ellipsis between members.
     pub(super) fn ellipsis(&mut self, state: &mut State, at: usize) -> Option<()> {
         let end = at + self.text.bytes[at..].iter().take_while(|byte| **byte == b'.').count();
         self.repair(state, ELLIPSIS, at, end);
@@ -95,26 +93,26 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// There is a closing tag of the call where the container should go on.
+    /// Ends the reading at a closing tag of the call, with the container open.
     pub(super) fn tag(&mut self, state: &mut State) -> Option<()> {
         state.tagged = true;
         let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
         self.over(state, ending, cost::OPEN)
     }
 
-    /// Whether there is a closing tag or a special token here.
+    /// Whether a closing tag or a special token is here.
     pub(super) fn closing_tag(&self, at: usize) -> bool {
         matches!(self.text.at(at + 1), Some(b'/' | b'|')) || self.text.starts(at, "<\u{ff5c}")
     }
 
-    /// After the root.
+    /// Ends the reading after the root.
     pub(super) fn end(&mut self, state: &mut State) -> Option<()> {
         state.cost += self.tail(state.at as usize);
         state.want = Want::Over(Ending::Complete);
         Some(())
     }
 
-    /// Whether prose from here on leads to another object: its bracket is followed by a key.
+    /// Whether prose leads to another object: an opening brace with a key, before any quote.
     fn another_object(&self, at: usize) -> bool {
         const REACH: usize = 200;
         let near = &self.text.bytes[at..self.text.bytes.len().min(at + REACH)];
@@ -127,13 +125,13 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// What it costs that the root has ended and this follows.
+    /// The cost of ending the root before `at`, by what follows it.
     pub(crate) fn tail(&self, at: usize) -> u32 {
         let (mut at, mut gap) = self.text.gap(at);
         while let Some(byte) = self.text.at(at) {
             match byte {
                 b'}' | b']' | b')' | b';' | b',' => (at, gap) = self.text.gap(at + 1),
-                // A `\n` that is spelled out belongs to a string.
+                // A literal `\n` belongs to a string.
                 _ if gap.escaped_space && self.text.more_json(at) => return cost::SPILT,
                 b'<' | b'`' if !self.text.more_json(at) => return 0,
                 b'{' | b'[' | b'`' => return cost::ODDITY,

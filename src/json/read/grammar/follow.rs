@@ -1,50 +1,50 @@
-//! What the text after a delimiter says about it: only what may follow a value there makes it a candidate for the end of a
-//! string.
+//! Judges a delimiter by the text after it. Only what may follow a value makes it a possible end of its string.
 
 use super::super::state::{Bracket, Frame, NONE};
 use super::super::{Key, cost};
 use super::Grammar;
 
-/// What the text after a delimiter says about it.
+/// How well a string may end at a delimiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Follow {
-    /// What it costs to end the string here.
+    /// The cost of ending the string here.
     pub(super) cost: u32,
-    /// How plausible an end it is: going on over it costs accordingly.
+    /// How plausible this end is. Continuing past it costs accordingly.
     pub(super) pass: Pass,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// Hardly: going on is free.
+    /// Hardly plausible: continuing is free.
     Free,
-    /// As far as one can say without knowing the keys.
+    /// Plausible, as far as one can say without knowing the keys.
     Open,
     /// An expected key follows.
     Known,
 }
 
+/// A possible end.
 pub(super) const fn follow(cost: u32, pass: Pass) -> Option<Follow> {
     Some(Follow { cost, pass })
 }
 
 impl Grammar<'_, '_> {
-    /// What the text after a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
+    /// Judges the delimiter before `after`; `None` if the string cannot end there. `clean`: it is the string's first delimiter.
     pub(super) fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
         let (at, gap) = self.text.gap(after);
-        // A `\n` that is spelled out, and then a quote that opens no key: the text goes on.
+        // A literal `\n`, then a quote that opens no key: the string continues.
         let quote = || self.text.quote(at).is_some() && self.text.key(at).is_none();
         if gap.escaped_space && (!clean || quote()) {
             return None;
         }
         let found = self.follow_token(at, after, frame, clean)?;
-        // In a string with quotes inside, `"a" # the "b"` is code rather than its end and a comment.
+        // With quotes inside the string, `"a" # the "b"` is code, not an end and a comment.
         let delimiter = self.text.bytes[after - 1];
         let quotes = !clean && gap.comment && memchr::memchr(delimiter, &self.text.bytes[after..at]).is_some();
         if quotes { follow(found.cost + cost::QUOTING_COMMENT, Pass::Free) } else { Some(found) }
     }
 
-    /// What the token at `at` says of the delimiter before `after`.
+    /// Judges the delimiter before `after` by the token at `at`.
     fn follow_token(&mut self, mut at: usize, after: usize, frame: u32, clean: bool) -> Option<Follow> {
         let mut open = frame;
         loop {
@@ -76,18 +76,16 @@ impl Grammar<'_, '_> {
         }
     }
 
+    /// A closing bracket of another kind than the innermost one.
     fn follow_wrong_closer(&self, frame: &Frame, byte: u8, clean: bool) -> Option<Follow> {
-        let bracket = match byte {
-            b'}' => Bracket::Object,
-            b']' => Bracket::Array,
-            _ => Bracket::Paren,
-        };
+        let bracket = Bracket::closed_by(byte);
         if self.trail.frames(frame.parent).any(|outer| outer.bracket == bracket) {
             return follow(if clean { 0 } else { 2 * cost::ODDITY }, Pass::Free);
         }
         clean.then_some(Follow { cost: 0, pass: Pass::Free })
     }
 
+    /// A comma, which ends before `at`.
     fn follow_comma(&self, at: usize, frame: &Frame, clean: bool) -> Option<Follow> {
         let at = self.text.skip(at);
         let Some(byte) = self.text.at(at) else {
@@ -137,7 +135,7 @@ impl Grammar<'_, '_> {
         (clean && word > at).then_some(Follow { cost: cost::ODDITY, pass: Pass::Free })
     }
 
-    /// The next member or item without a comma.
+    /// The next member or item, without a comma. `apart`: whitespace is before it.
     fn follow_no_comma(&self, at: usize, apart: bool, frame: &Frame, clean: bool) -> Option<Follow> {
         if frame.bracket != Bracket::Object {
             if self.value_ahead(at) {
@@ -164,7 +162,7 @@ impl Grammar<'_, '_> {
                 (_, false) => (clean && apart).then_some(Follow { cost: 2, pass: Pass::Free }),
             };
         }
-        // A quote too many.
+        // A surplus quote.
         let (_, length) = self.text.quote(at).filter(|_| clean)?;
         matches!(self.text.at(self.text.skip(at + length)), None | Some(b',' | b'}' | b']'))
             .then_some(Follow { cost: 2, pass: Pass::Free })

@@ -1,4 +1,4 @@
-//! The reader's grammar between values: keys, colons, commas, and what models write instead of them.
+//! What comes between values: keys, colons, commas, and what models write in their place.
 
 use super::super::super::code::Code;
 use super::super::super::lex::Quote;
@@ -11,7 +11,7 @@ use super::super::{Ending, Key, cost};
 use super::Grammar;
 
 impl Grammar<'_, '_> {
-    /// Where a member or an item begins, and its first byte. `Err`: the text ended, or a comma too many was read.
+    /// Skips a comma; the next member or item follows.
     pub(super) fn after_commas(&mut self, state: &mut State) -> Result<(usize, u8), Option<()>> {
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
@@ -25,7 +25,7 @@ impl Grammar<'_, '_> {
         Err(Some(()))
     }
 
-    /// A key, or the end of the object.
+    /// Reads a key, or the end of the object.
     pub(super) fn member(&mut self, state: &mut State) -> Option<()> {
         let (at, byte) = match self.after_commas(state) {
             Ok(found) => found,
@@ -75,7 +75,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// A key in quotes; unescaped quotes inside of it are possible, a missing colon too.
+    /// Reads a key in quotes. It may contain unescaped quotes or lack its colon.
     fn quoted_key(&mut self, state: &mut State, at: usize, length: usize, quote: Quote) -> Option<()> {
         let start = at + length;
         let mut from = start;
@@ -99,7 +99,7 @@ impl Grammar<'_, '_> {
                 let mut found = *state;
                 self.key(&mut found, (start, end), after, quote);
                 self.repair(&mut found, KEY_QUOTES, at, after);
-                // A colon or a comma inside says that this is more than a key.
+                // A colon or comma inside means that this is more than a key.
                 let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
                 found.cost += cost::INNER_QUOTES + cost::ODDITY + u32::from(several) * cost::UNBALANCED;
                 self.colon(&mut found);
@@ -118,7 +118,7 @@ impl Grammar<'_, '_> {
             inner = true;
             from = after;
         }
-        // `"key: value`: the closing quote of the key is missing, or is after the value.
+        // `"key: value`: the closing quote of the key is missing, or comes after the value.
         let word = self.text.word(start);
         let frame = self.frame(state).copied();
         let known = |name| frame.is_some_and(|frame| matches!(self.fresh(&frame, name), Some(Key::Known(_))));
@@ -151,7 +151,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// A word between members that belongs to none of them: a key follows.
+    /// The end of a surplus word between members: a key follows it.
     pub(super) fn stray_word(&self, at: usize) -> Option<usize> {
         let end = self.text.word(at);
         if end == at {
@@ -161,7 +161,7 @@ impl Grammar<'_, '_> {
         (next > end && self.text.quote(next).is_some() && self.text.key(next).is_some()).then_some(next)
     }
 
-    /// A key without quotes.
+    /// Reads a key without quotes.
     fn bare_key(&mut self, state: &mut State, at: usize) -> Option<()> {
         let end = self.text.word(at);
         let next = self.text.skip(end);
@@ -203,7 +203,7 @@ impl Grammar<'_, '_> {
         self.dead(at, "a key is missing")
     }
 
-    /// Notes the key; the value is wanted next.
+    /// Notes a key; its value is next.
     fn key(&mut self, state: &mut State, (start, end): (usize, usize), after: usize, quote: Quote) {
         self.note(state, StepKind::Key(quote), start, end);
         self.trail.learn(state, &self.text.source[start..end], self.guide);
@@ -215,7 +215,7 @@ impl Grammar<'_, '_> {
         state.want = Want::Value;
     }
 
-    /// Takes the colon that is ahead.
+    /// Reads the colon, or what is in its place.
     fn colon(&mut self, state: &mut State) {
         let at = self.token(state);
         let length = match self.text.at(at) {
@@ -233,7 +233,7 @@ impl Grammar<'_, '_> {
         state.at += length as u32;
     }
 
-    /// What follows a value inside of a container.
+    /// Reads what follows a value inside a container.
     pub(super) fn next(&mut self, state: &mut State) -> Option<()> {
         let ended = state.at as usize;
         let at = self.token(state);
@@ -269,7 +269,7 @@ impl Grammar<'_, '_> {
             b'+' if self.after_string(state) => {
                 let next = self.text.skip(at + 1);
                 if let Some((quote, length)) = self.text.quote(next) {
-                    // However many there are, it is one oddity: the quotes between them are not content.
+                    // Any number of joined strings is one oddity; the quotes between them are not content.
                     state.cost += if self.is_joined(state) { 0 } else { cost::ODDITY };
                     self.repair(state, JOINED, at, next);
                     return self.begin_string(state, next, length, quote, true);
@@ -301,14 +301,13 @@ impl Grammar<'_, '_> {
             state.want = Want::Item;
             return Some(());
         }
-        if let Some((_, length)) = self.text.quote(at) {
-            let behind = self.text.skip(at + length);
-            if matches!(self.text.at(behind), None | Some(b',' | b'}' | b']')) {
-                self.repair(state, STRAY_QUOTE, at, at + length);
-                state.cost += cost::ODDITY;
-                state.at += length as u32;
-                return Some(());
-            }
+        if let Some((_, length)) = self.text.quote(at)
+            && matches!(self.text.at(self.text.skip(at + length)), None | Some(b',' | b'}' | b']'))
+        {
+            self.repair(state, STRAY_QUOTE, at, at + length);
+            state.cost += cost::ODDITY;
+            state.at += length as u32;
+            return Some(());
         }
         self.dead(at, "a comma or a closing bracket is missing")
     }
@@ -317,12 +316,12 @@ impl Grammar<'_, '_> {
         matches!(self.last_value(state), Some(StepKind::Text(_) | StepKind::MoreText(_)))
     }
 
-    /// After a string that is joined to the one before it.
+    /// Whether the last value is a string joined to the one before it.
     fn is_joined(&self, state: &State) -> bool {
         matches!(self.last_value(state), Some(StepKind::MoreText(_)))
     }
 
-    /// The last step that repairs nothing.
+    /// The last step that is not a repair.
     fn last_value(&self, state: &State) -> Option<StepKind> {
         let mut step = self.trail.step(state.step);
         while let Some(Step { kind: StepKind::Repair(..), previous, .. }) = step {

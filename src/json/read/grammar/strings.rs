@@ -1,5 +1,5 @@
-//! Where does a string end? At every unescaped delimiter the text after it is looked at: only what may follow a value
-//! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
+//! Decides where a string ends. Each unescaped delimiter is judged by the text after it: only if that may follow a value (a comma
+//! with an expected key, matching brackets, the end) may the string end there. All other delimiters are content.
 
 use super::super::super::code::Code;
 use super::super::super::lex::Quote;
@@ -9,7 +9,7 @@ use super::super::{Ending, Key, cost};
 use super::Grammar;
 use super::follow::{Pass, follow};
 
-/// The rule that a quote falls under, when it is not JSON's.
+/// The rule for quotes that are not JSON's.
 pub(super) fn quote_rule(quote: Quote) -> Rule {
     match quote {
         Quote::Single => &(Code::S5, "single quotes replaced", false),
@@ -22,8 +22,8 @@ pub(super) fn quote_rule(quote: Quote) -> Rule {
 }
 
 impl Grammar<'_, '_> {
-    /// Looks for the end of a string from `scan.at` on: to the first delimiter, and after that to the next place where it may
-    /// end. Further ends are branches.
+    /// Looks for the end of a string from `scan.at` on: at the first delimiter, then at the next possible end. Further ends
+    /// become branches.
     pub(super) fn scan(&mut self, state: &mut State, mut scan: Scan) -> Option<()> {
         if self.frame(state).is_none() {
             return self.dead(state.at as usize, "not an object");
@@ -56,7 +56,7 @@ impl Grammar<'_, '_> {
                     Pass::Known => scan.passed += cost::PASSED,
                 }
             }
-            // The other way: the string goes on after this delimiter.
+            // The other branch: the string continues past this delimiter.
             scan.inner += 1;
             scan.at = after as u32;
             let goes_on = !matches!(scan.quote, Quote::Thrice(_)) || found.is_none();
@@ -74,12 +74,12 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// Whether the first of two quotes closes a pair inside of the string whose first quote is escaped: `"say \"hi""`.
+    /// Whether the first of two quotes closes an inner pair whose first quote is escaped: `"say \"hi""`.
     fn closes_inner(&self, scan: &Scan, end: usize, after: usize) -> bool {
         self.text.at(after) == Some(b'"') && self.text.has_odd_escaped_quote(scan.start as usize, end)
     }
 
-    /// What unescaped quotes inside cost this string, if it ends here.
+    /// The cost of the unescaped quotes in this string if it ends at `end`.
     fn inner_cost(&self, scan: &mut Scan, end: usize) -> u32 {
         let mut at = scan.balanced as usize;
         self.text.look(end.saturating_sub(at));
@@ -102,12 +102,12 @@ impl Grammar<'_, '_> {
         }
         scan.balanced = at.max(end) as u32;
         let unbalanced = scan.crossed || scan.brackets != [0; 3];
-        // Apostrophes are odd by nature.
+        // Single quotes may be apostrophes, so their number means nothing.
         let odd = scan.inner % 2 == 1 && scan.quote == Quote::Double;
         scan.passed + cost::INNER_QUOTES + u32::from(unbalanced) * cost::UNBALANCED + u32::from(odd) * cost::ODD
     }
 
-    /// The string is these bytes; the reading goes on after it.
+    /// Notes that the string is `start..end`. The reading continues at `after`.
     fn ended(&mut self, state: &mut State, scan: &Scan, (start, end): (usize, usize), after: usize) {
         let kind = if scan.more { StepKind::MoreText(scan.quote) } else { StepKind::Text(scan.quote) };
         self.note(state, kind, start, end);
@@ -125,8 +125,8 @@ impl Grammar<'_, '_> {
         state.want = Want::Next;
     }
 
-    /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
-    /// item), and it follows a comma or a newline.
+    /// Branch for a missing closing quote: after a comma or a newline, the delimiter at `quote` opens the next key, or (after
+    /// both) the next item.
     fn forgotten(&mut self, state: State, scan: &mut Scan, quote: usize) {
         let Some(frame) = self.frame(&state) else { return };
 
@@ -148,7 +148,7 @@ impl Grammar<'_, '_> {
         };
         let end = if comma { before - 1 } else { before };
         let end = self.last_character(start, end);
-        // What closed properly did not lose its quote: there is a quote before the comma, or it is the first escaped one of the string.
+        // The string has its closing quote if one is before the comma, and no other escaped quote comes before that.
         let closed = end > start && self.text.bytes[end - 1] == self.text.bytes[quote];
         let escape = self.text.escaped_quote(start).map(|at| at + 2).filter(|escape| *escape <= end);
         if closed && escape.is_none_or(|escape| escape == end) {
@@ -166,8 +166,8 @@ impl Grammar<'_, '_> {
         self.branch(found);
     }
 
-    /// No delimiter is left: the string is open at the end of the text, or its closing quote was forgotten before the
-    /// brackets that end it.
+    /// Handles a string without further delimiters: it is open at the end of the text, or lacks its quote before the closing
+    /// brackets there.
     fn unended(&mut self, state: &mut State, scan: &Scan) -> Option<()> {
         if scan.is_half_quoted() {
             return self.dead(scan.start as usize, "no value can start here");
@@ -199,8 +199,8 @@ impl Grammar<'_, '_> {
         None
     }
 
-    /// Whether the bracket at `closer` belongs to no bracket that was opened in the string from `start` on: a string of code
-    /// that was cut after a brace of its own looks like one that only lost its quote.
+    /// Whether the bracket at `closer` closes none of those opened in the string from `start` on. A string of code that was
+    /// truncated after a brace of its own looks like one that only lost its quote.
     fn is_outside(&self, start: usize, closer: usize) -> bool {
         let open = match self.text.bytes[closer] {
             b'}' => b'{',
@@ -211,8 +211,8 @@ impl Grammar<'_, '_> {
         count(open) <= count(self.text.bytes[closer])
     }
 
-    /// The end of a string that lost its quote: without the whitespace after it, and without a typographic quote in the
-    /// place of the right one.
+    /// The end of a string that lost its quote: without trailing whitespace, and without a typographic quote in the place of the
+    /// lost one.
     fn last_character(&self, start: usize, end: usize) -> usize {
         let text = self.text.source[start..end].trim_end();
         let smart = |c| matches!(c, '\u{201c}' | '\u{201d}');
@@ -220,10 +220,10 @@ impl Grammar<'_, '_> {
         start + end
     }
 
-    /// `"C:\"`: the backslash before the closing quote was content.
+    /// Branch for `"C:\"`: the backslash before the closing quote is content.
     fn escaped_end(&mut self, state: State, scan: &Scan) {
         let start = scan.start as usize;
-        // Only the first one: after an escaped quote the next one is escaped on purpose.
+        // Only the first escaped quote: later ones are escaped on purpose.
         let Some(at) = self.text.escaped_quote(start) else { return };
         if self.follow(at + 2, state.frame, true).is_some() {
             let mut found = state;
@@ -235,7 +235,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// Where the closing brackets at the very end of the text begin that match what is open.
+    /// Where the closing brackets at the end of the text begin, as far as they match the open ones.
     fn closers_at_end(&self, start: usize, frame: u32) -> Option<usize> {
         let open: Vec<u8> = self.trail.frames(frame).map(|frame| frame.bracket.closer()).collect();
         let text = self.text.source[start..].trim_end();

@@ -1,7 +1,7 @@
-//! The reader's grammar of values: strings, numbers, literals of several languages, and texts without quotes.
+//! Values: strings, numbers, literals of several languages, and text without quotes.
 
 use super::super::super::expression::{expression_end, is_expression};
-use super::super::super::lex::{Gap, Quote};
+use super::super::super::lex::Quote;
 use super::super::rules::{
     COMMENT, ESCAPED_SPACE, EXPRESSION, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE,
     OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
@@ -11,25 +11,23 @@ use super::super::{Ending, cost};
 use super::Grammar;
 
 impl Grammar<'_, '_> {
-    /// Skips to the next token and notes what was in between.
+    /// Skips to the next token and notes what was skipped.
     #[inline]
     pub(super) fn token(&mut self, state: &mut State) -> usize {
         let start = state.at as usize;
         if self.text.token(start) {
             return start;
         }
-        self.token_behind_gap(state, start)
+        self.token_after_gap(state, start)
     }
 
     #[inline(never)]
-    fn token_behind_gap(&mut self, state: &mut State, start: usize) -> usize {
+    fn token_after_gap(&mut self, state: &mut State, start: usize) -> usize {
         let (at, gap) = self.text.gap(start);
         if at != start {
-            if gap != (Gap { newline: gap.newline, ..Gap::default() }) {
-                for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
-                    if there {
-                        self.repair(state, rule, start, at);
-                    }
+            for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
+                if there {
+                    self.repair(state, rule, start, at);
                 }
             }
             state.at = at as u32;
@@ -37,7 +35,7 @@ impl Grammar<'_, '_> {
         at
     }
 
-    /// A value after a colon, or the root.
+    /// Reads a value after a colon, or the root.
     pub(super) fn value(&mut self, state: &mut State) -> Option<()> {
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
@@ -69,7 +67,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// An item of an array, or its end.
+    /// Reads an item of an array, or the end of the array.
     pub(super) fn item(&mut self, state: &mut State) -> Option<()> {
         let (at, byte) = match self.after_commas(state) {
             Ok(found) => found,
@@ -98,7 +96,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// Whether the next member of the object around this array begins here: the array was not closed.
+    /// Whether the next member of the object around this array begins here, so that the array lacks its bracket.
     pub(super) fn unclosed_before_key(&self, state: &State, at: usize) -> bool {
         let around = self.trail.frames(state.frame).nth(1);
         around.is_some_and(|around| {
@@ -106,6 +104,7 @@ impl Grammar<'_, '_> {
         })
     }
 
+    /// Reads a value that begins with `byte`, or any text in its place.
     fn some_value(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         match byte {
             b'{' | b'[' if self.text.starts(self.text.skip(at + 1), "\\\"") => return self.half_quoted(state, at, 0),
@@ -170,22 +169,21 @@ impl Grammar<'_, '_> {
         self.bare(state, at)
     }
 
-    /// Whether the number or word that ends here is only the beginning of an unquoted text.
+    /// Whether the number or word that ends at `end` is only the beginning of a text without quotes.
     fn goes_on(&self, state: &State, end: usize, number: bool) -> bool {
         let object = self.is_in(state, Bracket::Object);
         match self.text.at(end) {
             None => return false,
             Some(b'"' | b'\'') => {
-                let (quote, behind) = (end, self.text.skip(end + 1));
-                let ends = matches!(self.text.at(behind), None | Some(b',' | b'}' | b']'));
-                return !ends && self.text.key(quote).is_none() && object;
+                let ends = matches!(self.text.at(self.text.skip(end + 1)), None | Some(b',' | b'}' | b']'));
+                return !ends && self.text.key(end).is_none() && object;
             }
             Some(b',') if object && number => {
                 let next = self.text.skip(end + 1);
-                let thousands = next == end + 1
+                // Groups of thousands: `1,000`.
+                return next == end + 1
                     && (0..3).all(|digit| self.text.at(next + digit).is_some_and(|byte| byte.is_ascii_digit()))
                     && self.text.key(next).is_none();
-                return thousands;
             }
             Some(_) => {}
         }
@@ -201,7 +199,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// A text without quotes: up to what can only be structure.
+    /// Reads a text without quotes, up to the next byte that can only be structure.
     fn bare(&mut self, state: &mut State, at: usize) -> Option<()> {
         let object = self.is_in(state, Bracket::Object);
         let mut nested: u32 = 0;
@@ -211,8 +209,7 @@ impl Grammar<'_, '_> {
         while let Some(byte) = self.text.at(i) {
             match byte {
                 b'(' | b'[' | b'{' => nested += 1,
-                b')' if nested > 0 => nested -= 1,
-                b']' | b'}' if nested > 0 => nested -= 1,
+                b')' | b']' | b'}' if nested > 0 => nested -= 1,
                 b']' | b'}' => break,
                 b')' if paren => break,
                 b',' if nested == 0 => {
@@ -227,10 +224,7 @@ impl Grammar<'_, '_> {
                 }
                 b'\n' => {
                     let next = self.text.skip(i);
-                    if !object || self.text.at(next).is_none() || self.text.key(next).is_some() {
-                        break;
-                    }
-                    if matches!(self.text.at(next), Some(b'}' | b']')) {
+                    if !object || matches!(self.text.at(next), None | Some(b'}' | b']')) || self.text.key(next).is_some() {
                         break;
                     }
                     i = next;
@@ -257,14 +251,11 @@ impl Grammar<'_, '_> {
         if end == at {
             return self.dead(at, "no value can start here");
         }
-        if half_quoted
-            && !is_expression(&self.text.source[at..end])
-            && self.text.number(at).is_none_or(|number| number.end != end)
-        {
-            return self.half_quoted(state, at, 0);
-        }
         if is_expression(&self.text.source[at..end]) {
             return self.expression(state, at, end + usize::from(half_quoted));
+        }
+        if half_quoted && self.text.number(at).is_none_or(|number| number.end != end) {
+            return self.half_quoted(state, at, 0);
         }
         let mut unquoted = *state;
         if half_quoted {
@@ -282,7 +273,7 @@ impl Grammar<'_, '_> {
         if half_quoted { None } else { self.half_quoted(&mut unquoted, at, 1) }
     }
 
-    /// What a program would have to compute.
+    /// Notes an expression in the place of a value.
     fn expression(&mut self, state: &mut State, at: usize, end: usize) -> Option<()> {
         self.note(state, StepKind::Void(EXPRESSION), at, end);
         state.cost += cost::NO_VALUE;
@@ -291,9 +282,9 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// Where an expression ends that begins with this string, if the next member or the end of the container follows at once.
+    /// The end of the expression that begins with the string at `at`; see [`expression_end`].
     fn computed(&self, state: &State, at: usize, quote: Quote, length: usize) -> Option<usize> {
-        let in_object = self.frame(state).is_some_and(|frame| frame.bracket == Bracket::Object);
+        let in_object = self.is_in(state, Bracket::Object);
         let (close, after) = self.text.delimiter(at + length, quote)?;
         let string = &self.text.source[at..close];
         if matches!(quote, Quote::Backtick) && string.contains("${") && !string.contains('\n') {
@@ -302,14 +293,14 @@ impl Grammar<'_, '_> {
         expression_end(&self.text.source[after..], in_object).map(|length| after + length)
     }
 
-    /// A string whose opening quote is missing.
+    /// Branch for a string whose opening quote is missing.
     fn half_quoted(&mut self, state: &mut State, at: usize, more: u32) -> Option<()> {
         state.cost += cost::UNQUOTED + more;
         self.branch_in(*state, Scan::new(at, at, Quote::Double, false), state.cost);
         None
     }
 
-    /// Whether a value can start here.
+    /// Whether a value can begin here.
     pub(super) fn value_ahead(&self, at: usize) -> bool {
         match self.text.at(at) {
             Some(b'{' | b'[' | b'-' | b'0'..=b'9') => true,
@@ -318,13 +309,13 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// Starts to look for the end of the string that opens at `at`.
+    /// Starts the search for the end of the string that opens at `at`. `more`: it is joined to the string before it.
     pub(super) fn begin_string(&mut self, state: &mut State, at: usize, length: usize, quote: Quote, more: bool) -> Option<()> {
         if let Quote::Double = quote
             && !more
             && self.text.at(at + 1) == Some(b'"')
         {
-            // `""/a/b"`: one quote too many.
+            // `""/a/b"`: one quote is surplus.
             let mut single = *state;
             self.repair(&mut single, STRAY_QUOTE, at, at + 1);
             single.cost += cost::ODDITY;
@@ -335,7 +326,7 @@ impl Grammar<'_, '_> {
     }
 }
 
-/// The literal that a word is, and whether JSON spells it differently.
+/// The literal that a word means. The flag is set if JSON spells it differently.
 fn literal(word: &str) -> Option<(StepKind, bool)> {
     Some(match word {
         "true" => (StepKind::True, false),

@@ -1,35 +1,36 @@
-//! What lies behind an object: prose and closing marks, or the rest of a string that seemed to end too early.
+//! What follows an object: prose and closing markers, or the rest of a string that seemed to end too early.
 
 use super::text::is_torn;
 use crate::json::Code;
 use crate::json::read::Reading;
 use crate::json::tree::{Node, Value};
 
-/// Whether `behind`, the text after the object of this reading, is rather the rest of its last string: `"d = {\"k\": \"v"}\nrest()\n"`.
-/// Prose has its quotes in pairs and no escapes, and a string before it that was cut off shows half of its code.
-pub(crate) fn is_spilt(reading: &Reading<'_>, behind: &str) -> bool {
-    let rest = without_marks(behind);
+/// Whether `after`, the text after the object of this reading, is more likely the rest of its last string:
+/// `"d = {\"k\": \"v"}\nrest()\n"`. Prose has its quotes in pairs and no escapes, and a string before it that was cut off shows
+/// half of its code.
+pub(crate) fn is_spilt(reading: &Reading<'_>, after: &str) -> bool {
+    let rest = without_marks(after);
     let last = last_text(&reading.root);
     let dropped =
         || reading.repairs.iter().any(|repair| repair.rule == Code::S12 && last.is_some_and(|(_, end)| repair.start >= end));
     let torn = last.is_some_and(|(text, _)| is_torn(text));
     if rest.is_empty() {
-        return torn && (!behind.trim().is_empty() || dropped());
+        return torn && (!after.trim().is_empty() || dropped());
     }
-    let (quotes, escapes) = signs(behind);
+    let (quotes, escapes) = signs(after);
     let is_mark = rest.starts_with("</") || rest.starts_with("<|") || rest.starts_with("```");
     let escapes = if is_mark { signs(rest).1 } else { escapes };
     let odd = last.is_some_and(|(text, _)| text.matches('"').count() % 2 == 1);
     torn || escapes || quotes % 2 == 1 || (quotes > 0 && odd)
 }
 
-/// Whether a comment is rather the rest of a string: `# \"b"\n`.
+/// Whether a comment is more likely the rest of a string: `# \"b"\n`.
 pub(super) fn is_spilt_comment(comment: &str) -> bool {
     let (quotes, escapes) = signs(comment.trim_matches(|c: char| c.is_whitespace()));
     escapes || quotes % 2 == 1
 }
 
-/// The text without closing brackets, separators and whitespace at its ends, also where the whitespace is spelled as escapes.
+/// The text without leading and trailing closing brackets, separators and whitespace, also whitespace spelled as escapes.
 fn without_marks(text: &str) -> &str {
     let sign = |c: char| c.is_whitespace() || "}]),;".contains(c);
     let mut rest = text;
@@ -44,7 +45,7 @@ fn without_marks(text: &str) -> &str {
     }
 }
 
-/// How many double quotes a text has that are not escaped, and whether it has escapes as strings do.
+/// The number of unescaped double quotes in a text, and whether it has escapes as strings have them.
 fn signs(text: &str) -> (usize, bool) {
     let (mut quotes, mut escapes, mut bytes) = (0, false, text.bytes());
     while let Some(byte) = bytes.next() {
@@ -57,7 +58,7 @@ fn signs(text: &str) -> (usize, bool) {
     (quotes, escapes)
 }
 
-/// The string that is the last value of a tree, and where it ends.
+/// The string that is the last value of a tree, and its end.
 fn last_text<'n>(node: &'n Node<'_>) -> Option<(&'n str, usize)> {
     match &node.value {
         Value::Text(text) => Some((text, node.end)),
