@@ -165,9 +165,7 @@ impl std::fmt::Display for Why {
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
             Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
-            Why::Unannounced => f.write_str(
-                "the text before it does not say that it is meant. If it is, write only the call; if not, answer without it",
-            ),
+            Why::Unannounced => f.write_str("the text before it does not say that it is meant"),
             Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),
         }

@@ -17,7 +17,11 @@
 
 use std::sync::Arc;
 
-use super::{Adapter, Inside, syntax::blank, triggers::Aside};
+use super::{
+    Adapter, Inside,
+    syntax::{blank, is_blank},
+    triggers::Aside,
+};
 use crate::{
     event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
     fix::Schemas,
@@ -134,14 +138,14 @@ impl Scanner {
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
             // Whitespace after drafts must not end them: they may still turn out to be calls.
-            if self.draft.is_empty() || !self.buf[self.buf.from()..].trim().is_empty() {
+            if self.draft.is_empty() || !is_blank(&self.buf[self.buf.from()..]) {
                 self.emit(self.buf.len(), out);
             }
         } else {
             if reason != FinishReason::Length {
                 self.accept_tentative(out);
             }
-            if self.emitted.calls() == 0 || !self.buf[self.buf.from()..].trim().is_empty() {
+            if self.emitted.calls() == 0 || !is_blank(&self.buf[self.buf.from()..]) {
                 self.emit(self.buf.len(), out);
             }
         }

@@ -13,7 +13,7 @@ use crate::event::Tool;
 /// Longest arguments that are checked, in bytes. Arguments that only show a form are short.
 pub(super) const PLACEHOLDER_BYTES: usize = 1024;
 /// Words for a value of any parameter.
-const ANY: [&str; 8] = ["value", "string", "str", "integer", "int", "number", "boolean", "bool"];
+const ANY: [&str; 10] = ["value", "string", "str", "integer", "int", "number", "boolean", "bool", "array", "object"];
 /// Parts of the names of parameters that hold a path or an address, which no placeholder can be.
 const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
 
@@ -189,6 +189,7 @@ mod tests {
             r#"{"old_text": "{{old_text}}", "tags": ["${tags}"]}"#,
             r#"{"path": "string (required)"}"#,
             r#"{"old_text": "string", "tags": ["str"]}"#,
+            r#"{"old_text": "string", "tags": "array"}"#,
             r#"{"old_text": "<insert the text here>"}"#,
             r#"{"path": "Where the file is.", "old_text": "a"}"#,
             r#"{"path": "/path/to/file.txt", "old_text": "your text here"}"#,

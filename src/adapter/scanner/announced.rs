@@ -28,15 +28,17 @@ pub(super) fn announces(line: &str) -> bool {
     let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let begins = |list: &[&str]| list.iter().any(|words| sentence.trim_start().starts_with(words));
-    let is_label = words.len() <= LABEL_WORDS && sentence.is_ascii();
+    // `Step 2:`, `1단계:`.
+    let is_step = words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()));
+    let is_label = is_step || (words.len() <= LABEL_WORDS && sentence.is_ascii());
     let is_english = has(&ENGLISH) || words.first().is_some_and(|word| word.ends_with("ing"));
-    if is_label || is_english {
-        return (!has(&DISTANT) && !begins(&FORBIDS)) || sentence.contains("would like");
-    }
     let holds = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
     let acts = sentence.split([',', '،']).any(begins_with_an_act);
     let ends = |list: &[&str]| list.iter().any(|end| sentence.trim_end().ends_with(end));
     let supposes = has(&ADVISES) || holds(&ADVISES_WITHIN) || ends(&STATES);
+    if is_english || (is_label && !supposes) {
+        return (!has(&DISTANT) && !begins(&FORBIDS)) || sentence.contains("would like");
+    }
     !supposes && (acts || has(&SPEAKS) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
 }
 
@@ -65,7 +67,7 @@ fn without_asides(line: &str) -> String {
 fn begins_with_an_act(clause: &str) -> bool {
     let mut words = clause.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    BEGINNINGS.iter().any(|end| first.ends_with(end)) || (first.ends_with('o') && ARTICLES.contains(&second))
+    BEGINNINGS.iter().any(|end| first.ends_with(end)) || (first.ends_with('o') && first != "no" && ARTICLES.contains(&second))
 }
 
 /// The text after the last full stop that contains a letter. A full stop within a word does not count.
@@ -87,6 +89,8 @@ fn is_sign_of_a_vowel(c: char) -> bool {
 const DELIMITERS: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
 /// A line of at most this many words is a label: `Tool call:`.
 const LABEL_WORDS: usize = 2;
+/// A line of so many words with a number is a step.
+const STEP_WORDS: usize = 3;
 /// Words that identify a line as English.
 const ENGLISH: [&str; 40] = [
     "the", "this", "that", "these", "i", "i'll", "i'm", "let", "let's", "for", "with", "and", "here", "here's", "now", "it",
@@ -99,27 +103,27 @@ const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
 const DISTANT: [&str; 10] = ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot"];
 /// First-person words, and words for "first" and "now", in Germanic, Romance and Slavic languages, Turkish, Indonesian,
 /// Vietnamese, Arabic, Persian, Hebrew, Hindi, Greek and Finnish.
-const SPEAKS: [&str; 93] = [
+const SPEAKS: [&str; 97] = [
     "ich", "wir", "jetzt", "nun", "zuerst", "zunächst", "ik", "nu", "eerst", "jag", "jeg", "nå", "je", "j'ai", "j'utilise",
     "j'appelle", "nous", "maintenant", "allons", "d'abord", "yo", "voy", "vamos", "ahora", "déjame", "primero", "necesito", "eu",
     "vou", "agora", "deixe", "primeiro", "preciso", "io", "sto", "vado", "ora", "adesso", "procedo", "acum", "teraz", "już",
     "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас", "теперь", "давайте", "давай", "сначала", "нужно", "зараз", "спочатку",
     "ben", "şimdi", "önce", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", "الآن", "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं",
     "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "أولاً", "musím", "potřebuji", "nejdřív", "nejprve", "najpierw",
-    "potrzebuję", "спершу", "потрібно", "trebuie", "întâi", "först", "måste", "først",
+    "potrzebuję", "спершу", "потрібно", "trebuie", "întâi", "först", "måste", "først", "estou", "קורא", "מפעיל", "בודק",
 ];
 /// The same for languages written without spaces, or where the sign is a part of a word.
-const SPEAKS_WITHIN: [&str; 24] = [
+const SPEAKS_WITHIN: [&str; 27] = [
     "我", "咱", "现在", "現在", "正在", "首先", "接下来", "接下來", "马上", "立即", "开始", "好的", "调用工具", "まず", "今から",
-    "これから", "지금", "먼저", "이제", "سأ", "จะ", "ผม", "では、", "最初に",
+    "これから", "지금", "먼저", "이제", "سأ", "จะ", "ผม", "では、", "最初に", "กำลัง", "می‌کنم", "می‌خوانم",
 ];
 /// Requests to wait.
-const WAITS: [&str; 15] = [
+const WAITS: [&str; 18] = [
     "one moment", "稍等", "稍候", "少々お待ち", "お待ちください", "잠시만", "잠깐만", "минутку", "секунду", "einen moment",
-    "einen augenblick", "un instant", "un momento", "um momento", "moment pros",
+    "einen augenblick", "un instant", "un momento", "um momento", "moment pros", "um instante", "un attimo", "sebentar",
 ];
 /// Endings of a first word that is a verb in the first person.
-const BEGINNINGS: [&str; 5] = ["ю", "ę", "wam", "ando", "endo"];
+const BEGINNINGS: [&str; 6] = ["ám", "ю", "ę", "wam", "ando", "endo"];
 /// Articles that may follow a verb in `-o` in Spanish, Italian and Portuguese.
 const ARTICLES: [&str; 15] = ["el", "la", "los", "las", "un", "una", "il", "lo", "gli", "le", "i", "uno", "o", "os", "as"];
 /// Endings of sentences in which the speaker says what he does.
@@ -127,16 +131,17 @@ const ACTS: [&str; 8] = ["겠습니다", "게요", "합니다", "ます", "ま�
 /// Endings of sentences that state a fact or a possibility.
 const STATES: [&str; 8] = ["수 있습니다", "できます", "なります", "あります", "ています", "れます", "ますか", "까요"];
 /// Words of advice, of the past, and of possibility.
-const ADVISES: [&str; 44] = [
+const ADVISES: [&str; 56] = [
     "kannst", "könntest", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "kunt", "zou", "vous", "serait",
     "pourrait", "aurait", "puedes", "puede", "podría", "podrías", "sería", "você", "pode", "poderia", "seria", "puoi",
     "potresti", "sarebbe", "możesz", "można", "byłoby", "можете", "можешь", "можно", "бы", "раньше", "ранее", "bạn", "anda",
-    "يمكنك", "आप", "لن", "не", "nie", "nicht",
+    "يمكنك", "आप", "لن", "не", "nie", "nicht", "war", "waren", "était", "étaient", "fue", "era", "foi", "bylo", "było", "был",
+    "было", "была",
 ];
 /// The same for languages written without spaces.
-const ADVISES_WITHIN: [&str; 18] = [
+const ADVISES_WITHIN: [&str; 25] = [
     "可以", "您", "如果", "之前", "格式", "吗", "例", "もし", "以前", "次のように", "이전에", "예를", "คุณ", "ください", "无法",
-    "不会", "不能", "请",
+    "不会", "不能", "请", "已经调用", "上一步", "刚才", "ví dụ", "az önce", "har redan", "trông như",
 ];
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub(super) struct Fence {
     pub(super) length: usize,
     /// It opens and closes in one line. If it holds no call, it is inline code.
     pub(super) one_line: bool,
+    /// Its language says that it holds calls.
+    pub(super) is_dedicated: bool,
     pub(super) content: usize,
     /// The closing fence, which ends a body in it.
     pub(super) close: [String; 1],

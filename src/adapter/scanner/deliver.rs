@@ -38,7 +38,10 @@ impl Scanner {
             Some(call) if self.message.is_transcript() && !call.transcript.is_empty() => true,
             _ => candidate.fresh,
         };
-        let at_once = marked || in_place || requires_call(&self.tools.choice);
+        let dedicated =
+            candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated) && call.is_some_and(|call| !call.whole_answer);
+        let named = dedicated && !self.is_introduced(candidate.at) && self.is_announced(candidate.at);
+        let at_once = marked || named || in_place || requires_call(&self.tools.choice);
         let doubted = marked && self.is_doubtful(candidate, &calls);
         if !at_once || doubted || (self.is_wrapped() && !marked) {
             if doubted {

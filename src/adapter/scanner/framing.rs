@@ -20,6 +20,9 @@ pub(super) const GAP_BYTES: usize = 256;
 const CLOSING_BYTES: usize = 256;
 /// Maximum length of a call on the line of its fence, in bytes.
 const ONE_LINE_BYTES: usize = 4096;
+/// Languages of fences that hold calls and nothing else.
+const DEDICATED: [&str; 9] =
+    ["tool_call", "tool_calls", "toolcall", "tool-call", "tool_json", "tool_code", "tool_use", "tool_request", "function_call"];
 /// Maximum length of a run of backticks. A longer one counts as several.
 const RUN_BYTES: usize = 200;
 
@@ -251,7 +254,8 @@ impl Scanner {
             if let Some(Head::Block(language) | Head::Line(language)) = head.as_ref().filter(is_fence) {
                 let one_line = matches!(head, Some(Head::Line(_)));
                 let close = [char::from(tick).to_string().repeat(length)];
-                let fence = Fence { tick, length, one_line, content, close };
+                let is_dedicated = DEDICATED.contains(&language.as_str());
+                let fence = Fence { tick, length, one_line, is_dedicated, content, close };
                 if self.wanted() && begins_line && !self.before.is_fresh() && !self.is_introduced(at) {
                     match self.begin_wrap(at, end) {
                         Some(false) => {}

@@ -133,7 +133,11 @@ impl TaggedReader {
         }
         let attributes = head.attributes.trim_end_matches('/');
         match assignments(attributes, &self.types) {
-            Some(pairs) => self.arguments.given(pairs),
+            Some(mut pairs) => {
+                // Families whose arguments have types in their tags number the calls here.
+                pairs.retain(|(key, _)| key != "index" || form.tagged.type_attribute.is_none());
+                self.arguments.given(pairs);
+            }
             // There is a parameter that cannot be read.
             None if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
             None => {}

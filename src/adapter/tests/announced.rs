@@ -18,9 +18,18 @@ fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
 }
 
 /// Lines that describe a call, and lines that make one.
-const LINES: [(&str, bool); 12] = [
+const LINES: [(&str, bool); 21] = [
     ("Så ser ett anrop ut:", false),
     ("Takto vypadá volání:", false),
+    ("Ví dụ, lời gọi sẽ như sau:", false),
+    ("Vi har redan anropat det med", false),
+    ("Az önce şunu çağırdım:", false),
+    ("กำลังลบไฟล์:", true),
+    ("פעולה 2:", true),
+    ("3단계:", true),
+    ("Mažu, volám nástroj:", true),
+    ("No lo ejecute, solo muestra la sintaxis:", false),
+    ("L'appel serait :", false),
     ("Ainsi s'écrit un appel :", false),
     ("Так это записывается:", false),
     ("こう書けば呼び出すことができます：", false),
@@ -114,6 +123,17 @@ fn markers_in_a_fence_after_prose_are_asked_about() {
     for document in [format!("{answer}\n\nThat is the form."), answer.replace("I will wipe it.", "For example:")] {
         let asked = read(Effect::Writes, true, &document);
         assert_eq!(asked.items, text(&document).items, "{document}");
+    }
+}
+
+#[test]
+fn a_fence_that_is_named_after_calls_needs_no_end_of_the_answer() {
+    for block in [format!("```tool_call\n{CALL}\n```"), "```tool_code\nwipe(path=\"a.db\")\n```".to_owned()] {
+        let twice =
+            format!("I wipe the first one.\n{block}\nThen the second one.\n{block}\nThat is all.").replacen("a.db", "b.db", 1);
+        assert_eq!(written(&read(Effect::Writes, false, &twice)).len(), 2, "{twice}");
+        let shown = format!("So sieht der Aufruf aus:\n{block}\nDas ist alles.");
+        assert_eq!(read(Effect::Writes, false, &shown).items, text(&shown).items);
     }
 }
 

@@ -22,6 +22,41 @@ fn call(seen: &Seen) -> Option<(String, serde_json::Value)> {
 }
 
 #[test]
+fn a_number_in_the_head_of_a_call_is_no_argument() {
+    let schema = r#"{"type":"object","properties":{"cell":{"type":"string"},"index":{"type":"integer"}},"required":["cell"]}"#;
+    let tools = || Tools::new([Tool::new("insert", "", schema)], ToolChoice::Auto);
+    let argument = |key: &str, kind: &str, value: &str| {
+        format!("<|open|>argument key=\"{key}\" type=\"{kind}\"<|sep|>{value}<|close|>argument<|sep|>")
+    };
+    for (more, want) in [
+        (String::new(), serde_json::json!({"cell": "a"})),
+        (argument("index", "number", "7"), serde_json::json!({"cell": "a", "index": 7})),
+    ] {
+        let text = format!(
+            "<|open|>tools<|sep|><|open|>call tool=\"insert\" index=\"1\"<|sep|>{}{more}<|close|>call<|sep|><|close|>tools<|sep|>",
+            argument("cell", "string", "a")
+        );
+        assert_eq!(call(&read_with(tools(), "kimi-k3", false, &text)), Some(("insert".to_owned(), want)), "{text}");
+    }
+}
+
+#[test]
+fn an_invocation_may_be_in_the_tag_of_another_family() {
+    let text = "<tool_call>\n<invoke name=\"forecast\">\n<parameter name=\"place\">Turku</parameter>\n</invoke>\n</tool_call>";
+    for adapter in ["qwen3-coder", "hermes", "generic"] {
+        let seen = read_with(tools(), adapter, false, text);
+        assert_eq!((call(&seen).map(|(name, _)| name), seen.text()), (Some("forecast".to_owned()), String::new()), "{adapter}");
+    }
+}
+
+#[test]
+fn guillemets_are_quotes() {
+    let text = "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {«place»: «Turku», «days»: 2}}\n</tool_call>";
+    let want = Some(("forecast".to_owned(), serde_json::json!({"place": "Turku", "days": 2})));
+    assert_eq!(call(&read_with(tools(), "hermes", false, text)), want);
+}
+
+#[test]
 fn the_closing_tag_of_another_element_is_no_content() {
     for text in [
         "<invoke name=\"forecast\">\n<parameter name=\"place\">Turku</invoke>\n<parameter name=\"days\">2</parameter>\n</invoke>",

@@ -25,6 +25,7 @@ fn what_damage_explains_better_is_refused() {
         r#"{"path": 1,}"text": "x"}"#,
         r#"["path": "a.ts"}"#,
         r#"{path="a.ts", mode="x", text="b"}"#,
+        "{path: \"a.ts\"\n mode: \"x\"\n marks: [\n \"m\",\n \"n\"\n ]}",
         r#"{"path": "a.ts", 'mode": "x"}"#,
         r#"{"path": "a.ts", "mode"(: "x"}"#,
         r#""path": {"mode": "x"}}"#,

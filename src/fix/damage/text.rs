@@ -145,8 +145,15 @@ pub(super) fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iter
             let outer = before[..before.len() - key.len()].trim_end().strip_suffix(',').map(str::trim_end);
             return outer.filter(|outer| outer.ends_with(['"', '\'']) && !key.is_empty()).map(|_| (key, false));
         }
+        let leading = |text: &'t str| &text[..text.find(|c: char| !is_key(c)).unwrap_or(text.len())];
+        // `"x"` and `key: 1` in the next line: the comma is lost.
+        let next = after.trim_start();
+        let key = leading(next);
+        if after[..after.len() - next.len()].contains('\n') && !key.is_empty() && next[key.len()..].starts_with(':') {
+            return Some((key, false));
+        }
         // `", "key"true`, `", "key 1`: the colon is lost, or a quote.
-        let word = &after[..after.find(|c: char| !is_key(c)).unwrap_or(after.len())];
+        let word = leading(after);
         let key = if after[word.len()..].starts_with(['"', '\'', ' ']) {
             word
         } else {

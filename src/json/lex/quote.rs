@@ -14,6 +14,8 @@ pub(crate) enum Quote {
     SmartDouble,
     /// A typographic single quote.
     SmartSingle,
+    /// `«x»`.
+    Guillemets,
     /// This quote twice on both sides: `""x""`.
     Twice(u8),
     /// This quote three times on both sides: `"""x"""`.
@@ -48,6 +50,7 @@ impl Text<'_> {
             0x80.. => match self.source[i..].chars().next()? {
                 c @ ('\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}') => Some((Quote::SmartDouble, c.len_utf8())),
                 c @ ('\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}') => Some((Quote::SmartSingle, c.len_utf8())),
+                '\u{ab}' => Some((Quote::Guillemets, 2)),
                 '\u{b4}' => Some((Quote::Backtick, 2)),
                 _ => None,
             },
@@ -131,6 +134,7 @@ impl Text<'_> {
                 Quote::Backtick => memchr::memchr3(b'`', b'\\', 0xc2, rest)?,
                 Quote::SmartDouble => rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0xe2))?,
                 Quote::SmartSingle => rest.iter().position(|byte| matches!(byte, b'\'' | b'`' | b'\\' | 0xe2 | 0xc2))?,
+                Quote::Guillemets => memchr::memchr2(b'\\', 0xc2, rest)?,
                 Quote::Bare => return None,
             };
             if self.bytes[found] == b'\\' {
@@ -149,10 +153,11 @@ impl Text<'_> {
                     continue;
                 }
                 Quote::Bare => 0,
-                Quote::Backtick | Quote::SmartDouble | Quote::SmartSingle => {
+                Quote::Backtick | Quote::SmartDouble | Quote::SmartSingle | Quote::Guillemets => {
                     let c = self.source[found..].chars().next()?;
                     let closes = match quote {
                         Quote::Backtick => matches!(c, '`' | '\u{b4}'),
+                        Quote::Guillemets => c == '\u{bb}',
                         Quote::SmartDouble => matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201f}'),
                         _ => matches!(c, '\'' | '`' | '\u{b4}' | '\u{2018}' | '\u{2019}' | '\u{201b}'),
                     };

@@ -13,7 +13,7 @@ use super::follow::{Pass, follow};
 pub(super) fn quote_rule(quote: Quote) -> Rule {
     match quote {
         Quote::Single => &(Code::S5, "single quotes replaced", false),
-        Quote::SmartDouble | Quote::SmartSingle => &(Code::S6, "typographic quotes replaced", false),
+        Quote::SmartDouble | Quote::SmartSingle | Quote::Guillemets => &(Code::S6, "typographic quotes replaced", false),
         Quote::Backtick => &(Code::S7, "backticks replaced", false),
         Quote::Thrice(_) => &(Code::S8, "triple quotes replaced", false),
         Quote::Twice(_) => &(Code::S8, "doubled quotes replaced", true),
