@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Region, Scanner, candidate::Candidate, emitted::Writing, requires_call, tentative::same};
+use super::{Region, Scanner, candidate::Candidate, emitted::Writing, line::leaves_a_step, requires_call, tentative::same};
 use crate::{
     adapter::asides::RESULTS,
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::is_json},
@@ -38,9 +38,7 @@ impl Scanner {
             Some(call) if self.message.is_transcript() && !call.transcript.is_empty() => true,
             _ => candidate.fresh,
         };
-        let dedicated =
-            candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated) && call.is_some_and(|call| !call.whole_answer);
-        let named = dedicated && !self.is_introduced(candidate.at) && self.is_announced(candidate.at);
+        let named = call.is_some_and(|call| !call.whole_answer) && self.is_named_and_announced(candidate);
         let at_once = marked || named || in_place || requires_call(&self.tools.choice);
         let doubted = marked && self.is_doubtful(candidate, &calls);
         if !at_once || doubted || (self.is_wrapped() && !marked) {
@@ -77,10 +75,18 @@ impl Scanner {
         }
     }
 
+    /// Whether a call is in a fence that is named after calls, below a line in which the model says that it acts.
+    fn is_named_and_announced(&self, candidate: &Candidate) -> bool {
+        let head = || self.introduction(candidate.at).is_some_and(|head| leaves_a_step(&head));
+        let is_dedicated = candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated);
+        is_dedicated && head() && self.is_announced(candidate.at) && !self.is_introduced(candidate.at)
+    }
+
     /// Whether these calls, which have markers, may be an example: the text before them shows one, or does not announce them.
-    /// Calls right after doubtful ones are doubtful too.
+    /// Calls right after doubtful ones are doubtful too. Where elements are asked for, the client itself runs the first one anywhere.
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
-        let follows_prose = !candidate.fresh && !self.is_wrapped() && !requires_call(&self.tools.choice);
+        let follows_prose =
+            !candidate.fresh && !self.options.elements && !self.is_wrapped() && !requires_call(&self.tools.choice);
         let shown = || self.tentative.has_shown() || self.is_introduced(candidate.at) || !self.is_announced(candidate.at);
         self.tentative.is_doubted() || (follows_prose && !self.only_read(calls) && shown())
     }
