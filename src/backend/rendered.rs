@@ -20,9 +20,13 @@ pub fn may_garble_tools(backend: &Backend, model: &Model) -> bool {
 }
 
 /// Whether Ollama prints the tools of a request as Go structs, which models read badly: `{"function": {get_weather Get the weather
-/// {object <nil> <nil> [city] ..}}}`. Ollama has done so since 0.14.0 (ollama/ollama#14601). `None`: the request has no tools.
+/// {object <nil> <nil> [city] ..}}}`. Ollama has done so since 0.14.0 (ollama/ollama#14601). `None`: that is known
+/// already, or the request has no tools.
 pub async fn garbles_tools(client: &Client, round: &Round<'_>, prepared: &Prepared) -> Option<bool> {
     let Outgoing::Http(request) = &prepared.outgoing else { return None };
+    if !round.learned.tools_unseen {
+        return None;
+    }
     let body: Map<String, Value> = serde_json::from_slice(&request.body).ok()?;
     body.get("tools")?;
     Some(prompt(client, round, &body).await.is_some_and(|prompt| prompt.contains(STRUCT)))

@@ -5,20 +5,21 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::{
     task::yield_now,
     time::{Instant, sleep, timeout_at},
 };
 
 mod act;
+mod begin;
 mod keep;
 mod learn;
 mod loading;
 
 use super::{
     Shared,
-    answer::{Answer, Policy, Reask, Setup},
+    answer::{Answer, Reask},
     extras::{self, Extras},
     fit,
     outlet::{Aside, Onward, Outlet},
@@ -32,13 +33,12 @@ use super::{
     tap::Tap,
 };
 use crate::{
-    backend::{self, Decoder, Dialect, Held, Size},
+    backend::{self, Held},
     client::shape::Shape,
     error::Error,
     event::{Delta, Event, FinishReason, Note, Sink, Tools, Usage},
     plan::Plan,
-    upstream::{self, Outgoing},
-    wire::Frames,
+    upstream::Outgoing,
 };
 
 /// A turn in progress. Everything that the client sees goes through `outlet`.
@@ -82,8 +82,6 @@ struct Shown {
     counted: Option<Usage>,
 }
 
-/// Space in a frame for what surrounds the largest arguments, in bytes.
-const FRAME_SLACK: usize = 1024 * 1024;
 /// Maximum number of bytes to read from the body of an error.
 const ERROR_BYTES: usize = 64 * 1024;
 /// Time between two reports that a call is being written.
@@ -223,9 +221,7 @@ impl<O: Sink> Rounds<O> {
                 request.headers.extend(plan.asking.passed.onward.clone());
             }
             plan.backend.turn(&*self.shared.store).await?;
-            if plan.asking.learned.tools_unseen
-                && let Some(garbled) = backend::garbles_tools(&self.shared.client, &round, &prepared).await
-            {
+            if let Some(garbled) = backend::garbles_tools(&self.shared.client, &round, &prepared).await {
                 self.saw_tools(garbled).await;
                 continue;
             }
@@ -283,45 +279,6 @@ impl<O: Sink> Rounds<O> {
                 return Err(error);
             }
         }
-    }
-
-    fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
-        self.outlet.sent.begin();
-        let plan = &self.plan;
-        Box::new(Reading {
-            body,
-            frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
-            decoder: Decoder::new(dialect),
-            answer: self.answer(),
-            batch: BytesMut::new(),
-            cuttable,
-            lags: false,
-        })
-    }
-
-    fn answer(&self) -> Answer {
-        let plan = &self.plan;
-        let setup = Setup {
-            adapter: Arc::clone(&plan.adapter),
-            tools: Arc::clone(&plan.tools),
-            schemas: Arc::clone(&self.shared.schemas),
-            scanner: plan.scanner(),
-            policy: Policy {
-                may_reask: self.asks.again < plan.rules.retry,
-                answers_refused: self.agent.is_some(),
-                nudges: plan.rules.nudges,
-                ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(super::announced::orders),
-                call_alone: self.asks.nudged,
-                notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
-                ..Policy::default()
-            },
-        };
-        let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
-        let answer = match &self.agent {
-            Some(_) => answer, // it looks at repetitions itself
-            None => answer.after(plan.rules.repeats.clone()),
-        };
-        answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())
     }
 
     /// Reports from time to time that a call is being written, because nothing of the call itself may be sent yet.

@@ -1,0 +1,67 @@
+//! Begins to read an answer: by which rules, and what becomes of its calls.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+
+use super::{
+    super::{
+        announced,
+        answer::{Answer, Policy, Setup},
+        react::Agent,
+        reading::Reading,
+    },
+    Rounds,
+};
+use crate::{
+    backend::{Decoder, Dialect, Size},
+    event::Sink,
+    upstream,
+    wire::Frames,
+};
+
+/// Space in a frame for what surrounds the largest arguments, in bytes.
+const FRAME_SLACK: usize = 1024 * 1024;
+
+impl<O: Sink> Rounds<O> {
+    /// Reads the body of an answer that has begun.
+    pub(super) fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
+        self.outlet.sent.begin();
+        let plan = &self.plan;
+        Box::new(Reading {
+            body,
+            frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
+            decoder: Decoder::new(dialect),
+            answer: self.answer(),
+            batch: BytesMut::new(),
+            cuttable,
+            lags: false,
+        })
+    }
+
+    /// What becomes of the next answer.
+    fn answer(&self) -> Answer {
+        let plan = &self.plan;
+        let setup = Setup {
+            adapter: Arc::clone(&plan.adapter),
+            tools: Arc::clone(&plan.tools),
+            schemas: Arc::clone(&self.shared.schemas),
+            scanner: plan.scanner(),
+            policy: Policy {
+                may_reask: self.asks.again < plan.rules.retry,
+                answers_refused: self.agent.is_some(),
+                nudges: plan.rules.nudges,
+                ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(announced::orders),
+                call_alone: self.asks.nudged,
+                notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
+                ..Policy::default()
+            },
+        };
+        let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
+        let answer = match &self.agent {
+            Some(_) => answer, // it looks at repetitions itself
+            None => answer.after(plan.rules.repeats.clone()),
+        };
+        answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())
+    }
+}
