@@ -290,7 +290,9 @@ impl Scanner {
         }
         // A marker after a space in a sentence is only mentioned.
         let follows = self.at_line_start(at) || !self.buf.pending(at).ends_with(' ');
-        if let Some((_, family)) = mark.family.filter(|_| follows).and_then(|family| adapter.families.get(family)) {
+        if let Some((_, family)) =
+            mark.family.filter(|_| follows && self.region != Region::Reasoning).and_then(|family| adapter.families.get(family))
+        {
             // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(family);
             return true;

@@ -388,14 +388,7 @@ fn changed_instructions(server: &Server) -> String {
 
 /// An error with everything that caused it, as one line of readable length.
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
+    let chain = std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string);
+    let text = chain.fold(error.to_string(), |text, cause| if text.contains(&cause) { text } else { format!("{text}: {cause}") });
     redact::shown(&text, CAUSE_CHARS)
 }

@@ -74,6 +74,15 @@ fn reasoning_of_an_unknown_model_is_no_text() {
 }
 
 #[test]
+fn markers_in_reasoning_show_nothing() {
+    for marker in ["<|channel|>analysis<|message|>", "[TOOL_CALLS]", "<|START_ACTION|>"] {
+        let text = format!("<think>\nIt writes\n{marker}\nHm.\n</think>\nHello.");
+        let seen = read_with(tools(), "hermes", false, &text);
+        assert_eq!((seen.text().trim(), seen.all_calls().count()), ("Hello.", 0), "{text}: {seen:?}");
+    }
+}
+
+#[test]
 fn a_marker_that_is_only_spoken_of_shows_nothing() {
     for text in [
         "The tokens <|channel|> and <|message|> divide messages, <|end|> ends them.",
