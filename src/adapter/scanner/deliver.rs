@@ -91,9 +91,14 @@ impl Scanner {
         self.tentative.is_doubted() || (follows_prose && !self.only_read(calls) && shown())
     }
 
+    /// Whether the model can be asked if it means a call.
+    fn can_ask(&self) -> bool {
+        self.options.strays && !self.options.asked
+    }
+
     /// Text follows the held calls. The model is asked about doubtful ones if that is possible; all others are text.
     pub(super) fn give_up_tentative(&mut self, out: &mut dyn Sink) {
-        if self.tentative.is_doubted() && self.options.strays {
+        if self.tentative.is_doubted() && self.can_ask() {
             let call = self.tentative.calls().first().cloned();
             call.iter().for_each(|call| self.refuse(call, &Why::Unannounced, out));
             self.buf.discard_scanned();
@@ -193,7 +198,11 @@ impl Scanner {
             () if self.tentative.is_unannounced() && !self.only_read(self.tentative.calls()) => Some(Why::Unannounced),
             () => None,
         };
-        if why.is_some() && !self.options.strays {
+        let can_ask = match why {
+            Some(Why::Unannounced) => self.can_ask(),
+            _ => self.options.strays,
+        };
+        if why.is_some() && !can_ask {
             return self.emit(self.buf.pos(), out);
         }
         let (mut calls, mut stray) = self.tentative.take();

@@ -20,6 +20,8 @@ pub struct Options {
     /// is not offered or required parameters are missing. The same holds for elements if they are asked for. Otherwise both are
     /// text.
     pub strays: bool,
+    /// Whether the model was asked as often as it may be: calls that it may not mean are text now.
+    pub asked: bool,
 }
 
 // === impl Options ===
@@ -34,6 +36,7 @@ impl Default for Options {
             unmarked: true,
             elements: false,
             strays: false,
+            asked: false,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::{
     Rounds,
 };
 use crate::{
+    adapter::scanner,
     backend::{Decoder, Dialect, Size},
     event::Sink,
     upstream,
@@ -42,13 +43,14 @@ impl<O: Sink> Rounds<O> {
     /// What becomes of the next answer.
     fn answer(&self) -> Answer {
         let plan = &self.plan;
+        let may_reask = self.asks.again < plan.rules.retry;
         let setup = Setup {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: plan.scanner(),
+            scanner: scanner::Options { asked: !may_reask, ..plan.scanner() },
             policy: Policy {
-                may_reask: self.asks.again < plan.rules.retry,
+                may_reask,
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
                 ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(announced::orders),

@@ -75,6 +75,22 @@ async fn json_that_only_looks_like_a_call_is_the_answer() {
     assert_eq!(stream(&proxy).await.text, r#"{"name": "other", "arguments": {}}"#);
 }
 
+#[tokio::test]
+async fn a_call_that_may_be_an_example_is_asked_about_once() {
+    const SHOWN: &str = "So sieht der Aufruf aus:\n\n<tool_call>\n{\"name\": \"delete_file\", \"arguments\": {\"uri\": \"a\"}}\n</tool_call>\n\nDas ist alles.";
+    const MEANT: &str = r#"<tool_call>{"name": "delete_file", "arguments": {"uri": "a"}}</tool_call>"#;
+    let cases: [(&[&str], usize, &str); 2] = [(&[SHOWN, MEANT], 1, "So sieht der Aufruf aus:"), (&[SHOWN, SHOWN], 0, SHOWN)];
+    for (answers, calls, last) in cases {
+        let answers: &'static [&'static str] = Box::leak(answers.to_vec().into_boxed_slice());
+        let (proxy, fake) = before(answers).await;
+        let saw = stream_of(&proxy, request(true).replace("read_file", "delete_file")).await;
+        assert_eq!(saw.calls.len(), calls, "{answers:?}: {}", saw.raw);
+        assert!(saw.text.trim_end().ends_with(last) && !saw.text.contains("[toolglot]"), "{answers:?}: {:?}", saw.text);
+        let chats = fake.seen("/api/chat");
+        assert!(chats.len() == 2 && chats[1].body.contains("if not, answer without it"), "{answers:?}: {}", chats[1].body);
+    }
+}
+
 /// The request of a client that has run `read_file` with this result.
 fn with_result(result: &str) -> String {
     let mut body: Value = serde_json::from_str(&request(true)).unwrap();
