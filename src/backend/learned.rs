@@ -61,8 +61,9 @@ impl Learned {
         let before = *self;
         match refusal {
             Refusal::Tools if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
-            Refusal::Parser if self.tools == ToolMode::Native => self.tools = ToolMode::Raw,
-            Refusal::Tools | Refusal::Parser => {}
+            // It reads every answer, also where the tools are in the prompt.
+            Refusal::Parser => self.tools = ToolMode::Raw,
+            Refusal::Tools => {}
             Refusal::System => self.fold_system = true,
             Refusal::Roles if !self.alternate => (self.alternate, self.fold_system) = (true, true),
             // Refused again: calls and results have no role there either.
@@ -118,7 +119,7 @@ mod tests {
         assert!(learned.learn(Refusal::Tools));
         assert_eq!(learned.tools, ToolMode::Prompt);
         assert!(!learned.learn(Refusal::Tools), "the tools were in the prompt already");
-        assert!(!learned.learn(Refusal::Parser));
+        assert!(learned.learn(Refusal::Parser) && learned.tools == ToolMode::Raw && !learned.learn(Refusal::Parser));
         assert!(learned.learn(Refusal::System) && !learned.learn(Refusal::System));
         // A template of two roles: first their order, then calls and results as text.
         let mut strict = Learned::default();

@@ -28,9 +28,7 @@ pub(super) fn announces(line: &str) -> bool {
     let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let begins = |list: &[&str]| list.iter().any(|words| sentence.trim_start().starts_with(words));
-    // `Step 2:`, `1단계:`.
-    let is_step = words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()));
-    let is_label = is_step || (words.len() <= LABEL_WORDS && sentence.is_ascii());
+    let is_label = is_step(&words) || (words.len() <= LABEL_WORDS && sentence.is_ascii());
     let is_english = has(&ENGLISH) || words.first().is_some_and(|word| word.ends_with("ing"));
     let holds = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
     let acts = sentence.split([',', '،']).any(begins_with_an_act);
@@ -40,6 +38,34 @@ pub(super) fn announces(line: &str) -> bool {
         return (!has(&DISTANT) && !begins(&FORBIDS)) || sentence.contains("would like");
     }
     !supposes && (acts || has(&SPEAKS) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
+}
+
+/// Whether a line is a whole sentence, or says who acts: the model, or a step of its plan. Other lines introduce what somebody else wrote,
+/// or a description. In other languages than English, every line says so.
+pub(super) fn says_who_acts(line: &str) -> bool {
+    let line = line.to_lowercase().replace('\u{2019}', "'");
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'));
+    if line.ends_with(['.', '!', '…']) {
+        return true;
+    }
+    let sentence = last_sentence(line.trim_end_matches(':'));
+    let words: Vec<&str> =
+        sentence.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+    let is_gerund = words.first().is_some_and(|word| word.ends_with("ing"));
+    let is_english = words.iter().any(|word| ENGLISH.contains(word));
+    !is_english || is_gerund || is_step(&words) || words.iter().any(|word| ACTORS.contains(word))
+}
+
+/// Whether these words are a step of a plan: `Step 2:`, `1단계:`.
+fn is_step(words: &[&str]) -> bool {
+    words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether an English line says what somebody would do, or did.
+pub(super) fn is_distant(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let mut words = last_sentence(line.trim_end_matches([':', ' '])).split(|c: char| !(c.is_alphanumeric() || c == '\''));
+    words.any(|word| ["would", "could", "might"].contains(&word)) && !line.contains("would like")
 }
 
 /// Whether a line, in lower case, asks the user to wait.
@@ -97,10 +123,13 @@ const ENGLISH: [&str; 40] = [
     "its", "need", "call", "calling", "function", "first", "next", "step", "using", "use", "running", "run", "my", "your", "you",
     "below", "following", "would", "could", "should", "have", "then", "please", "what",
 ];
+/// Who acts in an English line, and when.
+const ACTORS: [&str; 12] = ["i", "i'll", "i'm", "i've", "i'd", "let", "let's", "we", "we'll", "now", "next", "please"];
 /// Beginnings of English lines that forbid, or that instruct the user.
 const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
 /// English words for what is possible or past.
-const DISTANT: [&str; 10] = ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot"];
+const DISTANT: [&str; 11] =
+    ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot", "drafted"];
 /// First-person words, and words for "first" and "now", in Germanic, Romance and Slavic languages, Turkish, Indonesian,
 /// Vietnamese, Arabic, Persian, Hebrew, Hindi, Greek and Finnish.
 const SPEAKS: [&str; 97] = [
@@ -131,12 +160,12 @@ const ACTS: [&str; 8] = ["겠습니다", "게요", "합니다", "ます", "ま�
 /// Endings of sentences that state a fact or a possibility.
 const STATES: [&str; 8] = ["수 있습니다", "できます", "なります", "あります", "ています", "れます", "ますか", "까요"];
 /// Words of advice, of the past, and of possibility.
-const ADVISES: [&str; 56] = [
+const ADVISES: [&str; 64] = [
     "kannst", "könntest", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "kunt", "zou", "vous", "serait",
     "pourrait", "aurait", "puedes", "puede", "podría", "podrías", "sería", "você", "pode", "poderia", "seria", "puoi",
     "potresti", "sarebbe", "możesz", "można", "byłoby", "можете", "можешь", "можно", "бы", "раньше", "ранее", "bạn", "anda",
     "يمكنك", "आप", "لن", "не", "nie", "nicht", "war", "waren", "était", "étaient", "fue", "era", "foi", "bylo", "było", "был",
-    "было", "была",
+    "было", "была", "bereits", "redan", "allerede", "tidligere", "déjà", "già", "már", "niciodată",
 ];
 /// The same for languages written without spaces.
 const ADVISES_WITHIN: [&str; 25] = [

@@ -43,7 +43,7 @@ impl Scanner {
         let doubted = marked && self.is_doubtful(candidate, &calls);
         if !at_once || doubted || (self.is_wrapped() && !marked) {
             if doubted {
-                self.tentative.hold_doubted(calls);
+                self.tentative.hold_doubted(calls, self.is_supposed(candidate.at));
             } else {
                 // Markers in a fence after prose are more often an example than a call.
                 let announced = if self.is_wrapped() { candidate.fresh } else { self.is_announced(candidate.at) };
@@ -87,7 +87,8 @@ impl Scanner {
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
         let follows_prose =
             !candidate.fresh && !self.options.elements && !self.is_wrapped() && !requires_call(&self.tools.choice);
-        let shown = || self.tentative.has_shown() || self.is_introduced(candidate.at) || !self.is_announced(candidate.at);
+        let announced = || self.is_announced(candidate.at) && self.says_who_acts(candidate.at);
+        let shown = || self.tentative.has_shown() || self.is_introduced(candidate.at) || !announced();
         self.tentative.is_doubted() || (follows_prose && !self.only_read(calls) && shown())
     }
 

@@ -44,10 +44,10 @@ impl Tentative {
         self.calls.extend(calls);
     }
 
-    /// Holds calls that have markers.
-    pub(super) fn hold_doubted(&mut self, calls: Vec<Parsed>) {
+    /// Holds calls that have markers. `supposed`: the text before them says what would be done.
+    pub(super) fn hold_doubted(&mut self, calls: Vec<Parsed>, supposed: bool) {
         self.doubted = true;
-        self.hold(calls, true);
+        self.hold(calls, !supposed);
     }
 
     /// Holds a call that is refused if it counts.

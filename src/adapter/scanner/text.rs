@@ -3,7 +3,7 @@
 
 use super::{
     Region, Scanner,
-    announced::announces,
+    announced::{announces, is_distant, says_who_acts},
     line::{self, HEAD_BYTES},
 };
 use crate::{
@@ -104,6 +104,16 @@ impl Scanner {
     pub(super) fn is_announced(&self, at: usize) -> bool {
         let line = if self.at_line_start(at) { self.introduction(at) } else { Some(self.line_head(at)) };
         line.is_none_or(|line| announces(&line))
+    }
+
+    /// Whether the text before marked calls at `at`, which text follows, says that the model makes them.
+    pub(super) fn says_who_acts(&self, at: usize) -> bool {
+        self.introduction(at).is_none_or(|line| says_who_acts(&line))
+    }
+
+    /// Whether the text before marked calls at `at` says what would be done.
+    pub(super) fn is_supposed(&self, at: usize) -> bool {
+        self.introduction(at).is_some_and(|line| is_distant(&line))
     }
 
     /// Whether an unmarked call at `at` is quoted, an example, or introduced as one.

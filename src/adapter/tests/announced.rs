@@ -93,6 +93,22 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
             assert!(written(&asked).is_empty() && asked.items.contains(&Item::Refused), "{answer}: {asked:?}");
         }
     }
+    let others = [
+        "The assistant issued at 09:14",
+        "Somebody pasted this into the chat:",
+        "The runtime expects the calls like so:",
+        "First:",
+    ];
+    for line in others {
+        let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nIt has two keys.");
+        assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+    }
+    for line in ["I wipe it now:", "Wiping it:", "Step 1:", "Ich lösche sie:", "It is old."] {
+        let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nThat was it.");
+        assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), 1, "{answer}");
+    }
+    let supposed = format!("Somebody else could send:\n<tool_call>{CALL}</tool_call>");
+    assert!(read(Effect::Writes, true, &supposed).items.contains(&Item::Refused));
     let both = format!(
         "**Wrong:**\n<tool_call>{CALL}</tool_call>\n**Right:**\n<tool_call>{CALL}</tool_call>\nOnly the second one works."
     );
@@ -102,7 +118,7 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
 #[test]
 fn marked_calls_run_that_end_the_answer_or_are_announced() {
     let block = format!("<tool_call>\n{CALL}\n</tool_call>");
-    for line in SHOWN {
+    for line in SHOWN.iter().filter(|line| !line.contains("would")) {
         assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n{block}\n"))).len(), 1, "{line}");
     }
     for (line, announces) in LINES {
