@@ -140,6 +140,12 @@ impl ChatRequest {
     pub fn include_usage(&self) -> bool {
         self.rest.get("stream_options").and_then(|options| options.get("include_usage")).and_then(Value::as_bool).unwrap_or(false)
     }
+
+    /// Whether the client sets an option of Ollama's, as a field of its own or in `options`.
+    pub fn has_option(&self, name: &str) -> bool {
+        let options = self.rest.get("options").and_then(Value::as_object);
+        self.rest.contains_key(name) || options.is_some_and(|options| options.contains_key(name))
+    }
 }
 
 // === impl Message ===

@@ -355,9 +355,8 @@ fn clamp(chat: &mut ChatRequest, size: Size, context: Option<u64>) {
 /// Switches off the penalty for repeated tokens, unless the client sets one. A call repeats what the prompt says: names, paths,
 /// code. Ollama applied a penalty of 1.1 by default until its pull request 17679 (August 2026).
 fn without_repeat_penalty(chat: &mut ChatRequest) {
-    let in_options = chat.rest.get("options").is_some_and(|options| options.get("repeat_penalty").is_some());
-    if !in_options {
-        chat.rest.entry("repeat_penalty").or_insert(1.0.into());
+    if !chat.has_option("repeat_penalty") {
+        chat.rest.insert("repeat_penalty".into(), 1.0.into());
     }
 }
 

@@ -74,12 +74,10 @@ impl Library {
             .filter(|(name, _)| name != GENERIC)
             .map(|(name, text)| Adapter::parse(name, text, &generic.calls).map(Arc::new))
             .collect::<Result<Vec<_>, Error>>()?;
-        let shown = |family: &Arc<Adapter>| {
-            let family = Arc::clone(family);
-            let markers = family.signs.markers.clone().into_iter();
-            markers.map(move |marker| (marker, Arc::clone(&family)))
-        };
-        let shown: Vec<(String, Arc<Adapter>)> = adapters.iter().flat_map(shown).collect();
+        let shown = adapters
+            .iter()
+            .flat_map(|family| family.signs.markers.iter().map(move |marker| (marker.clone(), Arc::clone(family))));
+        let shown: Vec<_> = shown.collect();
         let generic = Arc::new(generic.giving_way(&shown));
         let adapters: Vec<_> = adapters.iter().map(|adapter| Arc::new(adapter.giving_way(&shown))).collect();
         let globs = adapters.iter().flat_map(|adapter| adapter.signs.models.iter().map(move |glob| Glob::new(glob, adapter)));

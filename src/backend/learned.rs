@@ -51,8 +51,8 @@ impl Learned {
     /// Learns whether the backend prints the tools so that the model can read them.
     pub fn saw_tools(&mut self, garbled: bool) {
         self.tools_unseen = false;
-        if garbled && self.tools == ToolMode::Native {
-            self.tools = ToolMode::Prompt;
+        if garbled {
+            self.learn(Refusal::Tools);
         }
     }
 

@@ -42,8 +42,7 @@ pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> 
         return Ok(Context { num_ctx: None, cuttable: None, notes: Vec::new() });
     }
     let cuttable = Some(size);
-    let asked = |fields: &serde_json::Map<_, _>| fields.contains_key("num_ctx");
-    if asked(&plan.chat.rest) || plan.chat.rest.get("options").and_then(serde_json::Value::as_object).is_some_and(asked) {
+    if plan.chat.has_option("num_ctx") {
         return Ok(Context { num_ctx: None, cuttable, notes: Vec::new() }); // the client knows what it wants
     }
     let key = key(plan);

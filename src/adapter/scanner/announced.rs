@@ -1,4 +1,4 @@
-//! Whether the text before an unmarked call says that the model makes it.
+//! Whether the text before a call says that the model makes it: for unmarked calls, and for marked ones that prose follows.
 //!
 //! The words that introduce an example cannot be listed for all languages, so these lists describe announcements. A whole
 //! sentence announces what follows it. A line that ends in a colon or without punctuation announces a call in English unless it
@@ -8,7 +8,7 @@
 /// Whether `line` announces the call after it, in the same line or the next. `line` excludes the call.
 pub(super) fn announces(line: &str) -> bool {
     let line = without_asides(&line.to_lowercase().replace('\u{2019}', "'"));
-    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'));
+    let line = without_emphasis(&line);
     if line.ends_with(['?', '？', '؟']) {
         return false;
     }
@@ -24,8 +24,7 @@ pub(super) fn announces(line: &str) -> bool {
     if asks_to_wait(sentence) {
         return true;
     }
-    let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || is_sign_of_a_vowel(c);
-    let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
+    let words = words(sentence);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let begins = |list: &[&str]| list.iter().any(|words| sentence.trim_start().starts_with(words));
     let is_label = is_step(&words) || (words.len() <= LABEL_WORDS && sentence.is_ascii());
@@ -40,17 +39,15 @@ pub(super) fn announces(line: &str) -> bool {
     !supposes && (acts || has(&SPEAKS) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
 }
 
-/// Whether a line is a whole sentence, or says who acts: the model, or a step of its plan. Other lines introduce what somebody else wrote,
-/// or a description. In other languages than English, every line says so.
+/// Whether a line is a whole sentence, or says who acts: the model, or a step of its plan. Other lines introduce what somebody else
+/// wrote, or a description. In other languages than English, every line says so.
 pub(super) fn says_who_acts(line: &str) -> bool {
     let line = line.to_lowercase().replace('\u{2019}', "'");
-    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'));
+    let line = without_emphasis(&line);
     if line.ends_with(['.', '!', '…']) {
         return true;
     }
-    let sentence = last_sentence(line.trim_end_matches(':'));
-    let words: Vec<&str> =
-        sentence.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+    let words = words(last_sentence(line.trim_end_matches(':')));
     let is_gerund = words.first().is_some_and(|word| word.ends_with("ing"));
     let is_english = words.iter().any(|word| ENGLISH.contains(word));
     !is_english || is_gerund || is_step(&words) || words.iter().any(|word| ACTORS.contains(word))
@@ -61,11 +58,21 @@ fn is_step(words: &[&str]) -> bool {
     words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether an English line says what somebody would do, or did.
+/// Whether an English line says what somebody would do.
 pub(super) fn is_distant(line: &str) -> bool {
     let line = line.to_lowercase();
-    let mut words = last_sentence(line.trim_end_matches([':', ' '])).split(|c: char| !(c.is_alphanumeric() || c == '\''));
-    words.any(|word| ["would", "could", "might"].contains(&word)) && !line.contains("would like")
+    let words = words(last_sentence(line.trim_end_matches([':', ' '])));
+    words.iter().any(|word| POSSIBLE.contains(word)) && !line.contains("would like")
+}
+
+/// Removes whitespace and marks of emphasis at the end of a line.
+fn without_emphasis(line: &str) -> &str {
+    line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'))
+}
+
+fn words(sentence: &str) -> Vec<&str> {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || is_sign_of_a_vowel(c);
+    sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect()
 }
 
 /// Whether a line, in lower case, asks the user to wait.
@@ -123,6 +130,8 @@ const ENGLISH: [&str; 40] = [
     "its", "need", "call", "calling", "function", "first", "next", "step", "using", "use", "running", "run", "my", "your", "you",
     "below", "following", "would", "could", "should", "have", "then", "please", "what",
 ];
+/// English words for what is possible.
+const POSSIBLE: [&str; 3] = ["would", "could", "might"];
 /// Who acts in an English line, and when.
 const ACTORS: [&str; 12] = ["i", "i'll", "i'm", "i've", "i'd", "let", "let's", "we", "we'll", "now", "next", "please"];
 /// Beginnings of English lines that forbid, or that instruct the user.
