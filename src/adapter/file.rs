@@ -225,7 +225,7 @@ impl File {
             let pairs = [&mut call.name, &mut call.argument, &mut call.value].into_iter().flatten().flatten();
             let lists = pairs.chain([&mut call.prefix, &mut call.skip, &mut call.header].into_iter().flatten());
             let markers = [&mut call.section, &mut call.section_close, &mut call.open, &mut call.stripped, &mut call.close];
-            for list in lists.map(|list| &mut list.0).chain(markers) {
+            for list in lists.map(|list| &mut list.0).chain(markers).chain([&mut call.transcript]) {
                 respell(list, spellings);
             }
         }

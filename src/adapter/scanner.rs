@@ -324,7 +324,7 @@ impl Scanner {
         if wanted {
             let begun = match () {
                 () if !mark.calls.is_empty() => self.begin_marked(found, end),
-                () if mark.bare => Some(self.begin_bare(at, found.len)),
+                () if mark.bare => Some(self.begin_bare(at, at, found.len)),
                 () if mark.element && result.is_none() && self.begin_element(at, end) => Some(true),
                 () if mark.element && result.is_none() => self.begin_call_tag(at, end),
                 () => Some(false),

@@ -285,7 +285,10 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             }
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
-            if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
+            if let Some(members) = pairs(items, schema) {
+                let object = object(members, root.start, root.end);
+                way((object, Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("a list of names and values"));
+            } else if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
                 way((only.clone(), Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
             } else if let Some(members) = positional(items, schema) {
                 let object = object(members, root.start, root.end);
@@ -312,10 +315,12 @@ fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> 
 }
 
 /// E7: the values of a copy of the schema: `{"city": {"type": "string", "value": "Oslo"}, "days": 3}`. A property that is only
-/// described has no value.
+/// described has no value. Without types, every property must hold a `value` and nothing else.
 fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
     let Value::Object(members) = &root.value else { return None };
     let rule = schema.rule(schema.top());
+    let only_value = |member: &Member<'s>| matches!(&member.node.value, Value::Object(inner) if matches!(inner.as_slice(), [only] if only.key == "value"));
+    let only_values = members.len() > 1 && members.iter().all(only_value);
     let mut described = false;
     let mut values = Vec::new();
     for member in members {
@@ -323,7 +328,7 @@ fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
         match &member.node.value {
             Value::Object(inner)
                 if !schema.rule(shape).types.allow(Types::OBJECT)
-                    && inner.iter().any(|part| matches!(part.key.as_ref(), "type" | "anyOf" | "oneOf")) =>
+                    && (only_values || inner.iter().any(|part| matches!(part.key.as_ref(), "type" | "anyOf" | "oneOf"))) =>
             {
                 described = true;
                 let value = inner.iter().find(|part| part.key == "value");
@@ -333,6 +338,22 @@ fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
         }
     }
     (described && !values.is_empty()).then(|| object(values, root.start, root.end))
+}
+
+/// E6: the parameters in a list of names and values: `[{"name": "city", "value": "Oslo"}]`.
+fn pairs<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>> {
+    let rule = schema.rule(schema.top());
+    let pair = |item: &Node<'s>| {
+        let Value::Object(parts) = &item.value else { return None };
+        let part = |known: &[&str]| parts.iter().find(|part| known.contains(&part.key.as_ref()));
+        let (name, value) = (part(&["name", "key", "parameter"])?, part(&["value"])?);
+        let Value::Text(key) = &name.node.value else { return None };
+        rule.find(key)?;
+        let is_pair = parts.len() == 2 && rule.find(&name.key).is_none();
+        is_pair.then(|| Member { key: key.clone(), start: item.start, node: value.node.clone() })
+    };
+    let members: Option<Vec<Member<'s>>> = items.iter().map(pair).collect();
+    members.filter(|members| !members.is_empty())
 }
 
 /// N7: the parameters, if the items of a list fit them in their order.

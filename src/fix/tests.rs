@@ -343,6 +343,7 @@ fn envelopes() {
         ("E6", r#"[{"town":"Turku"}]"#, Verdict::Coerced),
         ("E7", r#"{"type":"object","properties":{"town":"Turku"}}"#, Verdict::Guess),
         ("E7", r#"{"town":{"type":"string","value":"Turku"}}"#, Verdict::Guess),
+        ("E6", r#"[{"name":"town","value":"Turku"}]"#, Verdict::Coerced),
         ("E8", r#"{"town":"Turku"}{"town":"Turku"}"#, Verdict::Lossless),
         ("N7", "Turku", Verdict::Guess),
         ("N7", r#"["Turku"]"#, Verdict::Guess),

@@ -24,6 +24,8 @@ use crate::{
 const REPEATED_MARKERS: usize = 2;
 /// Maximum length of the name of a tag around a call, in bytes.
 const TAG_BYTES: usize = 32;
+/// What remains of a fence, a header or a marker whose special characters were lost, at the start of an answer.
+const REMAINS: [&str; 7] = ["json\n", "tool_code\n", "tool_call\n", "python\n", "xml\n", "assistant\n", "tool_call>"];
 
 /// A form to be tried.
 pub(super) struct Entry {
@@ -69,8 +71,25 @@ impl Scanner {
             Start::Yes(_) => self.message.begin_transcript(),
             Start::No => {}
         }
+        let body = self.past_remains(at, end)?;
         self.before.set_tried(true);
-        Some(self.begin_bare(at, 0))
+        Some(self.begin_bare(at, body, 0))
+    }
+
+    /// Where an unmarked call may begin at the start of the answer: after what remains of a fence, a header or a marker. `None`:
+    /// more text is needed.
+    fn past_remains(&self, at: usize, end: bool) -> Option<usize> {
+        if self.emitted.has_said() || self.emitted.calls() > 0 {
+            return Some(at);
+        }
+        match starts_with_any(&self.buf[at..], REMAINS, end) {
+            Start::Yes(length) => {
+                let body = at + length + blank(&self.buf[at + length..]);
+                (body < self.buf.len() || end).then_some(body)
+            }
+            Start::Maybe => None,
+            Start::No => Some(at),
+        }
     }
 
     /// Tries the forms that `found` may open. `None`: more text is needed.
@@ -114,13 +133,13 @@ impl Scanner {
     }
 
     /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
-    /// of their own, with the name of a tool.
-    pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
+    /// of their own, with the name of a tool. `at` is before `body` if what precedes the call belongs to it.
+    pub(super) fn begin_bare(&mut self, at: usize, body: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
         if self.buf.is_quoted(at) {
             return false;
         }
-        let rest = &self.buf[at..];
+        let rest = &self.buf[body..];
         let bracket = rest.starts_with(['{', '[']);
         let named = !fresh && !bracket;
         let inside = || self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
@@ -141,7 +160,7 @@ impl Scanner {
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
-                entries.push(Entry::new(form, at, false));
+                entries.push(Entry::new(form, body, false));
             }
         }
         if entries.is_empty() && bracket {

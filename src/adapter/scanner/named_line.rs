@@ -17,7 +17,7 @@ impl Scanner {
         self.advance(at, out);
         // A line too long to be kept is a sentence.
         let is_a_step = self.introduction(at).is_none_or(|head| line::leaves_a_step(&head));
-        if is_whole && !(is_a_step && self.begin_bare(at, 1)) {
+        if is_whole && !(is_a_step && self.begin_bare(at, at, 1)) {
             self.not_a_call(at, 1, false, out);
         }
         Some(is_whole)

@@ -12,12 +12,13 @@ use crate::{
 };
 
 /// Tags that mean only "this is the answer".
-const TAGS: [[&str; 2]; 8] = [
+const TAGS: [[&str; 2]; 9] = [
     ["<response>", "</response>"],
     ["<answer>", "</answer>"],
     ["<output>", "</output>"],
     ["<result>", "</result>"],
     ["<json>", "</json>"],
+    ["<xml>", "</xml>"],
     ["<message>", "</message>"],
     ["<assistant>", "</assistant>"],
     ["<action>", "</action>"],

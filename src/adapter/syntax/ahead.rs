@@ -28,12 +28,13 @@ pub(super) struct Word {
 }
 
 /// Whether `text` begins with one of the markers. `Yes` has the length of the longest one.
-pub(in crate::adapter) fn starts_with_any<'m>(text: &str, markers: impl IntoIterator<Item = &'m String>, end: bool) -> Start {
+pub(in crate::adapter) fn starts_with_any(text: &str, markers: impl IntoIterator<Item: AsRef<str>>, end: bool) -> Start {
     let (mut found, mut longer) = (None, false);
     for marker in markers {
+        let marker = marker.as_ref();
         if marker.len() > text.len() {
             longer |= marker.starts_with(text);
-        } else if !marker.is_empty() && text.starts_with(marker.as_str()) {
+        } else if !marker.is_empty() && text.starts_with(marker) {
             found = found.max(Some(marker.len()));
         }
     }

@@ -216,7 +216,7 @@ impl ElementReader {
     /// A complete call. A code fence around it may close after it.
     fn done(&self, calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
         let at = end + blank(&text[end..]);
-        let fenced = context.lenient && is_fenced(context);
+        let fenced = is_fenced(context);
         match starts_with_any(&text[at..], context.close, context.end) {
             Start::Yes(length) if fenced => Step::Done { calls, end: at + length },
             Start::Maybe if fenced => Step::More,

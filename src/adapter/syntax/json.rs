@@ -258,8 +258,23 @@ impl JsonReader {
                 self.calls.extend(found.into_iter().map(|found| found.call));
                 true
             }
-            None => false,
+            None => self.complete_last(value, keys, context),
         }
+    }
+
+    /// Takes a value after a call without arguments as the arguments: `{"name": "f"} {"arguments": {..}}`.
+    fn complete_last(&mut self, value: &str, keys: &JsonKeys, context: Context<'_>) -> bool {
+        let is_single = self.calls.len() == 1 && self.before == 1;
+        let Some(last) = self.calls.last_mut().filter(|call| is_single && call.arguments == "{}") else { return false };
+        let (Some(tool), Some(members)) = (known_tool(context.tools, &last.name), members(value)) else { return false };
+        let types = Types::new(Some(tool));
+        let arguments = match members.as_slice() {
+            [(key, arguments)] if keys.arguments.contains(key) && arguments.starts_with('{') => *arguments,
+            [_, ..] if members.iter().all(|(key, _)| types.has(key)) => value,
+            _ => return false,
+        };
+        last.arguments = arguments.to_owned();
+        true
     }
 
     /// Reads the calls before the seam of a value that contains two.
@@ -340,6 +355,8 @@ fn opening_fence(text: &str, over: bool) -> Start {
         _ if ticks.max(word) > FENCE_WORD_BYTES => Start::No,
         true if !over => Start::Maybe,
         false if ticks >= 3 => Start::Yes(ticks + word),
+        // Inline code.
+        false if word == 0 && bare.starts_with(['{', '[']) => Start::Yes(ticks),
         _ => Start::No,
     }
 }

@@ -317,7 +317,7 @@ fn in_lines(context: Context<'_>) -> bool {
 /// Whether a closing marker or the end of a fence is here.
 fn closes(rest: &str, context: Context<'_>) -> Start {
     match starts_with_any(rest, context.close, context.end) {
-        Start::No => starts_with_any(rest, &[FENCE.to_owned()], context.end),
+        Start::No => starts_with_any(rest, [FENCE], context.end),
         start => start,
     }
 }

@@ -106,7 +106,7 @@ impl Trail {
     /// Whether a code fence closes here. If so, it becomes part of the value.
     pub(crate) fn fence(&mut self, text: &str, fence: &str, over: bool) -> Start {
         self.skip(text);
-        let found = starts_with_any(&text[self.seen..], [&fence.to_owned()], over);
+        let found = starts_with_any(&text[self.seen..], [fence], over);
         if let Start::Yes(length) = found {
             *self = Trail::after(self.seen + length);
         }

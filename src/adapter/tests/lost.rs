@@ -281,3 +281,9 @@ fn what_introduces_a_line_is_seen_also_where_its_beginning_has_left() {
         assert_eq!(calls(&seen).len(), count, "{line}: {seen:?}");
     }
 }
+
+#[test]
+fn arguments_may_follow_the_tag_around_the_name() {
+    let seen = ports("generic", "<function>scan_ports</function>{\"host_name\": \"a\"}");
+    assert_eq!(calls(&seen), ["scan_ports {\"host_name\":\"a\"}"], "{seen:?}");
+}

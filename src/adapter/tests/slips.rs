@@ -4,7 +4,7 @@ use super::{Seen, only_call, read, text, written};
 
 /// Whether the answer is a call of the lamp and nothing else.
 fn is_lamp(seen: &Seen) -> bool {
-    only_call(seen) == Some(("lamp {\"on\": true}".to_owned(), true))
+    only_call(seen).is_some_and(|(call, whole)| whole && call.replace("\": ", "\":") == "lamp {\"on\":true}")
 }
 
 #[test]
@@ -378,4 +378,65 @@ fn a_comment_after_an_object_is_read_alike_however_it_is_cut() {
         let calls = written(&read("hermes", false, text));
         assert_eq!(calls.len(), 1, "{text}: {calls:?}");
     }
+}
+
+#[test]
+fn what_remains_of_a_fence_or_a_header_before_a_call_is_framing() {
+    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    for remains in ["json\n", "tool_code\n\n", "assistant\n\n", "tool_call>", "xml\n"] {
+        let seen = read("gemma3", false, &format!("{remains}{object}"));
+        assert!(is_lamp(&seen) && seen.text().is_empty(), "{remains:?}: {seen:?}");
+    }
+    assert!(is_lamp(&read("gemma3", false, "tool_code\nlamp(on=True)")));
+    for answer in ["json\nis a format.", "python\nprint(1)", "assistant\n{\"a\": 1}", "json", "tool_call>"] {
+        assert_eq!(read("gemma3", false, answer), text(answer));
+    }
+}
+
+#[test]
+fn arguments_may_be_in_an_object_of_their_own() {
+    for arguments in [r#"{"arguments": {"on": true}}"#, r#"{"on": true}"#] {
+        let seen = read("hermes", false, &format!("<tool_call>\n{{\"name\": \"lamp\"}}\n{arguments}\n</tool_call>"));
+        assert!(is_lamp(&seen), "{seen:?}");
+    }
+    // A second call, and members that no parameter has, are no arguments.
+    for other in [r#"{"name": "lamp", "arguments": {"on": false}}"#, r#"{"room": 3}"#] {
+        let seen = read("hermes", false, &format!("<tool_call>\n{{\"name\": \"lamp\"}}\n{other}\n</tool_call>"));
+        assert_eq!(written(&seen).first().map(|(call, _)| call.as_str()), Some("lamp {}"), "{other}");
+    }
+}
+
+#[test]
+fn other_frames_around_a_call_are_passed_over() {
+    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    for (adapter, text) in [
+        ("hermes", format!("<tool_call>\n`{object}`\n</tool_call>")),
+        ("generic", format!("<xml>\n{object}\n</xml>")),
+        ("generic", format!("<tool_code>\n{object}\n</tool_code>")),
+        ("gemma3", "```json\n{\"tool_code\": \"lamp(on=True)\"}\n```".to_owned()),
+        ("gemma3", "```xml\n<lamp>\n<on>true</on>\n</lamp>\n```".to_owned()),
+        ("generic", "<xai:function_call name=\"lamp\"><parameter name=\"on\">true</parameter></xai:function_call>".to_owned()),
+        ("llama3", format!("<|start_header_id|>ipython<|end_header_id|>\n\n{object}")),
+        (
+            "qwen3-coder",
+            "<tool_call>\n<function = lamp>\n<parameter = on>\ntrue\n</parameter>\n</function\n</tool_call>".to_owned(),
+        ),
+    ] {
+        let seen = read(adapter, false, &text);
+        assert!(is_lamp(&seen) && seen.text().is_empty(), "{adapter}: {text}: {seen:?}");
+    }
+    let others = ["```xml\n<house>\n<lamp>\n<on>true</on>\n</lamp>\n</house>\n```", r#"{"tool_code": "hello"}"#];
+    for answer in others {
+        assert_eq!(read("gemma3", false, answer), text(answer));
+    }
+}
+
+#[test]
+fn labels_of_a_transcript_may_be_in_capitals() {
+    let seen = read("llama3", false, "THOUGHT: it is dark\nACTION: lamp\nACTION INPUT: {\"on\": true}\nOBSERVATION: it is on");
+    let calls = written(&seen);
+    assert_eq!(
+        (seen.text().as_str(), calls.as_slice()),
+        ("THOUGHT: it is dark", [("lamp {\"on\": true}".to_owned(), true)].as_slice())
+    );
 }

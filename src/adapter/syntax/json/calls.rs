@@ -84,9 +84,13 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     }
     let members = members(value)?;
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
-    if let Some(wrapped) = wrapped(&members).filter(|value| value.starts_with(['{', '['])) {
+    if let Some(wrapped) = wrapped(&members).filter(|value| value.starts_with(['{', '[', '"'])) {
         let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
-        return if record { None } else { calls(wrapped, keys, context, depth + 1, open) };
+        let found = if record { None } else { calls(wrapped, keys, context, depth + 1, open) };
+        // A string that is no call may be the name.
+        if found.is_some() || !wrapped.starts_with('"') {
+            return found;
+        }
     }
     if let [(WHOLE_MESSAGE, message)] = members.iter().map(|(key, value)| (key.as_str(), *value)).collect::<Vec<_>>().as_slice() {
         return calls(message, keys, context, depth + 1, open);

@@ -6,7 +6,8 @@ pub(super) use crate::fix::NAME_KEYS;
 pub(super) const ARGUMENT_KEYS: [&str; 10] =
     ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs", "toolInput", "Arguments"];
 /// Keys of wrappers around calls.
-pub(super) const WRAPPERS: [&str; 7] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "toolUse"];
+pub(super) const WRAPPERS: [&str; 8] =
+    ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "toolUse", "tool_code"];
 /// The parameter of `multi_tool_use.parallel`, a list of calls. Some models believe that it is a tool.
 pub(super) const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with, besides those of name and arguments.
