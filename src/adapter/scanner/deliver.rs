@@ -40,7 +40,7 @@ impl Scanner {
         };
         let named = call.is_some_and(|call| !call.whole_answer) && self.is_named_and_announced(candidate);
         let at_once = marked || named || in_place || requires_call(&self.tools.choice);
-        let doubted = marked && self.is_doubtful(candidate, &calls);
+        let doubted = marked && self.is_doubtful(candidate, &calls, to);
         if !at_once || doubted || (self.is_wrapped() && !marked) {
             if doubted {
                 self.tentative.hold_doubted(calls, self.is_supposed(candidate.at));
@@ -82,14 +82,18 @@ impl Scanner {
         is_dedicated && head() && self.is_announced(candidate.at) && !self.is_introduced(candidate.at)
     }
 
-    /// Whether these calls, which have markers, may be an example: the text before them shows one, or does not announce them.
-    /// Calls right after doubtful ones are doubtful too. Where elements are asked for, the client itself runs the first one anywhere.
-    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
-        let follows_prose =
-            !candidate.fresh && !self.options.elements && !self.is_wrapped() && !requires_call(&self.tools.choice);
-        let announced = || self.is_announced(candidate.at) && self.says_who_acts(candidate.at);
-        let shown = || self.tentative.has_shown() || self.is_introduced(candidate.at) || !announced();
-        self.tentative.is_doubted() || (follows_prose && !self.only_read(calls) && shown())
+    /// Whether these calls, which have markers and end at `to`, may be an example: the text before them shows one, or does not
+    /// announce them, or the text after them takes them back. Calls right after doubtful ones are doubtful too. Where elements are
+    /// asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
+    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
+        let at = candidate.at;
+        let announced = || self.options.elements || (self.is_announced(at) && self.says_who_acts(at));
+        let shown = || {
+            self.is_taken_back(to, true, true) == Some(true)
+                || (!candidate.fresh && (self.tentative.has_shown() || self.is_introduced(at) || !announced()))
+        };
+        let may_be = !self.is_wrapped() && !requires_call(&self.tools.choice) && !self.only_read(calls);
+        self.tentative.is_doubted() || (may_be && shown())
     }
 
     /// Whether the model can be asked if it means a call.

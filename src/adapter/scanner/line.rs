@@ -77,7 +77,13 @@ pub(super) fn is_disowned(head: &str) -> bool {
     let is_sentence = head.trim_end().ends_with('.');
     let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
     let words: Vec<&str> = clause.split_whitespace().collect();
-    let is_denied = words.windows(2).any(|pair| matches!(pair, [deny, act] if denies(deny) && (acts(act) || *act == "do")));
+    // `I am not allowed to run this:`.
+    let acts_on =
+        |words: &[&str]| words.iter().find(|word| !AUXILIARY.contains(word)).is_some_and(|act| acts(act) || *act == "do");
+    let is_denied = words.iter().enumerate().any(|(at, word)| denies(word) && acts_on(&words[at + 1..]));
+    let is_refused = words.iter().any(|word| REFUSES.contains(word));
+    // `Done. I ran:`.
+    let is_report = matches!(words.as_slice(), ["i" | "i've", rest @ ..] if is_past(rest));
     let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
     // `the example file` names a file, not an example.
     let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
@@ -88,19 +94,35 @@ pub(super) fn is_disowned(head: &str) -> bool {
         .enumerate()
         .any(|(at, word)| EXAMPLE.contains(word) && !before(at).is_some_and(|before| OF.contains(before)));
     is_denied
+        || is_refused
+        || is_report
         || is_unreal
         || LABELS.contains(&clause)
         || is_example
         || (words.contains(&"wrong") && !is_sentence)
-        || ASKS.iter().any(|words| clause.starts_with(words))
+        || asks_for_permission(clause)
         || is_foreign_example
         || SHOWN.iter().any(|words| line.contains(words))
         || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
         || ["for example", "for instance"].iter().any(|words| line.starts_with(words))
-        || ["such as", "e.g", "e.g.", "format is"].iter().any(|words| line.ends_with(words))
+        || ["such as", "e.g", "e.g.", "format is", "result is", "output is", "response is"]
+            .iter()
+            .any(|words| line.ends_with(words))
         || clause.contains("format of") && clause.ends_with(" is")
         || clause.contains("looks like")
         || clause.contains("look like")
+}
+
+/// Whether a clause, in lower case, is the beginning of a question for permission.
+pub(super) fn asks_for_permission(clause: &str) -> bool {
+    ASKS.iter().any(|words| clause.starts_with(words))
+}
+
+/// Whether these words after `I` report a call and nothing else: `have just executed this`.
+fn is_past(words: &[&str]) -> bool {
+    let mut words = words.iter().skip_while(|word| ["have", "had", "just", "then"].contains(word));
+    words.next().is_some_and(|act| PAST.contains(act))
+        && words.all(|word| ["this", "that", "it", "the", "following", "command"].contains(word))
 }
 
 /// Whether a line says that the next one quotes a file, or what was printed, said or done.
@@ -108,8 +130,8 @@ pub(super) fn is_quoting(head: &str) -> bool {
     let line = head.to_lowercase();
     let line = line.trim_end().trim_end_matches(':');
     let last = line.split_whitespace().next_back().unwrap_or_default();
-    const LAST: [&str; 11] =
-        ["contains", "contained", "printed", "logged", "returned", "wrote", "says", "reads", "was", "were", "tried"];
+    const LAST: [&str; 12] =
+        ["contains", "contained", "printed", "logged", "returned", "wrote", "says", "reads", "was", "were", "tried", "saw"];
     LAST.contains(&last) || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign)) || is_header(line)
 }
 
@@ -185,10 +207,21 @@ const SPEAKER: [&str; 12] = ["i", "me", "let", "we", "us", "ich", "wir", "je", "
 const ADVICE: [&str; 10] =
     ["you", "your", "would", "could", "k\u{f6}nnte", "w\u{e4}re", "vous", "serait", "pourrait", "podr\u{ed}a"];
 
-/// Whether a line begins text that is data up to its own end: a here-document of a shell, a LaTeX listing.
+/// Whether a line of code ends in the quotes of a string of several lines, or in YAML's sign for one.
+fn opens_string(head: &str) -> bool {
+    let line = head.trim_end();
+    let code = ["\"\"\"", "'''", "`"].iter().find_map(|quotes| line.strip_suffix(quotes));
+    let is_code =
+        |code: &str| code.trim_end_matches(['r', 'f', 'b', ' ']).ends_with(['=', '(', '+', ',']) || code.ends_with("return ");
+    let is_key = |sign: &&str| line.strip_suffix(*sign).is_some_and(|key| !key.contains(' '));
+    code.is_some_and(is_code) || [": |", ": >", ": |-", ": >-"].iter().any(|sign| is_key(&sign))
+}
+
+/// Whether a line begins text that is data up to its own end: a here-document of a shell, a LaTeX listing, a string in code.
 pub(super) fn opens_data(head: &str) -> bool {
     let here = head.rsplit_once("<<").map(|(_, word)| word.trim_start_matches('-').trim_matches(['\'', '"', ' ']));
     here.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+        || opens_string(head)
         || ["verbatim", "lstlisting", "minted", "alltt"].iter().any(|name| head.starts_with(&format!("\\begin{{{name}}}")))
 }
 
@@ -217,7 +250,10 @@ const HEADERS: [&str; 10] = [
 const SUBORDINATE: [&str; 9] =
     ["because ", "since ", "which ", "as it ", "and it ", "and that ", "and this ", "but it ", "dass "];
 /// Beginnings of questions for permission.
-const ASKS: [&str; 17] = [
+const ASKS: [&str; 20] = [
+    "do you want me to",
+    "would you like me to",
+    "can i ",
     "shall i ",
     "shall we ",
     "should i ",
@@ -263,6 +299,17 @@ const SHOWN: [&str; 11] = [
 /// Labels of text that is not the model's call.
 const LABELS: [&str; 10] =
     ["syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output"];
+/// Words between a negation and the verb that it denies.
+const AUXILIARY: [&str; 14] = [
+    "to", "going", "allowed", "able", "permitted", "supposed", "want", "be", "been", "have", "yet", "actually", "ever", "really",
+];
+/// Words of a call that the model decided not to make.
+const REFUSES: [&str; 14] = [
+    "refuse", "refused", "refusing", "decline", "declined", "skipped", "cancelled", "canceled", "aborted", "rejected", "avoided",
+    "removed", "stopped", "withheld",
+];
+/// Verbs of a call that was made.
+const PAST: [&str; 6] = ["ran", "called", "executed", "invoked", "sent", "issued"];
 /// Stems of verbs for calling and writing.
 const VERBS: [&str; 15] = [
     "call", "use", "using", "run", "ran", "write", "writing", "wrote", "written", "send", "sent", "execut", "invok", "mak",

@@ -1,6 +1,6 @@
 //! Whether the text around a call shows that the call is only mentioned: quotes, a sentence that continues after it, a comment.
 
-use super::{Scanner, candidate::Candidate, framing::GAP_BYTES};
+use super::{Scanner, candidate::Candidate, framing::GAP_BYTES, line};
 use crate::adapter::syntax::{Seen, Start, starts_with_any};
 
 /// Delimiters of mentioned text. Backticks come in runs of any length, and so do quotes in code.
@@ -25,10 +25,12 @@ const QUOTES: [[&str; 2]; 15] = [
 const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
 
 /// Phrases after a call which say that it was not meant.
-const TAKEN_BACK: [&str; 16] = [
+const NOT_MEANT: [&str; 9] = [
     "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
-    "ignore the call", "the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute",
+    "ignore the call",
 ];
+/// Phrases after an unmarked call which say that it shows something.
+const SHOWN: [&str; 7] = ["the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
 
 /// Quotes that are alone on the lines around a quoted block.
 const BLOCK_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
@@ -101,16 +103,18 @@ impl Scanner {
         quote.is_some_and(|quote| text.match_indices(['}', ')']).any(|(at, _)| text[at + 1..].starts_with(quote)))
     }
 
-    /// Whether the sentence after an unmarked call says that it is an example or must not run. `None`: more text is needed.
-    fn is_taken_back(&self, to: usize, open: bool) -> Option<bool> {
+    /// Whether the sentence after a call says that it is an example or must not run, or asks for permission. After a marked call,
+    /// other words for an example may speak of its result. `None`: more text is needed.
+    pub(super) fn is_taken_back(&self, to: usize, marked: bool, open: bool) -> Option<bool> {
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
-        let sentence = match text.find(['.', '!', '?', ':', '{', '[', '<', '`']) {
-            Some(stop) => &text[..stop],
-            None if open => text,
+        let (sentence, asks) = match text.find(['.', '!', '?', ':', '{', '[', '<', '`']) {
+            Some(stop) => (&text[..stop], text[stop..].starts_with('?')),
+            None if open => (text, false),
             None => return None,
         };
         let sentence = sentence.to_lowercase().replace('’', "'");
-        Some(TAKEN_BACK.iter().any(|words| sentence.contains(words)))
+        let says = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
+        Some((asks && line::asks_for_permission(&sentence)) || says(&NOT_MEANT) || (!marked && says(&SHOWN)))
     }
 
     /// Whether the call that ends at `to` is only mentioned. `None`: more text is needed.
@@ -118,7 +122,7 @@ impl Scanner {
         let at = candidate.at;
         let open = end || self.buf.len() - to > GAP_BYTES;
         if candidate.fence.is_some() {
-            return if marked { Some(false) } else { self.is_taken_back(to, open) };
+            return if marked { Some(false) } else { self.is_taken_back(to, false, open) };
         }
         let after = &self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)];
         // The tag around a call may close after it.
@@ -157,10 +161,13 @@ impl Scanner {
             if COMMENTS.iter().any(|sign| may_be(line, sign)) {
                 return None;
             }
-            match self.is_taken_back(to, open) {
+            match self.is_taken_back(to, false, open) {
                 Some(false) => {}
                 decided => return decided,
             }
+        } else if self.is_taken_back(to, true, open).is_none() {
+            // The model may be asked.
+            return None;
         }
         if candidate.marker.1 || (in_line && self.buf[at..to].contains('\n')) {
             return Some(false);

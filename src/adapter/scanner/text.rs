@@ -97,7 +97,10 @@ impl Scanner {
     /// Whether the line above `at` says that what follows is an example or quoted.
     pub(super) fn is_introduced(&self, at: usize) -> bool {
         let disowns = [line::is_disowned, line::is_quoting, line::opens_data, line::describes];
-        self.introduction(at).is_some_and(|head| disowns.iter().any(|disowns| disowns(&head)))
+        let shows = |head: &str| disowns.iter().any(|disowns| disowns(head));
+        // `For example: <tool_call>`: the marker is on the line above.
+        let words = |head: &str| head.find(['<', '[']).map(|tag| head[..tag].to_owned()).unwrap_or_default();
+        self.introduction(at).is_some_and(|head| shows(&head) || shows(&words(&head)))
     }
 
     /// Whether the text before a call at `at` announces it.
@@ -111,9 +114,9 @@ impl Scanner {
         self.introduction(at).is_none_or(|line| says_who_acts(&line))
     }
 
-    /// Whether the text before marked calls at `at` says what would be done.
+    /// Whether the text before marked calls at `at` says what would be done, or that it is not done.
     pub(super) fn is_supposed(&self, at: usize) -> bool {
-        self.introduction(at).is_some_and(|line| is_distant(&line))
+        self.introduction(at).is_some_and(|line| is_distant(&line) || line::is_disowned(&line))
     }
 
     /// Whether an unmarked call at `at` is quoted, an example, or introduced as one.

@@ -118,7 +118,7 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
 #[test]
 fn marked_calls_run_that_end_the_answer_or_are_announced() {
     let block = format!("<tool_call>\n{CALL}\n</tool_call>");
-    for line in SHOWN.iter().filter(|line| !line.contains("would")) {
+    for line in &SHOWN[5..] {
         assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n{block}\n"))).len(), 1, "{line}");
     }
     for (line, announces) in LINES {
@@ -192,5 +192,60 @@ fn a_sentence_that_names_an_example_announces_none() {
     for line in ["Oto przykład.", "Här är ett exempel.", "Ось приклад.", "هذا مثال.", "Hier ist ein Beispiel."]
     {
         assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len(), 0, "{line}");
+    }
+}
+
+#[test]
+fn what_the_model_says_that_it_does_not_do_is_asked_about() {
+    let marked = format!("<tool_call>\n{CALL}\n</tool_call>");
+    for line in [
+        "I decided not to run this:",
+        "I am not going to call this:",
+        "I have not been allowed to execute the following:",
+        "I refused to run the following:",
+        "I skipped this step:",
+        "I have just executed this:",
+        "Done. I ran:",
+    ] {
+        for call in [format!("```json\n{CALL}\n```"), CALL.to_owned(), marked.clone(), format!("{marked}\n\nSo I left it.")] {
+            let answer = format!("{line}\n{call}");
+            assert!(written(&read(Effect::Writes, true, &answer)).is_empty(), "{answer}");
+            assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+        }
+    }
+    for line in ["It does not exist, so I will wipe it:", "I did not find it. I run this:", "I will not keep it but run this:"] {
+        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n{marked}"))).len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn text_after_a_call_may_take_it_back() {
+    let marked = format!("<tool_call>\n{CALL}\n</tool_call>");
+    for after in
+        ["Shall I run this?", "Do you want me to do that?", "This is only an example, do not run it.", "I will not run it."]
+    {
+        for call in [format!("```json\n{CALL}\n```"), marked.clone()] {
+            let answer = format!("{call}\n\n{after}");
+            assert!(written(&read(Effect::Writes, true, &answer)).is_empty(), "{answer}");
+            assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+        }
+    }
+    for after in ["The content is gone then.", "What is next?", "I did it as you said."] {
+        assert_eq!(written(&read(Effect::Writes, false, &format!("{marked}\n\n{after}"))).len(), 1, "{after}");
+    }
+}
+
+#[test]
+fn calls_in_strings_of_code_and_markers_that_are_mentioned_are_text() {
+    let marked = format!("<tool_call>\n{CALL}\n</tool_call>");
+    for answer in [
+        format!("prompt = \"\"\"\n{marked}\n\"\"\"\nprint(prompt)"),
+        format!("PROMPT = '''\n{marked}\n'''\n"),
+        format!("const p = `\n{marked}\n`;\nconsole.log(p);"),
+        format!("prompt: |\n{marked}\nmodel: x"),
+        format!("The doc says: {marked}"),
+        format!("e.g. {marked}"),
+    ] {
+        assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
     }
 }
