@@ -137,8 +137,9 @@ pub enum Why {
     Missing(String),
     /// The arguments are placeholders (`...`, `<path>`).
     Placeholders,
-    /// The text before an unmarked call does not say that the model makes it.
-    Unannounced,
+    /// The text around the call does not say that the model makes it. Holds what the answer says there: the user reads it if the
+    /// model does not answer when it is asked.
+    Unannounced(String),
     /// An earlier unmarked call is not run, because text follows it. So this one is not run either: the steps of a plan run
     /// together.
     Scattered,
@@ -165,7 +166,7 @@ impl std::fmt::Display for Why {
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
             Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
-            Why::Unannounced => f.write_str("the text before it does not say that it is meant"),
+            Why::Unannounced(_) => f.write_str("the text before it does not say that it is meant"),
             Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),
         }

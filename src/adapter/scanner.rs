@@ -155,7 +155,8 @@ impl Scanner {
     /// Ends the text because the backend continues with a native call. A marker at the end of the text was leaked from that call
     /// and is dropped.
     pub fn give_way(&mut self, out: &mut dyn Sink) {
-        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()) {
+        let is_whole = self.candidate.as_ref().is_some_and(|candidate| candidate.read.is_some());
+        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()).filter(|_| !is_whole) {
             let at = self.buf.trimmed(at);
             self.buf.truncate(at);
             self.emitted.enclosing.search_again();

@@ -10,7 +10,7 @@ pub use super::gate::{Policy, Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
-    event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
+    event::{Assembly, Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally, name::means_none},
     json::extent::{Extent, PlainExtent},
     plan::Repeats,
@@ -51,6 +51,8 @@ pub struct Outcome {
     pub delivered: u32,
     /// Why the model is to be asked again. If set, no `Finish` was sent.
     pub reask: Option<Reask>,
+    /// Valid calls that wait for the next answer.
+    pub kept: Vec<ToolCall>,
     /// The calls that the fixer checked, with its reports.
     pub checked: Vec<Checked>,
     /// Token counts of the backend.
@@ -101,6 +103,12 @@ impl Answer {
         self
     }
 
+    /// The same answer, after one that was refused, whose valid calls are `kept`. `empty`: what the user reads if it is empty.
+    pub fn again(mut self, kept: Vec<ToolCall>, empty: Option<String>) -> Answer {
+        self.gate.again(kept, empty);
+        self
+    }
+
     /// The same answer; its repairs are counted in `tally`, and log lines may show pieces of arguments if `excerpts` is set.
     pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
         self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);
@@ -147,9 +155,7 @@ impl Answer {
                     return;
                 }
                 if !self.native_seen {
-                    // The backend reads calls itself: what the text still holds is no call, leaked markup goes.
-                    let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: true, out };
-                    self.scanner.give_way(&mut stage);
+                    self.give_way(out);
                     self.native_seen = true;
                     self.gate.natives_begin();
                 }
@@ -182,9 +188,27 @@ impl Answer {
         }
         stage.drop_calls = false;
         stage.event(Event::Finish { reason, usage: self.usage });
-        let (delivered, reask) = self.gate.outcome();
+        let (delivered, reask, kept) = self.gate.outcome();
         let began_inside = self.scanner.began_inside();
-        Outcome { delivered, reask, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
+        Outcome { delivered, reask, kept, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
+    }
+
+    /// The backend reads calls itself: of what the text still holds, only whole calls are calls, and leaked markup goes.
+    fn give_way(&mut self, out: &mut dyn Sink) {
+        let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: false, out };
+        let mut open = Assembly::default();
+        let mut whole = Vec::new();
+        self.scanner.give_way(&mut |event: Event<'_>| match event {
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                whole.extend(open.event(&event).map(|(_, call)| call));
+            }
+            Event::Refused { .. } => {}
+            event => stage.event(event),
+        });
+        for call in whole {
+            stage.start(&call);
+            stage.event(Event::CallEnd { index: 0, extra: None });
+        }
     }
 
     fn close_native(&mut self, out: &mut dyn Sink) {

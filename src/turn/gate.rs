@@ -4,7 +4,8 @@
 //! * If a call is refused, or the client's form cannot carry it, toolglot asks the model again (`retry` times), hidden from the
 //!   client. It does not if a call of this answer was already delivered. If asking again is over or makes no sense, a complete
 //!   object that does not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked
-//!   about. Any other refused call becomes one line of notice, also one after a delivered call.
+//!   about. Any other refused call becomes one line of notice, also one after a delivered call. Valid calls after the refused one
+//!   are kept, and delivered after those of the next answer.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
 //!   once more, for the call alone.
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use super::announced::{advises, announces};
 use crate::{
     client::shape::Carrier,
-    event::{Assembly, Effect, Event, FinishReason, Note, Sink, Tools, Why},
+    event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
     plan::Repeats,
 };
 
@@ -56,6 +57,22 @@ pub enum Reask {
     Announced,
 }
 
+impl Reask {
+    /// Whether the other calls of the answer were meant all the same.
+    fn keeps_others(&self) -> bool {
+        matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Scattered))
+    }
+
+    /// What the user reads if nothing comes of asking again.
+    pub(super) fn notice(&self) -> Option<String> {
+        match self {
+            Reask::Refused { why: Why::Unannounced(text), .. } => Some(text.trim().to_owned()),
+            Reask::Refused { name, why, .. } => Some(not_run(name, why)),
+            Reask::Silent | Reask::Announced => None,
+        }
+    }
+}
+
 impl std::fmt::Display for Reask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -79,6 +96,10 @@ pub(super) struct Gate {
     withheld: String,
     refused: u32,
     reask: Option<Reask>,
+    /// Valid calls after a refused one: of an earlier answer, or of this one once `reask` is set.
+    kept: Vec<ToolCall>,
+    /// What the user reads if this answer is empty.
+    empty: Option<String>,
     said: Said,
     /// The stop sequence of the request that ended the answer.
     stop_sequence: Option<String>,
@@ -88,10 +109,10 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct Delivered {
     count: u32,
-    /// Delivered calls from the text (name, arguments without whitespace), until native calls begin.
-    from_text: Vec<(String, String)>,
-    /// Native calls have begun.
-    native: bool,
+    /// The delivered calls: name, arguments without whitespace.
+    calls: Vec<(String, String)>,
+    /// How many of them were in the text, once native calls begin.
+    in_text: Option<usize>,
 }
 
 /// The text of this answer so far.
@@ -127,13 +148,23 @@ impl Gate {
             withheld: String::new(),
             refused: 0,
             reask: None,
+            kept: Vec::new(),
+            empty: None,
             said: Said { text: false, reasoning: false, line_start: true, prose: String::new() },
             stop_sequence: None,
         }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        if self.reask.is_some() {
+        if let Some(reask) = &mut self.reask {
+            match (&event, reask) {
+                (Event::Text(text), Reask::Refused { why: Why::Unannounced(said), .. }) if said.len() < WITHHELD_BYTES => {
+                    said.push_str(text);
+                }
+                (event, reask) => {
+                    self.kept.extend(self.open.event(event).filter(|_| reask.keeps_others()).map(|(_, call)| call));
+                }
+            }
             return;
         }
         match event {
@@ -176,9 +207,15 @@ impl Gate {
         self.before = (before, tools);
     }
 
+    /// This answer follows one in which a call was refused, with valid calls after it, which are `kept`. `empty`: what the user
+    /// reads if this answer is empty.
+    pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
+        (self.kept, self.empty) = (kept, empty);
+    }
+
     /// Native calls begin.
     pub(super) fn natives_begin(&mut self) {
-        self.delivered.native = true;
+        self.delivered.in_text = Some(self.delivered.calls.len());
     }
 
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
@@ -186,8 +223,8 @@ impl Gate {
         self.policy.call_alone && self.delivered.count == 0 && self.said.prose.len() > VAIN_BYTES
     }
 
-    /// The number of delivered calls, and why the model is to be asked again, if it is.
-    pub(super) fn outcome(self) -> (u32, Option<Reask>) {
+    /// The number of delivered calls, why the model is to be asked again, if it is, and the calls that are kept until then.
+    pub(super) fn outcome(self) -> (u32, Option<Reask>, Vec<ToolCall>) {
         if self.refused > 0 || !self.withheld.trim().is_empty() {
             tracing::debug!(
                 refused = self.refused,
@@ -196,7 +233,7 @@ impl Gate {
                 "answer was gated"
             );
         }
-        (self.delivered.count, self.reask)
+        (self.delivered.count, self.reask, self.kept)
     }
 
     fn text(&mut self, text: &str, out: &mut dyn Sink) {
@@ -290,6 +327,12 @@ impl Gate {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
+        for call in std::mem::take(&mut self.kept) {
+            let is_new = !self.delivered.has(&(call.name.clone(), canonical(&call.arguments)));
+            if is_new && self.reask.is_none() {
+                self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
+            }
+        }
         if self.delivered.count > 0 {
             return FinishReason::ToolCalls;
         }
@@ -313,7 +356,8 @@ impl Gate {
                 FinishReason::ContentFilter => "the backend's filter stopped the answer",
                 FinishReason::Stop | FinishReason::ToolCalls => "the model's answer was empty",
             };
-            self.notice(&format!("[toolglot] {why}"), out);
+            let why = self.empty.take().unwrap_or_else(|| format!("[toolglot] {why}"));
+            self.notice(&why, out);
         }
         match reason {
             FinishReason::ToolCalls => FinishReason::Stop,
@@ -327,14 +371,16 @@ impl Gate {
 impl Delivered {
     /// Whether this call of the backend's own was delivered out of the text already.
     fn had_in_text(&self, call: &(String, String)) -> bool {
-        self.native && self.from_text.contains(call)
+        self.in_text.is_some_and(|count| self.calls[..count].contains(call))
+    }
+
+    fn has(&self, call: &(String, String)) -> bool {
+        self.calls.contains(call)
     }
 
     /// Counts a call; its index.
     fn add(&mut self, call: (String, String)) -> u32 {
-        if !self.native {
-            self.from_text.push(call);
-        }
+        self.calls.push(call);
         self.count += 1;
         self.count - 1
     }

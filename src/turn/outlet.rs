@@ -35,6 +35,15 @@ pub(super) struct Aside {
     called: bool,
 }
 
+impl<O: Sink> Outlet<O> {
+    /// Sends a whole call with this name and arguments.
+    pub(super) fn call(&mut self, index: u32, id: Option<&str>, (name, json): (&str, &str), extra: Option<&str>) {
+        self.event(Event::CallStart { index, id, name });
+        self.event(Event::CallArguments { index, json });
+        self.event(Event::CallEnd { index, extra });
+    }
+}
+
 impl<O: Sink> Sink for Onward<'_, O> {
     fn event(&mut self, event: Event<'_>) {
         if !self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
@@ -59,10 +68,14 @@ impl<O: Sink> Sink for Outlet<O> {
         }
         let event = match event {
             Event::Text(text) => {
-                if sent.prose(text) {
+                let text = sent.fresh(text);
+                if text.is_empty() {
+                    return;
+                }
+                if sent.prose(&text) {
                     shape.event(Event::Text("\n"), out);
                 }
-                event
+                return shape.event(Event::Text(&text), out);
             }
             Event::Finish { reason, usage } => {
                 sent.something();
@@ -83,6 +96,11 @@ impl<O: Sink> Sink for Outlet<O> {
 impl Aside {
     pub(super) fn new(wanted: bool) -> Aside {
         Aside { wanted, lines: String::new(), called: false }
+    }
+
+    /// Whether a call was delivered.
+    pub(super) fn has_called(&self) -> bool {
+        self.called
     }
 
     /// Takes note of warnings; at the end gives what the answer says about them.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::answer::Reask;
 use crate::{
     client::shape,
-    event::{Tool, Tools, Why},
+    event::{self, Tool, Tools, Why},
     fix::{self, End},
     openai::{Content, Message, ToolCall, answer::call_id},
     plan::Plan,
@@ -26,8 +26,9 @@ const GO_ON: &str = "You have this result. Do the next step of the task with a t
 /// Makes a small model write the call that it only announced. Its own answer is not shown to it, because it would continue that.
 const CALL_ALONE: &str = "(If a tool is needed, write only its call, each parameter in its own tag.)";
 
-/// Appends the message for the model to the conversation. `said`: the prose of the answer that the client already has.
-pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
+/// Appends the message for the model to the conversation. `said`: the prose of the answer that the client already has. `kept`: its
+/// valid calls.
+pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mut Plan) {
     match reask {
         Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(&mut plan.chat.messages, GO_ON),
         Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
@@ -36,6 +37,11 @@ pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);
             let messages = messages(name, why, raw, said, &plan.tools, form, plan.chat.messages.len());
             plan.chat.messages.extend(messages);
+            if let (Some(last), false) = (plan.chat.messages.last_mut(), kept.is_empty()) {
+                let names: Vec<&str> = kept.iter().map(|call| call.name.as_str()).collect();
+                let others = format!("{} Do not repeat your other calls ({}).", last.content.to_text(), names.join(", "));
+                last.content = Content::Text(others);
+            }
         }
     }
 }
@@ -119,7 +125,7 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
     let not_run = |why: &str| format!("Error: the call of {subject} was not run: {why}.");
     match why {
         Why::Unsure(what) => return not_run(what),
-        Why::Unannounced => {
+        Why::Unannounced(_) => {
             return format!("{} If it is, write only the call; if not, answer without it.", not_run(&why.to_string()));
         }
         _ => {}

@@ -36,7 +36,7 @@ use crate::{
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
-    event::{Delta, Event, FinishReason, Note, Sink, Tools, Usage},
+    event::{Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
     plan::Plan,
     upstream::Outgoing,
 };
@@ -67,8 +67,10 @@ struct Asks {
     loading: Option<Instant>,
     /// How often the model was asked again.
     again: u8,
-    /// The model was asked for the call that it had announced.
-    nudged: bool,
+    /// Why the model was asked again the last time.
+    because: Option<Reask>,
+    /// Valid calls of the earlier answers, which are delivered with those of the next one.
+    kept: Vec<ToolCall>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -126,6 +128,14 @@ impl<O: Sink> Rounds<O> {
                     Ok(false)
                 }
             },
+        };
+        let stepped = match stepped {
+            // The client knows nothing of this request.
+            Err(error) if self.asks.because.is_some() && !self.outlet.aside.has_called() => {
+                self.settle(&error);
+                Ok(false)
+            }
+            stepped => stepped,
         };
         if let (Err(error), Some(tap)) = (&stepped, &mut self.outlet.tap) {
             tap.failed(error);
@@ -338,11 +348,30 @@ impl<O: Sink> Rounds<O> {
         };
         tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asks.again += 1;
-        self.asks.nudged = reask == Reask::Announced;
+        self.asks.kept = outcome.kept;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.sent.spend(outcome.usage);
-        reask::ask(&reask, self.outlet.sent.said(), &mut self.plan);
+        self.outlet.sent.again();
+        reask::ask(&reask, self.outlet.sent.said(), &self.asks.kept, &mut self.plan);
+        self.asks.because = Some(reask);
         true
+    }
+
+    /// The backend failed when the model was asked again: the answer before that is the whole answer. Its refused call becomes a
+    /// notice, and its valid calls are delivered.
+    fn settle(&mut self, error: &Error) {
+        tracing::warn!(status = error.status, code = error.code, "asking the model again failed: {error}");
+        let Asks { because, kept, .. } = std::mem::take(&mut self.asks);
+        if let Some(line) = because.and_then(|reask| reask.notice()) {
+            self.outlet.sent.break_line();
+            self.outlet.event(Event::Text(&format!("{line}\n")));
+        }
+        for (index, call) in (0..).zip(&kept) {
+            self.outlet.call(index, call.id.as_deref(), (&call.name, &call.arguments), call.extra.as_deref());
+        }
+        let reason = if kept.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+        self.outlet.event(Event::Finish { reason, usage: Some(Usage::default()) });
+        self.end();
     }
 
     /// After the backend broke off: releases the held text, drops a cut call. Before the first byte, the error is the whole

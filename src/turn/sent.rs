@@ -1,5 +1,7 @@
 //! Remembers what was sent to the client in a turn, over all answers of the model.
 
+use std::borrow::Cow;
+
 use crate::event::Usage;
 
 /// The client's part of this turn.
@@ -11,6 +13,18 @@ pub(super) struct Sent {
     gap: bool,
     /// Token counts of the earlier answers.
     spent: Usage,
+    echo: Echo,
+}
+
+/// The prose of a hidden answer's predecessor. A model that is asked again often begins with the same words.
+#[derive(Debug, Default)]
+struct Echo {
+    /// What the client has. Empty once the answer goes its own way.
+    said: String,
+    /// The whitespace after it.
+    blank: String,
+    /// The beginning of the answer, as long as it repeats that.
+    held: String,
 }
 
 /// Approximate maximum length of the prose that is shown to a model that is asked again, in bytes.
@@ -32,6 +46,23 @@ impl Sent {
     /// Another answer of the model begins.
     pub(super) fn begin(&mut self) {
         self.said.clear();
+    }
+
+    /// The model is asked again: what it has said may come once more.
+    pub(super) fn again(&mut self) {
+        let said = self.said.trim_start();
+        let (said, blank) = said.split_at(said.trim_end().len());
+        self.echo = Echo { said: said.to_owned(), blank: blank.to_owned(), held: String::new() };
+    }
+
+    /// The part of this prose that the client does not have yet.
+    pub(super) fn fresh<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        if self.echo.said.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let (fresh, goes_on) = self.echo.pass(text);
+        self.gap &= !goes_on;
+        Cow::Owned(fresh)
     }
 
     /// The client gets something that is not prose.
@@ -65,5 +96,61 @@ impl Sent {
             prompt_tokens: self.spent.prompt_tokens + last.prompt_tokens,
             completion_tokens: self.spent.completion_tokens + last.completion_tokens,
         }
+    }
+}
+
+// === impl Echo ===
+
+impl Echo {
+    /// What this text adds to what was said, and whether it continues there. A repetition ends with a line or with a sentence.
+    fn pass(&mut self, text: &str) -> (String, bool) {
+        self.held.push_str(text);
+        let held = self.held.trim_start();
+        let rest = held.strip_prefix(self.said.as_str());
+        if self.said.starts_with(held) || rest.is_some_and(|rest| rest.trim().is_empty()) {
+            return (String::new(), false);
+        }
+        let is_sentence = self.said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '：']);
+        let repeated = rest.filter(|rest| rest.starts_with('\n') || (is_sentence && rest.starts_with(char::is_whitespace)));
+        let fresh = match repeated {
+            Some(rest) => (rest.strip_prefix(self.blank.as_str()).unwrap_or(rest).to_owned(), true),
+            None => (std::mem::take(&mut self.held), false),
+        };
+        *self = Echo::default();
+        fresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh(said: &str, answer: &str) -> String {
+        let whole = |size: usize| {
+            let mut sent = Sent::default();
+            sent.prose(said);
+            sent.again();
+            let mut fresh = String::new();
+            let mut rest = answer;
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
+                fresh += &sent.fresh(piece);
+                rest = after;
+            }
+            fresh
+        };
+        assert_eq!(whole(1), whole(1000), "{answer}");
+        whole(1)
+    }
+
+    #[test]
+    fn what_the_client_has_does_not_come_again() {
+        assert_eq!(fresh("Let me look.\n", "Let me look."), "");
+        assert_eq!(fresh("Let me look.\n", "\nLet me look.\n\nDone."), "\nDone.");
+        assert_eq!(fresh("Let me look.", "Let me look. Then I write."), " Then I write.");
+        assert_eq!(fresh("Let me look.", "Let me"), "");
+        assert_eq!(fresh("Let me look", "Let me look at it."), "Let me look at it.");
+        assert_eq!(fresh("Let me look.", "Let us look."), "Let us look.");
+        assert_eq!(fresh("", "Let us look."), "Let us look.");
     }
 }

@@ -35,6 +35,7 @@ impl Scanner {
         let call = adapter.calls.get(form);
         let in_place = match call {
             Some(call) if call.whole_answer => false,
+            Some(call) if call.element && candidate.fence.is_some() => false,
             Some(call) if self.message.is_transcript() && !call.transcript.is_empty() => true,
             _ => candidate.fresh,
         };
@@ -87,11 +88,9 @@ impl Scanner {
     /// asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let at = candidate.at;
-        let announced = || self.options.elements || (self.is_announced(at) && self.says_who_acts(at));
-        let shown = || {
-            self.is_taken_back(to, true, true) == Some(true)
-                || (!candidate.fresh && (self.tentative.has_shown() || self.is_introduced(at) || !announced()))
-        };
+        let unannounced = || self.is_introduced(at) || !self.is_announced(at) || !self.says_who_acts(at);
+        let before = || self.tentative.has_shown() || self.is_supposed(at) || (!self.options.elements && unannounced());
+        let shown = || self.is_taken_back(to, true, true) == Some(true) || (!candidate.fresh && before());
         let may_be = !self.is_wrapped() && !requires_call(&self.tools.choice) && !self.only_read(calls);
         self.tentative.is_doubted() || (may_be && shown())
     }
@@ -105,10 +104,15 @@ impl Scanner {
     pub(super) fn give_up_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.is_doubted() && self.can_ask() {
             let call = self.tentative.calls().first().cloned();
-            call.iter().for_each(|call| self.refuse(call, &Why::Unannounced, out));
+            call.iter().for_each(|call| self.refuse(call, &self.unannounced(), out));
             self.buf.discard_scanned();
         }
         self.tentative.clear();
+    }
+
+    /// Why the held calls are refused if nothing announces them.
+    fn unannounced(&self) -> Why {
+        Why::Unannounced(self.buf.pending(self.buf.pos()).to_owned())
     }
 
     /// Whether the calls right before this position are the same. Models may repeat their calls in another form.
@@ -200,11 +204,11 @@ impl Scanner {
         }
         let why = match () {
             () if self.tentative.lacks_a_step() => Some(Why::Scattered),
-            () if self.tentative.is_unannounced() && !self.only_read(self.tentative.calls()) => Some(Why::Unannounced),
+            () if self.tentative.is_unannounced() && !self.only_read(self.tentative.calls()) => Some(self.unannounced()),
             () => None,
         };
         let can_ask = match why {
-            Some(Why::Unannounced) => self.can_ask(),
+            Some(Why::Unannounced(_)) => self.can_ask(),
             _ => self.options.strays,
         };
         if why.is_some() && !can_ask {

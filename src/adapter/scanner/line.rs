@@ -214,7 +214,7 @@ fn opens_string(head: &str) -> bool {
     let is_code =
         |code: &str| code.trim_end_matches(['r', 'f', 'b', ' ']).ends_with(['=', '(', '+', ',']) || code.ends_with("return ");
     let is_key = |sign: &&str| line.strip_suffix(*sign).is_some_and(|key| !key.contains(' '));
-    code.is_some_and(is_code) || [": |", ": >", ": |-", ": >-"].iter().any(|sign| is_key(&sign))
+    code.is_some_and(is_code) || [": |", ": >", ": |-", ": >-"].iter().any(is_key)
 }
 
 /// Whether a line begins text that is data up to its own end: a here-document of a shell, a LaTeX listing, a string in code.

@@ -145,7 +145,7 @@ impl Scanner {
     /// Whether a tool's name in inline code is alone on its line: its arguments may follow.
     fn is_a_name_in_code(&self, text: &str, close: &str, end: bool) -> Start {
         let lines = self.tools.iter().map(|tool| format!("{}{close}\n", tool.name));
-        starts_with_any(text, &lines.collect::<Vec<_>>(), end)
+        starts_with_any(text, lines, end)
     }
 
     /// Whether the current position is inside a wrap.

@@ -96,10 +96,10 @@ fn a_refused_call_beside_a_delivered_one_is_told() {
     let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
     let notice = "[toolglot] call of write was not run: its arguments are not valid JSON: a quote\n";
     let (text, outcome) = seen(call(0, "read").into_iter().chain([Event::Text("So"), refused(), finish()]).collect());
-    assert_eq!((text, outcome), (format!("<read>{notice}ToolCalls"), (1, None)));
+    assert_eq!((text, outcome), (format!("<read>{notice}ToolCalls"), (1, None, vec![])));
     let before = [Event::Text("I read.")].into_iter().chain(call(0, "read"));
     let (text, outcome) = seen(before.chain([refused()]).chain(call(1, "list")).chain([finish()]).collect());
-    assert_eq!((text, outcome), (format!("I read.<read>\n{notice}<list>ToolCalls"), (2, None)));
+    assert_eq!((text, outcome), (format!("I read.<read>\n{notice}<list>ToolCalls"), (2, None, vec![])));
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     };
     let first = Policy { may_reask: true, nudges: true, notice_when_empty: true, ..Policy::default() };
     let announced = [Event::Text("I'll search "), Event::Text("the files."), finish()];
-    let (text, ended, (_, reask)) = answer(first, &announced);
+    let (text, ended, (_, reask, _)) = answer(first, &announced);
     assert_eq!((text.as_str(), ended, reask), ("I'll search the files.", false, Some(Reask::Announced)));
     let advice = "You can use the following command: rm a";
     let ordered = answer(Policy { ordered: true, ..first }, &[Event::Text(advice), finish()]);
-    assert_eq!(ordered, (advice.into(), false, (0, Some(Reask::Announced))));
+    assert_eq!(ordered, (advice.into(), false, (0, Some(Reask::Announced), vec![])));
     for (policy, said) in [
         (first, advice),
         (Policy { ordered: true, ..first }, "Do you want me to delete it?"),
@@ -131,7 +131,7 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
         (Policy { may_reask: false, ..first }, "I'll search the files."),
         (Policy { nudges: false, ..first }, "I'll search the files."),
     ] {
-        let (text, ended, (_, reask)) = answer(policy, &[Event::Text(said), finish()]);
+        let (text, ended, (_, reask, _)) = answer(policy, &[Event::Text(said), finish()]);
         assert_eq!((text.as_str(), ended, reask), (said, true, None));
     }
     let cut = [Event::Text("I'll search"), Event::Finish { reason: FinishReason::Length, usage: None }];
@@ -142,8 +142,8 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     let whole = [call("read"), Event::CallArguments { index: 0, json: "{}" }, Event::CallEnd { index: 0, extra: None }];
     let events: Vec<Event<'_>> = [Event::Text("Here:\n")].into_iter().chain(whole).chain([finish()]).collect();
     let (text, ended, outcome) = answer(second, &events);
-    assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None)));
+    assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None, vec![])));
     let why = Why::Schema("no".into());
     let refused = [Event::Refused { name: "read", why: &why, raw: "{}" }, Event::Text("None."), finish()];
-    assert_eq!(answer(second, &refused), (String::new(), true, (0, None)));
+    assert_eq!(answer(second, &refused), (String::new(), true, (0, None, vec![])));
 }

@@ -41,7 +41,7 @@ fn what_is_no_object_is_shown_as_the_text_that_it_was() {
 
 #[test]
 fn a_call_that_was_not_announced_may_be_left_out() {
-    let [_, told] = again("read_file", Why::Unannounced, r#"{"uri":"a"}"#, "So sieht er aus:");
+    let [_, told] = again("read_file", Why::Unannounced(String::new()), r#"{"uri":"a"}"#, "So sieht er aus:");
     let text = told.content.to_text();
     assert!(text.ends_with("If it is, write only the call; if not, answer without it."), "{text}");
 }

@@ -55,9 +55,7 @@ impl<O: Sink> Rounds<O> {
             Next::HandOver(calls) => {
                 for (index, call) in (0..).zip(&calls) {
                     let extra = call.extra.as_ref().map(ToString::to_string);
-                    self.outlet.event(Event::CallStart { index, id: Some(&call.id), name: &call.name });
-                    self.outlet.event(Event::CallArguments { index, json: &call.arguments });
-                    self.outlet.event(Event::CallEnd { index, extra: extra.as_deref() });
+                    self.outlet.call(index, Some(&call.id), (&call.name, &call.arguments), extra.as_deref());
                 }
                 self.outlet.extras.keep(&self.shared, &self.plan).await;
                 self.finish(Some(FinishReason::ToolCalls));

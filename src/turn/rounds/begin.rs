@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use super::{
     super::{
         announced,
-        answer::{Answer, Policy, Setup},
+        answer::{Answer, Policy, Reask, Setup},
         react::Agent,
         reading::Reading,
     },
@@ -54,7 +54,7 @@ impl<O: Sink> Rounds<O> {
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
                 ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(announced::orders),
-                call_alone: self.asks.nudged,
+                call_alone: self.asks.because == Some(Reask::Announced),
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
             },
@@ -64,6 +64,7 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()),
         };
+        let answer = answer.again(self.asks.kept.clone(), self.asks.because.as_ref().and_then(Reask::notice));
         answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())
     }
 }

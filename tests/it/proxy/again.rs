@@ -99,6 +99,14 @@ async fn every_way_in_which_it_ends() {
         ("malformed twice", &[MALFORMED, MALFORMED], 2, NOTICE, None, "stop"),
         ("two readings, then right", &[TWO_READINGS, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
         (
+            "prose that is said again",
+            &[Answer { said: "Let me look.\n", ..MALFORMED }, Answer { said: "Let me look.\n", ..RIGHT }],
+            2,
+            "Let me look.",
+            Some(RIGHT.arguments),
+            "tool_calls",
+        ),
+        (
             "prose that is not said again",
             &[Answer { said: "Let me look.", ..MALFORMED }, RIGHT],
             2,
@@ -133,6 +141,67 @@ async fn every_way_in_which_it_ends() {
             }
         }
     }
+}
+
+/// The answers, one after the other; after them the backend fails, or answers with nothing.
+async fn before_a_fault(answers: &'static [&'static str], empty: bool) -> (Proxy, Fake) {
+    let chats = AtomicUsize::new(0);
+    with_openai(move |seen| {
+        if !seen.line.ends_with("/chat/completions") {
+            return Script::json(404, "{}");
+        }
+        let said = match answers.get(chats.fetch_add(1, Ordering::SeqCst)) {
+            Some(said) => *said,
+            None if empty => "",
+            None => return Script::json(500, r#"{"error":{"message":"out of memory"}}"#),
+        };
+        let chunks =
+            [chunk(json!({"content": said}), Value::Null), chunk(json!({}), json!("stop")), "data: [DONE]\n\n".to_owned()];
+        Script::events(chunks.map(Step::Send).into())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_client_keeps_the_first_answer_if_asking_again_fails() {
+    const BAD: &str = r#"Let me look.<tool_call>{"name":"read_file","arguments":{"lines":3}}</tool_call>"#;
+    const SHOWN: &str =
+        "Never do this:\n\n<tool_call>{\"name\":\"read_file\",\"arguments\":{\"uri\":\"a\"}}</tool_call>\nIt reads.";
+    const TWO: &str = concat!(
+        r#"<tool_call>{"name":"read_file","arguments":{"lines":3}}</tool_call>"#,
+        r#"<tool_call>{"name":"read_file","arguments":{"uri":"b"}}</tool_call>"#
+    );
+    for empty in [false, true] {
+        let cases: [(&'static [&'static str], &str, &[&str], &str); 3] = [
+            (&[BAD], "Let me look.\n[toolglot] call of read_file was not run: ", &[], "stop"),
+            (&[SHOWN], "Never do this:\n<tool_call>{\"name\":\"read_file\"", &[], "stop"),
+            (&[TWO], "", &[r#"{"uri":"b"}"#], "tool_calls"),
+        ];
+        for (answers, text, calls, finish) in cases {
+            let (proxy, fake) = before_a_fault(answers, empty).await;
+            let saw = stream(&proxy).await;
+            assert_eq!(fake.seen("/v1/chat/completions").len(), 2, "{}", saw.raw);
+            assert!(saw.text.starts_with(text), "{empty}: {}", saw.raw);
+            let came: Vec<&str> = saw.calls.iter().map(|(_, arguments)| arguments.as_str()).collect();
+            assert_eq!((came.as_slice(), saw.finish.as_slice()), (calls, [finish.to_owned()].as_slice()), "{}", saw.raw);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_valid_call_after_a_refused_one_is_kept() {
+    let answers: &'static [&'static str] = &[
+        concat!(
+            r#"<tool_call>{"name":"read_file","arguments":{"lines":3}}</tool_call>"#,
+            r#"<tool_call>{"name":"read_file","arguments":{"uri":"b"}}</tool_call>"#
+        ),
+        r#"<tool_call>{"name":"read_file","arguments":{"uri":"a"}}</tool_call>"#,
+    ];
+    let (proxy, fake) = before_a_fault(answers, false).await;
+    let saw = stream(&proxy).await;
+    let came: Vec<&str> = saw.calls.iter().map(|(_, arguments)| arguments.as_str()).collect();
+    assert_eq!(came, [r#"{"uri":"a"}"#, r#"{"uri":"b"}"#], "{}", saw.raw);
+    assert!(fake.seen("/v1/chat/completions")[1].body.contains("Do not repeat your other calls (read_file)."));
 }
 
 #[tokio::test]
