@@ -144,8 +144,6 @@ const SECRET_BYTES: usize = 8;
 /// How long a request may wait for the backend's `requests_per_minute`.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-// === impl Dialect ===
-
 impl Dialect {
     /// How frames are separated in this format.
     pub fn framing(self) -> Framing {
@@ -155,8 +153,6 @@ impl Dialect {
         }
     }
 }
-
-// === impl Backend ===
 
 impl Backend {
     /// A backend without a key.

@@ -190,8 +190,6 @@ pub struct Overrides {
     pub without_secrets: bool,
 }
 
-// === impl Config ===
-
 impl Config {
     /// Reads the file (if any), applies the command line and the environment, and checks the result.
     ///
@@ -327,8 +325,6 @@ impl Config {
     }
 }
 
-// === impl Mode ===
-
 impl Mode {
     /// All modes.
     pub const ALL: [Mode; 4] = [Mode::Off, Mode::Rewrite, Mode::Shell, Mode::React];
@@ -344,15 +340,11 @@ impl Mode {
     }
 }
 
-// === impl Drain ===
-
 impl Default for Drain {
     fn default() -> Drain {
         Drain { seconds: 10, announce_seconds: 0 }
     }
 }
-
-// === impl Limits ===
 
 impl Default for Limits {
     fn default() -> Limits {

@@ -31,8 +31,6 @@ pub struct Learned {
     pub no_grammar: bool,
 }
 
-// === impl Learned ===
-
 impl Learned {
     /// Its key in the store.
     pub fn key(tenant: &str, backend: &Backend, model: &str) -> Key {

@@ -26,8 +26,6 @@ enum What {
     Live(live::Live),
 }
 
-// === impl Bench ===
-
 impl Bench {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
         match self.what {

@@ -89,8 +89,6 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How long to wait for the shared store.
 const STORE: Duration = Duration::from_secs(2);
 
-// === impl Source ===
-
 impl Source {
     /// The configuration, with the registry that the command line names.
     pub(super) fn config(&self, environment: &Environment) -> Result<Config, Error> {
@@ -106,8 +104,6 @@ impl Source {
         whole_pool(self.config(environment)?, environment)
     }
 }
-
-// === impl Call ===
 
 impl Call {
     /// Runs the command. Reports about long calls go to `beat`. If the tool fails, the error's text is already printed.
@@ -168,8 +164,6 @@ impl Call {
     }
 }
 
-// === private ===
-
 /// Waits for the tool and the start of its server, and reports from time to time that it still waits.
 async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
@@ -209,8 +203,6 @@ fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Co
         None => Config::parse("", None, &Overrides::default(), environment),
     }
 }
-
-// === impl Waits ===
 
 impl Waits {
     /// The call that waits under this id; `None` if the text may be a tool's name.

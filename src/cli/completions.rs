@@ -24,8 +24,6 @@ pub(super) struct Man {
     into: PathBuf,
 }
 
-// === impl Completions ===
-
 impl Completions {
     pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Error> {
         // The generator panics where it cannot write; a vector takes everything.
@@ -34,8 +32,6 @@ impl Completions {
         print(out, &String::from_utf8_lossy(&script))
     }
 }
-
-// === impl Man ===
 
 impl Man {
     pub(super) fn run(self, command: Command) -> Result<(), Error> {

@@ -80,8 +80,6 @@ struct Proxy {
 const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_BYTES: usize = 64 * 1024;
 
-// === impl Doctor ===
-
 impl Doctor {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
@@ -142,8 +140,6 @@ pub(super) async fn surveyed(
     }
     Ok((app, surveyed))
 }
-
-// === impl Proxy ===
 
 impl Proxy {
     /// Asks the address at which clients expect the proxy.

@@ -74,8 +74,6 @@ struct Change<'r> {
     note: &'r str,
 }
 
-// === impl Fix ===
-
 impl Fix {
     /// Runs the command: reads `input` to its end, writes data to `output` and a person's report to `notes`. Arguments that
     /// are refused are an error, unless the input is JSON lines.

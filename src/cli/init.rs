@@ -23,8 +23,6 @@ pub(super) struct Init {
 /// The file: all keys are comments, with their defaults.
 const COMMENTED: &str = include_str!("../../proxy.toml");
 
-// === impl Init ===
-
 impl Init {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let file = self.file.unwrap_or_else(|| user_file(environment));

@@ -108,8 +108,6 @@ struct Serve {
 const DESCRIPTION_CHARS: usize = 60;
 const SHOWN_CHARS: usize = 500;
 
-// === impl Mcp ===
-
 impl Mcp {
     /// Runs the command. Data goes to `out`, remarks to `remarks`.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
@@ -168,8 +166,6 @@ impl Mcp {
     }
 }
 
-// === impl Add ===
-
 impl Add {
     fn entry(self) -> Result<Map<String, Value>, Error> {
         let pairs = |list: &[String], separator: char| {
@@ -205,8 +201,6 @@ impl Add {
     }
 }
 
-// === impl Serve ===
-
 impl Serve {
     fn run(self, source: &Source, environment: &Environment) -> Result<(), Error> {
         let config = source.config(environment)?;
@@ -229,15 +223,11 @@ impl Serve {
     }
 }
 
-// === impl Json ===
-
 impl Json {
     fn print<T>(&self, all: &[T], json: impl Fn(&T) -> Value, text: impl Fn(&[T]) -> String) -> String {
         if self.json { format!("{}\n", Value::Array(all.iter().map(json).collect())) } else { text(all) }
     }
 }
-
-// === private ===
 
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));

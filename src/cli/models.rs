@@ -38,8 +38,6 @@ struct Row {
 
 const HEAD: [&str; 8] = ["MODEL", "BACKEND", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "TRIED", "WHY"];
 
-// === impl Models ===
-
 impl Models {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;

@@ -92,8 +92,6 @@ struct Call {
     id: Option<String>,
 }
 
-// === impl Normalize ===
-
 impl Normalize {
     /// Runs the command.
     pub fn run(self, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
@@ -201,8 +199,6 @@ fn write_for_people(
     }
     writeln!(output, "finish     {}", answer.finish_reason.unwrap_or_default())
 }
-
-// === impl Collected ===
 
 impl Sink for Collected {
     fn event(&mut self, event: Event<'_>) {

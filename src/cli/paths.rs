@@ -40,8 +40,6 @@ struct Place {
     meaning: &'static str,
 }
 
-// === impl Paths ===
-
 impl Paths {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let places = self.places(environment)?;

@@ -36,8 +36,6 @@ enum Task {
     Folder(PathBuf),
 }
 
-// === impl Purge ===
-
 impl Purge {
     pub(super) fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
         let tasks = tasks(environment)?;
@@ -81,8 +79,6 @@ fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
     tasks.extend(folders.into_iter().filter(|folder| folder.is_absolute() && folder.is_dir()).map(Task::Folder));
     Ok(tasks)
 }
-
-// === impl Task ===
 
 impl Task {
     /// Performs the step. An error names the file.

@@ -37,8 +37,6 @@ pub(super) struct Record {
     serve: Serve,
 }
 
-// === impl Serve ===
-
 impl Serve {
     pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
         self.start(environment, None)
@@ -56,8 +54,6 @@ impl Serve {
         served
     }
 }
-
-// === impl Record ===
 
 impl Record {
     pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {

@@ -52,8 +52,6 @@ const VARIABLES: [&str; 5] = ["PATH", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_DAT
 /// How much of a log is shown.
 const SHOWN_BYTES: u64 = 16 * 1024;
 
-// === impl Service ===
-
 impl Service {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let installed = file(environment)?.exists();

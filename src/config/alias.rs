@@ -16,8 +16,6 @@ pub struct Alias {
     pub mode: Option<Mode>,
 }
 
-// === impl Alias ===
-
 impl Alias {
     pub(super) fn check(&self) -> Result<(), Error> {
         let stars = |text: &str| text.matches('*').count();
@@ -34,8 +32,6 @@ impl Alias {
         }
     }
 }
-
-// === impl Config ===
 
 impl Config {
     /// The model's own name for a name that a client wrote: that of its alias, else the same name.

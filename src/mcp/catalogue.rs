@@ -59,8 +59,6 @@ pub struct Problem {
     pub message: String,
 }
 
-// === impl Catalogue ===
-
 impl Catalogue {
     /// Sorts the tools and gives each its wire name.
     pub(super) fn new(mut tools: Vec<Offered>, problems: Vec<Problem>, instructions: Vec<(String, String)>) -> Catalogue {
@@ -80,8 +78,6 @@ impl Catalogue {
         self.tools.iter().find(|tool| tool.service == *service)
     }
 }
-
-// === impl Offered ===
 
 impl Offered {
     /// The tool for the table of a request.

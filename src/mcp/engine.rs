@@ -80,8 +80,6 @@ const REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of messages in a queue.
 const QUEUE: usize = 64;
 
-// === impl Engine ===
-
 impl Engine {
     /// A server over this pool.
     pub fn new(pool: Arc<Pool>, options: Options) -> Engine {
@@ -154,16 +152,12 @@ impl Engine {
     }
 }
 
-// === impl Session ===
-
 impl Drop for Session {
     fn drop(&mut self) {
         // The loop sees the end of its input and ends.
         self.shared.sessions.hold().remove(&self.id);
     }
 }
-
-// === impl Queues ===
 
 impl Transport<RoleServer> for Queues {
     type Error = mpsc::error::SendError<ServerJsonRpcMessage>;

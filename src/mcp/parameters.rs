@@ -85,8 +85,6 @@ const TARGET: &str = "targetParam";
 const FACTOR: &str = "targetServiceFactor";
 const FACTORS: &str = "mcp_service_factors";
 
-// === impl Policy ===
-
 impl Policy {
     /// Reads an operator's decision; the error names the place.
     pub fn parse(value: &Value) -> Result<Policy, String> {
@@ -166,8 +164,6 @@ impl Policy {
     }
 }
 
-// === impl Parameter ===
-
 impl Parameter {
     fn parse(value: &Value) -> Result<Parameter, String> {
         let object = value.as_object().ok_or("must be an object")?;
@@ -193,8 +189,6 @@ impl Parameter {
     }
 }
 
-// === impl Source ===
-
 impl Source {
     fn parse(value: &Value) -> Result<Source, String> {
         let wrong = || "write it as {\"env\": \"NAME\"}, {\"file\": \"path\"} or {\"header\": \"name\"}".to_owned();
@@ -217,8 +211,6 @@ fn factors(value: &Value, configured: bool) -> Result<Vec<Factor>, String> {
         .map(|(name, value)| Factor::parse(name, value, configured).map_err(|error| format!("`{FACTORS}.{name}`: {error}")))
         .collect()
 }
-
-// === impl Factor ===
 
 impl Factor {
     fn parse(name: &str, value: &Value, configured: bool) -> Result<Factor, String> {

@@ -82,8 +82,6 @@ pub struct Call {
     pub timeout: Option<Duration>,
 }
 
-// === impl Pool ===
-
 impl Pool {
     /// A pool over this registry. It connects to nothing yet.
     pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Pool {
@@ -362,8 +360,6 @@ impl Drop for Pool {
         self.slots.hold().values().for_each(|slot| slot.close());
     }
 }
-
-// === private ===
 
 struct Listed {
     tools: Vec<Offered>,

@@ -81,8 +81,6 @@ const EMPTY: &str = "[]\n";
 /// Maximum length of an address in an error, in characters.
 const SHOWN_CHARS: usize = 200;
 
-// === impl Registry ===
-
 impl Registry {
     /// Opens the registry. A missing file is created empty, its folder only when a server is registered. An unusable entry is not
     /// an error.
@@ -276,8 +274,6 @@ impl Registry {
     }
 }
 
-// === impl Snapshot ===
-
 impl Snapshot {
     fn of(document: &Document, environment: &Environment) -> Snapshot {
         let mut snapshot = Snapshot::default();
@@ -321,8 +317,6 @@ impl Snapshot {
         diff
     }
 }
-
-// === private ===
 
 fn configuration(message: String) -> Error {
     Error::proxy(message).with_code("configuration")

@@ -114,16 +114,12 @@ struct Watch {
 /// Maximum length of a client's name for itself, in characters.
 const CLIENT_CHARS: usize = 60;
 
-// === impl Facts ===
-
 impl Facts {
     /// The name of the backend; `""`: no model was asked for.
     pub(super) fn backend(&self) -> &str {
         self.target.as_ref().map_or("", |target| &target.backend.name)
     }
 }
-
-// === impl Account ===
 
 impl Account {
     /// Of the request with this id, at this path.
@@ -193,8 +189,6 @@ impl Account {
         tokio::task::yield_now().await;
     }
 }
-
-// === impl Watch ===
 
 impl Tap for Watch {
     fn answered(&mut self, headers: &HeaderMap) {

@@ -47,8 +47,6 @@ enum Place {
     There(mpsc::Receiver<Piece>),
 }
 
-// === impl Apart ===
-
 impl Apart {
     pub(super) fn new() -> Result<Arc<Apart>, Error> {
         let runtime = Builder::new_multi_thread().worker_threads(THREADS).thread_name("large requests").enable_all().build();
@@ -124,8 +122,6 @@ async fn pass(mut body: Body, pieces: mpsc::Sender<Piece>) {
         }
     }
 }
-
-// === impl Moving ===
 
 impl http_body::Body for Moving {
     type Data = Bytes;

@@ -83,8 +83,6 @@ const DESCRIPTIONS: usize = 1000;
 /// Maximum length of a model's name in an error, in characters.
 const SHOWN_CHARS: usize = 200;
 
-// === impl Backends ===
-
 impl Backends {
     pub(super) fn new(settings: &Settings, client: Client) -> Backends {
         let configured = !settings.config.backends.is_empty();

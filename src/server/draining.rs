@@ -19,8 +19,6 @@ pub(super) struct Draining {
 /// Paths that are served until the end: load balancers and metrics look at a draining server.
 const OPEN: &[&str] = &["/healthz", "/readyz", "/metrics"];
 
-// === impl Draining ===
-
 impl Draining {
     /// From now on the server is not ready; requests are served still.
     pub(super) fn announce(&self) {

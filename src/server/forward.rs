@@ -88,8 +88,6 @@ pub(super) async fn send(
     app.turns.client.send(&Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }
 
-// === impl Endpoint ===
-
 impl Endpoint {
     /// The protocol of its clients.
     fn front(self) -> front::Kind {
@@ -115,8 +113,6 @@ impl Endpoint {
             .with_code("not_supported"))
     }
 }
-
-// === private ===
 
 /// The bytes as they come. If the backend's connection breaks, so does the client's.
 fn stream(mut body: upstream::Body) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {

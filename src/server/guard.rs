@@ -184,8 +184,6 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
     Err(Error::client(what).with_status(401).with_code("invalid_api_key"))
 }
 
-// === impl Sender ===
-
 impl Sender {
     /// Counts a request about a model.
     ///
@@ -231,8 +229,6 @@ impl Sender {
         Ok(())
     }
 }
-
-// === private ===
 
 /// Whether tenants that are not operators may use this path: models in every API, tools over MCP, the state of the server.
 fn is_for_tenants(path: &str) -> bool {
@@ -309,8 +305,6 @@ fn preflight(headers: &HeaderMap) -> Response {
 pub(super) struct Instance {
     name: String,
 }
-
-// === impl Instance ===
 
 impl Instance {
     /// A name that no other start has.

@@ -60,8 +60,6 @@ const COUNTERS: &[(&str, &str)] = &[
     (PREFIX, "Bytes of conversations that a backend has read before, by whether they were the same again: shared or changed."),
 ];
 
-// === impl Metrics ===
-
 impl Metrics {
     /// A request begins.
     pub(super) fn begin(&self) {
@@ -120,15 +118,11 @@ impl Metrics {
     }
 }
 
-// === impl Counted ===
-
 impl Counted {
     fn add(&mut self, name: &'static str, labels: &[(&str, &str)], by: u64) {
         *self.counters.entry((name, written(labels))).or_default() += by;
     }
 }
-
-// === impl Histogram ===
 
 impl Histogram {
     fn observe(&mut self, value: Duration) {

@@ -74,8 +74,6 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const ANSWER_BYTES: usize = 4096;
 const SHOWN_CHARS: usize = 300;
 
-// === impl Spans ===
-
 impl Spans {
     /// The way to the collector that the environment names, if it names one.
     pub(super) fn of(environment: &Environment, client: &upstream::Client) -> Option<Arc<Spans>> {
@@ -188,8 +186,6 @@ impl Spans {
         Ok((status, redact::shown(&format!("status {status}: {}", String::from_utf8_lossy(&said)), SHOWN_CHARS)))
     }
 }
-
-// === impl Open ===
 
 impl Open {
     /// The id of its trace.

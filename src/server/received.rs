@@ -57,8 +57,6 @@ pub(super) struct Target {
     pub(super) backend: Arc<Backend>,
 }
 
-// === impl Received ===
-
 impl Received {
     /// Reads the body, up to `limits.body_bytes`.
     pub(super) async fn read(app: &App, request: Request) -> Result<Received, Error> {
@@ -120,8 +118,6 @@ impl Received {
     }
 }
 
-// === impl Target ===
-
 impl Target {
     /// The model with the name that a client used. Models that the tenant may not use do not exist for it.
     pub(super) async fn find(app: &App, tenant: &Tenant, called: String) -> Result<Target, Error> {
@@ -145,8 +141,6 @@ impl Target {
         }
     }
 }
-
-// === private ===
 
 /// The body of a request, at most `limit` bytes.
 async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Error> {

@@ -87,8 +87,6 @@ pub(super) struct Seen {
     pub(super) chats: AtomicU64,
 }
 
-// === impl Seen ===
-
 impl Seen {
     /// A request for an answer has come.
     pub(super) fn chat(&self) {
@@ -103,8 +101,6 @@ pub type App = Arc<State>;
 #[derive(Clone)]
 pub struct Live(Arc<ArcSwap<State>>);
 
-// === impl Settings ===
-
 impl Settings {
     /// A server of this configuration: no demo, no recording.
     pub fn of(config: Config, environment: &Environment) -> Settings {
@@ -112,8 +108,6 @@ impl Settings {
         Settings { config, demo: false, ollama, record: None, environment: environment.clone() }
     }
 }
-
-// === impl Live ===
 
 impl Live {
     /// The current state.
@@ -138,8 +132,6 @@ impl FromRef<Live> for App {
         live.app()
     }
 }
-
-// === impl State ===
 
 impl State {
     /// The same server with another configuration. Learned facts stay; backends are looked up again.

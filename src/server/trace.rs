@@ -80,8 +80,6 @@ fn id(headers: &HeaderMap) -> HeaderValue {
     given.or_else(|| new().ok()).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
-// === impl Traced ===
-
 impl hyper::body::Body for Traced {
     type Data = Bytes;
     type Error = axum::Error;
@@ -109,8 +107,6 @@ impl hyper::body::Body for Traced {
         self.body.size_hint()
     }
 }
-
-// === impl Ending ===
 
 impl Drop for Ending {
     fn drop(&mut self) {

@@ -16,8 +16,6 @@ pub(super) struct Missed(Mutex<HashSet<String>>);
 const PATHS: usize = 100;
 const PATH_CHARS: usize = 200;
 
-// === impl Missed ===
-
 impl Missed {
     /// Whether this is the first time.
     fn is_new(&self, what: &str) -> bool {

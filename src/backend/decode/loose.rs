@@ -31,8 +31,6 @@ pub(super) struct Function<'a> {
 
 struct TextVisitor;
 
-// === impl Text ===
-
 impl Text<'_> {
     pub(super) fn some(&self) -> Option<&str> {
         (!self.0.is_empty()).then_some(&*self.0)
@@ -111,8 +109,6 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-// === impl Number ===
-
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Number(match Value::deserialize(deserializer)? {
@@ -125,8 +121,6 @@ impl<'de> Deserialize<'de> for Number {
         }))
     }
 }
-
-// === impl Arguments ===
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -37,8 +37,6 @@ const NOTHING: &str = "\"\"";
 /// A schema with more alternatives than this is not spelled out.
 const CHOICES: usize = 500;
 
-// === impl Grammar ===
-
 impl<'s> Grammar<'s> {
     /// A grammar with the common rules only.
     pub(super) fn new() -> Grammar<'s> {

@@ -94,8 +94,6 @@ const TURNS: usize = 8;
 /// A task ends when the same call is made this often in a row.
 const SAME: usize = 3;
 
-// === impl Live ===
-
 impl Live {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
         let report = block_on(self.measure(environment, messages))?;

@@ -99,8 +99,6 @@ pub(super) fn own() -> Result<Vec<(Task, &'static [Form])>, Error> {
     Ok(tasks)
 }
 
-// === impl Task ===
-
 impl Task {
     /// What its name begins with.
     pub(super) fn group(&self) -> &str {
@@ -114,8 +112,6 @@ impl Task {
         hasher.finish()
     }
 }
-
-// === impl Entry ===
 
 impl Entry {
     fn task(self, tools: &[Value], files: &BTreeMap<String, String>) -> Task {

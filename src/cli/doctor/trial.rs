@@ -292,8 +292,6 @@ fn shown(text: &str) -> String {
     if line.chars().count() > SHOWN_CHARS { line.chars().take(SHOWN_CHARS).chain("...".chars()).collect() } else { line }
 }
 
-// === impl Trial ===
-
 impl Trial {
     /// The number of requests that ended as expected.
     pub(super) fn good(&self) -> usize {
@@ -306,8 +304,6 @@ impl Trial {
         bad.map(|attempt| format!("{}: {} came as {}", self.model, attempt.asked, attempt.came)).collect()
     }
 }
-
-// === impl Upstream ===
 
 impl Upstream {
     /// Reads the backend's bytes once more, for what the proxy has not passed on.
@@ -335,8 +331,6 @@ impl Upstream {
         });
     }
 }
-
-// === impl Watch ===
 
 impl Tap for Watch {
     fn round(&mut self, _: &ChatRequest, _: &Tools, dialect: Dialect) {

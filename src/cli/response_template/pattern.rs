@@ -75,8 +75,6 @@ pub(super) fn push(list: &mut Vec<String>, text: &str) {
     }
 }
 
-// === impl Parser ===
-
 impl Parser<'_> {
     /// The pattern up to its end or to a closing parenthesis.
     fn alternatives(&mut self) -> Result<Vec<Spelling>, String> {

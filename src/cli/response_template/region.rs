@@ -46,8 +46,6 @@ pub(super) fn markers(spellings: &[Spelling]) -> Vec<String> {
     all
 }
 
-// === impl Field ===
-
 impl<'t> Field<'t> {
     /// Reads the field `name`; the error says which field and key is wrong.
     pub(super) fn new(name: &'t str, spec: &'t Value) -> Result<Field<'t>, String> {

@@ -52,8 +52,6 @@ pub(super) struct Tags {
     pub(super) trimmed: bool,
 }
 
-// === impl Shape ===
-
 impl Shape {
     pub(super) fn new(spec: &Map<String, Value>) -> Result<Shape, String> {
         let each = spec.get("transform_each") == Some(&Value::Bool(true));
@@ -79,8 +77,6 @@ impl Shape {
         }
     }
 }
-
-// === impl Head ===
 
 impl Head {
     /// `group` is the name's, `id` the id's.
@@ -170,8 +166,6 @@ fn nested(pieces: &[Piece]) -> Vec<String> {
     }
     parts
 }
-
-// === impl Tags ===
 
 impl Tags {
     pub(super) fn add(&mut self, spelling: &[Piece]) -> Result<(), String> {

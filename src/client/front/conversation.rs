@@ -34,8 +34,6 @@ pub(super) struct Conversation {
     reasoning: String,
 }
 
-// === impl Settings ===
-
 impl Settings {
     /// The fields of `body` that the chat API has too: (name there, name in the chat API).
     pub(super) fn of(body: &Map<String, Value>, names: &[(&str, &str)]) -> Settings {
@@ -52,8 +50,6 @@ impl Settings {
         }
     }
 }
-
-// === impl Conversation ===
 
 impl Conversation {
     /// System text at this place.

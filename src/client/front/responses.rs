@@ -27,8 +27,6 @@ struct Answer {
     output: Vec<Value>,
 }
 
-// === impl Answer ===
-
 impl Answer {
     fn new(head: Head) -> Answer {
         Answer { head, output: Vec::new() }

@@ -74,8 +74,6 @@ pub(super) fn written(grammar: Grammar, tools: &Tools, name: &str, arguments: &s
     Some(format!("<{name}>\n{body}</{name}>"))
 }
 
-// === impl Writer ===
-
 impl Writer {
     pub(super) fn new(grammar: Grammar, tools: Arc<Tools>) -> Writer {
         // The client does not know our own tools.

@@ -62,8 +62,6 @@ pub(super) async fn list(State(engine): State<Engine>, headers: HeaderMap) -> Re
     )
 }
 
-// === private ===
-
 /// The answer of what edits the registry, on a thread that may wait for the disk.
 async fn aside(edit: impl FnOnce() -> Result<Value, Error> + Send + 'static) -> Response {
     let edited = tokio::task::spawn_blocking(edit).await;

@@ -23,8 +23,6 @@ struct Routes {
     direct: StreamableHttpService<Requests, NeverSessionManager>,
 }
 
-// === impl Engine ===
-
 impl Engine {
     /// All routes of our MCP server and of the registry. Checks of Host, Origin and key belong in front of them
     /// (`server::guard`).
@@ -69,8 +67,6 @@ async fn either(State(routes): State<Routes>, request: Request) -> Response {
     }
     routes.streamable(request).await
 }
-
-// === impl Routes ===
 
 impl Routes {
     async fn streamable(&self, mut request: Request) -> Response {

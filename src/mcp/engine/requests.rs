@@ -38,8 +38,6 @@ pub(super) struct Requests {
 /// How many results a session remembers, to know which server a bare name means.
 const REMEMBERED: usize = 16;
 
-// === impl Requests ===
-
 impl Requests {
     pub(super) fn new(shared: Arc<Shared>) -> Requests {
         Requests { shared, context: Mutex::default() }
@@ -198,8 +196,6 @@ impl ServerHandler for Requests {
         Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
     }
 }
-
-// === private ===
 
 /// The tool in MCP's form.
 fn described(tool: &Offered) -> Value {

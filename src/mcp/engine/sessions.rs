@@ -41,8 +41,6 @@ pub(super) struct Sessions {
     used: Mutex<HashMap<SessionId, Instant>>,
 }
 
-// === impl Sessions ===
-
 impl Sessions {
     pub(super) fn new(limit: usize) -> Sessions {
         Sessions { inner: LocalSessionManager::default(), limit: limit.max(1), used: Mutex::default() }
@@ -138,8 +136,6 @@ impl SessionManager for Sessions {
         self.inner.restore_session(id).await
     }
 }
-
-// === impl Begun ===
 
 impl Begun {
     /// The id is a random secret of its session.

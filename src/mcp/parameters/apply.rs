@@ -34,8 +34,6 @@ pub struct Applied {
 const SHORTEST_TEXT: usize = 4;
 const SHORTEST_NUMBER: usize = 6;
 
-// === impl View ===
-
 impl View {
     /// Applies the policy.
     ///
@@ -86,8 +84,6 @@ impl View {
     }
 }
 
-// === impl Source ===
-
 impl Source {
     fn value(&self, values: &Values<'_>, name: &str, secrets: &mut Vec<String>, hidden: bool) -> Result<Option<Value>, String> {
         let text = match self {
@@ -123,8 +119,6 @@ impl Source {
         Ok(Some(value))
     }
 }
-
-// === private ===
 
 /// The text of a regular file. A pipe or a device is an error, because reading it might never end.
 fn read(file: &Path) -> io::Result<String> {

@@ -93,8 +93,6 @@ const SILENT: &str = "mcp_silent";
 const PAGES: usize = 100;
 const TOOLS: usize = 2000;
 
-// === impl Connection ===
-
 impl Connection {
     fn new(service: RunningService<RoleClient, Listener>, dialect: &'static str, fault: Fault) -> Connection {
         Connection { service, dialect, listing: Mutex::default(), fault }
@@ -234,8 +232,6 @@ impl Connection {
     }
 }
 
-// === impl Definition ===
-
 impl Definition {
     fn of(tool: &rmcp::model::Tool) -> Definition {
         Definition {
@@ -248,8 +244,6 @@ impl Definition {
         }
     }
 }
-
-// === impl Listener ===
 
 impl ClientHandler for Listener {
     fn get_info(&self) -> ClientConfig {
@@ -267,8 +261,6 @@ impl ClientHandler for Listener {
         self.progress.send_modify(|count| *count += 1);
     }
 }
-
-// === private ===
 
 /// All pages of a server's tools, and how long they are good.
 async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>, Duration), Error> {

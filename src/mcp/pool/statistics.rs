@@ -38,8 +38,6 @@ const LATEST: usize = 100;
 /// So many of the latest calls of a server are shown.
 const SHOWN: usize = 5;
 
-// === impl Pool ===
-
 impl Pool {
     /// How often each server was called since the start: its name, whether the calls failed, how many.
     pub fn calls(&self) -> Vec<(String, bool, u64)> {
@@ -51,8 +49,6 @@ impl Pool {
         self.calls.hold().latest.iter().rev().filter(|called| called.server == server).take(SHOWN).cloned().collect()
     }
 }
-
-// === impl Calls ===
 
 impl Calls {
     pub(super) fn add(&mut self, called: Called) {

@@ -28,8 +28,6 @@ pub struct Status {
 
 const ADDRESS_CHARS: usize = 500;
 
-// === impl Pool ===
-
 impl Pool {
     /// The status of every server of the registry, without asking any of them.
     pub fn status(&self) -> Vec<Status> {
@@ -65,8 +63,6 @@ impl Pool {
         usable.chain(unusable).collect()
     }
 }
-
-// === impl Status ===
 
 impl Status {
     /// As JSON: `{"name", "url" or "command", "status", ..}`.

@@ -23,8 +23,6 @@ enum Entries {
 /// The keys of the object forms. The first one that exists holds the entries. A new file of this form gets the first key.
 const KEYS: &[&str] = &["mcpServers", "servers"];
 
-// === impl Document ===
-
 impl Document {
     /// Parses a text. An empty one is an empty list. An error names line and column.
     pub(super) fn parse(text: &str) -> Result<Document, String> {
@@ -153,8 +151,6 @@ impl Document {
         inside(&root).or_else(|| inside(&root.object_value("mcp")?)).map(Entries::Object)
     }
 }
-
-// === private ===
 
 fn put_property(object: &CstObject, key: &str, value: CstInputValue) {
     match object.get(key) {

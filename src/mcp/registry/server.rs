@@ -98,8 +98,6 @@ const POLICIES: &[&str] =
 const TIMEOUT: f64 = 30.0;
 const LONGEST: f64 = 600.0;
 
-// === impl Server ===
-
 impl Server {
     /// Reads an entry; `Ok(None)` if it is switched off. The error names the key.
     pub(super) fn parse(name: &str, entry: &Map<String, Value>, environment: &Environment) -> Result<Option<Server>, String> {
@@ -176,8 +174,6 @@ impl Server {
         matches!(self.target, Target::Process(_))
     }
 }
-
-// === private ===
 
 /// What a server may be called: qualified names and files of other clients must be able to carry it.
 pub(super) fn check_name(name: &str) -> Result<(), String> {

@@ -24,8 +24,6 @@ const SERVICE: &str = "service.name";
 const USUAL_MILLISECONDS: u64 = 10_000;
 const SHOWN_CHARS: usize = 200;
 
-// === impl Collector ===
-
 impl Collector {
     /// The collector of this environment, if it names one. An error says which variable is wrong.
     pub(super) fn of(environment: &Environment) -> Result<Option<Collector>, String> {

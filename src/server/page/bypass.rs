@@ -34,8 +34,6 @@ struct Asked {
     model: String,
 }
 
-// === impl Bypass ===
-
 impl Bypass {
     /// Whether this sender's requests for this model pass as they are now.
     pub(in crate::server) fn covers(&self, sender: &str, model: &str) -> bool {

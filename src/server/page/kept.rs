@@ -129,8 +129,6 @@ pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
     kept.hold().clone()
 }
 
-// === impl Reader ===
-
 impl From<&Plan> for Reader {
     fn from(plan: &Plan) -> Reader {
         Reader {
@@ -142,8 +140,6 @@ impl From<&Plan> for Reader {
         }
     }
 }
-
-// === impl Kept ===
 
 impl Kept {
     pub(super) fn new(sent: &Bytes, all: Arc<AtomicUsize>, most: usize) -> Kept {
@@ -211,8 +207,6 @@ impl Kept {
     }
 }
 
-// === impl Room ===
-
 impl Clone for Room {
     fn clone(&self) -> Room {
         Room { own: 0, all: Arc::clone(&self.all), most: self.most }
@@ -224,8 +218,6 @@ impl Drop for Room {
         self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
-
-// === impl Watch ===
 
 impl Watch {
     fn kept(&self, write: impl FnOnce(&mut Kept)) {

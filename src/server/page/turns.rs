@@ -155,8 +155,6 @@ pub(super) struct Page {
     pub(super) changes: broadcast::Receiver<Change>,
 }
 
-// === impl Turns ===
-
 impl Default for Turns {
     fn default() -> Turns {
         Turns { state: Mutex::default(), changes: broadcast::Sender::new(LAG), pages: AtomicUsize::new(0), bytes: Arc::default() }
@@ -247,8 +245,6 @@ impl Turns {
     }
 }
 
-// === impl State ===
-
 impl State {
     fn find(&mut self, number: u64) -> Option<&mut Listed> {
         let first = self.rows.front()?.row.number;
@@ -269,8 +265,6 @@ impl State {
         }
     }
 }
-
-// === impl Entry ===
 
 impl Entry {
     /// Notes what is known now, and tells the pages.
@@ -368,15 +362,11 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-// === impl Page ===
-
 impl Drop for Page {
     fn drop(&mut self) {
         self.turns.pages.fetch_sub(1, Ordering::Relaxed);
     }
 }
-
-// === private ===
 
 fn shown(text: &str) -> String {
     redact::shown(text, SHOWN_CHARS)

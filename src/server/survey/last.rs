@@ -24,8 +24,6 @@ pub struct LastTrial {
 /// A trial says nothing about a model for longer than this.
 const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
-// === impl LastTrial ===
-
 impl LastTrial {
     /// The last trial of this model of this backend.
     pub async fn of(environment: &Environment, backend: &str, model: &str) -> Option<LastTrial> {

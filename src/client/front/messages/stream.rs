@@ -35,8 +35,6 @@ enum Block {
     Text,
 }
 
-// === impl Stream ===
-
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
         Stream { head, calls: Calls::default(), open: None, next: 0, stop_sequence: None }

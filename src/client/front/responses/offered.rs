@@ -36,8 +36,6 @@ pub(super) struct Offered {
     pub(super) warnings: Vec<Note>,
 }
 
-// === impl Offered ===
-
 impl Offered {
     /// Reads `tools`. `speaks_of_patches`: the client's own prompt tells the model to use `apply_patch`; where it offers
     /// only a shell, the tool is offered in its place.

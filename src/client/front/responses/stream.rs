@@ -46,8 +46,6 @@ pub fn finished(piece: &[u8]) -> Option<Value> {
     Some(event["response"].take())
 }
 
-// === impl Stream ===
-
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
         Stream { answer: Answer::new(head), calls: Calls::default(), open: None, sequence: 0 }

@@ -60,8 +60,6 @@ pub fn translate(chat: &mut ChatRequest, known: &Known) {
     }
 }
 
-// === impl Command ===
-
 impl<'a> Command<'a> {
     fn of(command: &'a str) -> Option<Command<'a>> {
         let rest = command.trim().strip_prefix(COMMAND)?.strip_prefix(' ')?;

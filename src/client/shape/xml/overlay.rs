@@ -27,8 +27,6 @@ struct Entry {
     required: Vec<String>,
 }
 
-// === impl Overlay ===
-
 impl Overlay {
     /// The embedded table.
     pub(super) fn embedded() -> Overlay {

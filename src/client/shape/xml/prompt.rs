@@ -34,8 +34,6 @@ pub(super) fn find(messages: &[Message]) -> Option<Prompt> {
     })
 }
 
-// === impl Prompt ===
-
 impl Prompt {
     /// Removes the prompt from the messages, and returns its tools.
     pub(super) fn cut_out(self, messages: &mut [Message]) -> (Grammar, Tools) {
