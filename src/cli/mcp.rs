@@ -106,8 +106,6 @@ struct Serve {
 }
 
 const DESCRIPTION_CHARS: usize = 60;
-const SHOWN_CHARS: usize = 500;
-
 impl Mcp {
     /// Runs the command. Data goes to `out`, remarks to `remarks`.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
@@ -243,10 +241,10 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
     let mut out = String::new();
     for name in taken {
         // What a command is must be seen before it is first started.
-        let usable = snapshot.servers.iter().find(|server| server.name == name).map(|server| shown(&server.address));
+        let usable = snapshot.servers.iter().find(|server| server.name == name).map(|server| redact::line(&server.address));
         let line = usable.or_else(|| {
             let entry = snapshot.unusable.iter().find(|entry| entry.name == name)?;
-            Some(format!("{} ({})", shown(&entry.address), entry.error.as_deref().unwrap_or("switched off")))
+            Some(format!("{} ({})", redact::line(&entry.address), entry.error.as_deref().unwrap_or("switched off")))
         });
         let _ = writeln!(out, "{name}: {}", line.unwrap_or_default());
     }
@@ -284,7 +282,7 @@ fn servers(all: &[Status]) -> String {
 }
 
 fn tools(offered: &Catalogue) -> String {
-    let name = |tool: &Offered| shown(&tool.service.full_name());
+    let name = |tool: &Offered| redact::line(&tool.service.full_name());
     let width = offered.tools.iter().map(|tool| name(tool).len()).max().unwrap_or(0).max(4);
     let mut out = format!("{:width$}  {:>6}  {:8}  {:5}  description\n", "tool", "tokens", "does", "may");
     for tool in &offered.tools {
@@ -317,9 +315,4 @@ fn may(permission: Permission) -> &'static str {
         Permission::Ask => "ask",
         Permission::Deny => "never",
     }
-}
-
-/// Text of a server or a file as one line.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }

@@ -53,7 +53,6 @@ pub use status::Status;
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a request for the list of tools waits for servers that are still connecting.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-const CAUSE_CHARS: usize = 500;
 /// The patience of callers that wait as long as necessary.
 const LONG: Duration = Duration::from_secs(3600);
 /// The name of the service that the built-in tools belong to.
@@ -386,5 +385,5 @@ fn changed_instructions(server: &Server) -> String {
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string);
     let text = chain.fold(error.to_string(), |text, cause| if text.contains(&cause) { text } else { format!("{text}: {cause}") });
-    redact::shown(&text, CAUSE_CHARS)
+    redact::line(&text)
 }

@@ -80,9 +80,6 @@ const DESCRIBED: Duration = Duration::from_secs(5 * 60);
 const SILENT: Duration = Duration::from_secs(30);
 /// Maximum number of descriptions that are kept.
 const DESCRIPTIONS: usize = 1000;
-/// Maximum length of a model's name in an error, in characters.
-const SHOWN_CHARS: usize = 200;
-
 impl Backends {
     pub(super) fn new(settings: &Settings, client: Client) -> Backends {
         let configured = !settings.config.backends.is_empty();
@@ -277,7 +274,7 @@ fn nobody_has(model: &str, found: &[Found]) -> Error {
         let silent = silent.join("; ");
         return Error::backend(format!("no backend that answers has the model `{model}`; silent: {silent}")).with_status(503);
     }
-    let ids = found.iter().flat_map(|found| &found.models).map(|model| redact::shown(&model.id, SHOWN_CHARS));
+    let ids = found.iter().flat_map(|found| &found.models).map(|model| redact::line(&model.id));
     let models: Vec<String> = ids.take(20).collect();
     let instead = if models.is_empty() {
         "there is no backend either: start Ollama, or name one with --backend".to_owned()

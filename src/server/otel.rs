@@ -72,8 +72,6 @@ const AGAIN: Duration = Duration::from_secs(5);
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Maximum length of a collector's answer that is read.
 const ANSWER_BYTES: usize = 4096;
-const SHOWN_CHARS: usize = 300;
-
 impl Spans {
     /// The way to the collector that the environment names, if it names one.
     pub(super) fn of(environment: &Environment, client: &upstream::Client) -> Option<Arc<Spans>> {
@@ -183,7 +181,7 @@ impl Spans {
         let mut response = self.client.send(&Outgoing::Http(request)).await?;
         let status = response.status;
         let said = response.collect(ANSWER_BYTES).await?;
-        Ok((status, redact::shown(&format!("status {status}: {}", String::from_utf8_lossy(&said)), SHOWN_CHARS)))
+        Ok((status, redact::line(&format!("status {status}: {}", String::from_utf8_lossy(&said)))))
     }
 }
 

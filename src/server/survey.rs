@@ -102,8 +102,6 @@ const MODELS: usize = 100;
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Approximate bytes of text in a token.
 const TOKEN: usize = 4;
-const SHOWN_CHARS: usize = 500;
-
 /// All backends with their models, or only the models of this name. `tools`, in OpenAI's form, are only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
     let found = app.backends.current().await;
@@ -116,10 +114,10 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
         let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
         let models = join_all(spoken).await.into_iter().collect::<Result<Vec<Spoken>, Error>>()?;
         Ok(Surveyed {
-            name: shown(&found.backend.name),
-            url: shown(&found.backend.url),
+            name: redact::line(&found.backend.name),
+            url: redact::line(&found.backend.url),
             kind: found.backend.traits().title,
-            version: version.as_deref().map(shown),
+            version: version.as_deref().map(redact::line),
             reachable: found.error.is_none(),
             error: found.error.clone(),
             listed: found.models.len(),
@@ -219,7 +217,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
     notes.extend(trimmed(app, backend, &model, tools)?);
     let (proof, proof_means) = reader.adapter.proven();
     Ok(Spoken {
-        name: shown(&model.id),
+        name: redact::line(&model.id),
         adapter: reader.adapter,
         adapter_why: reader.why,
         proof,
@@ -230,7 +228,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
         context: model.context,
         tried: None,
         tools_cost,
-        notes: notes.iter().map(|note| shown(note)).collect(),
+        notes: notes.iter().map(|note| redact::line(note)).collect(),
     })
 }
 
@@ -241,11 +239,6 @@ fn words(can: Capabilities) -> Vec<&'static str> {
 
 fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, S::Error> {
     out.serialize_str(&adapter.name)
-}
-
-/// Text of a backend as one line.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }
 
 /// What the tools add to a request, in tokens, about.

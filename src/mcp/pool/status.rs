@@ -26,8 +26,6 @@ pub struct Status {
     pub protocol: Option<String>,
 }
 
-const ADDRESS_CHARS: usize = 500;
-
 impl Pool {
     /// The status of every server of the registry, without asking any of them.
     pub fn status(&self) -> Vec<Status> {
@@ -35,7 +33,7 @@ impl Pool {
         let usable = snapshot.servers.iter().map(|server| {
             let base = Status {
                 name: server.name.clone(),
-                address: redact::shown(&server.address, ADDRESS_CHARS),
+                address: redact::line(&server.address),
                 is_process: server.is_process(),
                 state: "idle",
                 ..Status::default()
@@ -55,7 +53,7 @@ impl Pool {
         });
         let unusable = snapshot.unusable.iter().map(|entry| Status {
             name: entry.name.clone(),
-            address: redact::shown(&entry.address, ADDRESS_CHARS),
+            address: redact::line(&entry.address),
             state: if entry.error.is_some() { "unusable" } else { "disabled" },
             error: entry.error.clone(),
             ..Status::default()

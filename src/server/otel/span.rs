@@ -18,8 +18,6 @@ const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
 /// `StatusCode`.
 const ERROR: u8 = 2;
-const SHOWN_CHARS: usize = 200;
-
 /// The spans of a request that is over: its own, and one for each tool that toolglot ran. None if no model was asked.
 pub(super) fn spans(
     context: &Context,
@@ -30,7 +28,7 @@ pub(super) fn spans(
     taken: Duration,
 ) -> Vec<String> {
     let (Some(target), Some(operation)) = (&facts.target, operation(&facts.path)) else { return Vec::new() };
-    let model = shown(&target.called);
+    let model = redact::line(&target.called);
     let turn = facts.turn.as_ref();
     let failed = turn.and_then(|turn| turn.failed.as_ref()).map(|failed| failed.code.clone());
     let failed = failed.or_else(|| status.filter(|status| *status >= 400).map(|status| status.to_string()));
@@ -39,7 +37,7 @@ pub(super) fn spans(
         text("gen_ai.operation.name", operation),
         text("gen_ai.provider.name", target.backend.traits().provider),
         text("gen_ai.request.model", &model),
-        text("gen_ai.response.model", &shown(&target.model)),
+        text("gen_ai.response.model", &redact::line(&target.model)),
         text("toolglot.mode", facts.mode),
         text("toolglot.backend", &target.backend.name),
         text("toolglot.request.id", &facts.id),
@@ -111,12 +109,12 @@ fn operation(path: &str) -> Option<&'static str> {
 
 /// The span of a tool that ran, a child of the request's.
 fn tool(context: &Context, ran: &Ran, now: SystemTime) -> String {
-    let name = shown(&ran.name);
+    let name = redact::line(&ran.name);
     let mut attributes = vec![
         text("gen_ai.operation.name", "execute_tool"),
         text("gen_ai.tool.name", &name),
         text("gen_ai.tool.type", "extension"),
-        text("gen_ai.tool.call.id", &shown(&ran.id)),
+        text("gen_ai.tool.call.id", &redact::line(&ran.id)),
         text("toolglot.mcp.server", &ran.server),
     ];
     attributes.extend(ran.failed.then(|| text("error.type", "tool_error")));
@@ -178,9 +176,4 @@ fn text(key: &str, value: &str) -> Value {
 
 fn number(key: &str, value: impl ToString) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
-}
-
-/// A name of a client's or a model's, cut.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }

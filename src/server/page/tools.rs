@@ -24,8 +24,6 @@ use crate::{
 
 /// How long a tool may take while a person waits.
 const LONGEST: Duration = Duration::from_secs(120);
-const SHOWN_CHARS: usize = 500;
-
 #[derive(Deserialize)]
 struct Asked {
     /// The name under which it is offered.
@@ -37,10 +35,8 @@ struct Asked {
 /// The tools as models see them, and why others are not there.
 pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
     let Catalogue { tools, problems, .. } = offered(&app, &sender).await;
-    let problems: Vec<Value> = problems
-        .iter()
-        .map(|problem| json!({"server": problem.server, "message": redact::shown(&problem.message, SHOWN_CHARS)}))
-        .collect();
+    let problems: Vec<Value> =
+        problems.iter().map(|problem| json!({"server": problem.server, "message": redact::line(&problem.message)})).collect();
     reply::json(&json!({"tools": tools.iter().map(tool).collect::<Vec<_>>(), "problems": problems}))
 }
 
@@ -52,9 +48,7 @@ pub(super) async fn run(app: App, request: Request) -> Result<Response, Error> {
         .map_err(|error| Error::client(format!("expected {{\"name\": ..., \"arguments\": {{...}}}}: {error}")))?;
     let catalogue = offered(&app, &received.sender).await;
     let tool = catalogue.tools.iter().find(|tool| tool.wire_name == asked.name);
-    let tool = tool.ok_or_else(|| {
-        Error::client(format!("there is no tool `{}`", redact::shown(&asked.name, SHOWN_CHARS))).with_status(404)
-    })?;
+    let tool = tool.ok_or_else(|| Error::client(format!("there is no tool `{}`", redact::line(&asked.name))).with_status(404))?;
     let begun = Instant::now();
     let call = Call { consent: true, timeout: Some(LONGEST), ..Call::default() };
     let response = app.process.mcp.pool().call(&tool.service, asked.arguments, &call).await;

@@ -32,9 +32,6 @@ const ROOM: usize = 1024 * 1024;
 const COUNTED: usize = 200;
 /// Maximum number of changes that a page may lag behind.
 const LAG: usize = 256;
-/// Maximum length of names and errors, in characters.
-const SHOWN_CHARS: usize = 300;
-
 /// The turns since the start.
 pub(in crate::server) struct Turns {
     state: Mutex<State>,
@@ -178,8 +175,8 @@ impl Turns {
             at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, milliseconds),
             id: opening.id.to_owned(),
             path: opening.path.to_owned(),
-            client: shown(opening.client.split(' ').next().unwrap_or_default()),
-            model: shown(opening.model),
+            client: redact::line(opening.client.split(' ').next().unwrap_or_default()),
+            model: redact::line(opening.model),
             mode: "off",
             kept: keeps,
             ..Row::default()
@@ -303,7 +300,7 @@ impl Entry {
         let calls =
             turn.calls.delivered.max(if facts.mode == "react" { (turn.calls.verdicts.len() - refused) as u32 } else { 0 });
         let failed = status.is_some_and(|status| status >= 400) || turn.failed.is_some();
-        let error = error.or(turn.failed.as_ref().map(|failed| failed.message.as_str())).filter(|_| failed).map(shown);
+        let error = error.or(turn.failed.as_ref().map(|failed| failed.message.as_str())).filter(|_| failed).map(redact::line);
         let result = match () {
             () if failed => Outcome::Error,
             () if status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,
@@ -343,7 +340,7 @@ impl Entry {
         };
         // Names of models that no backend has are anybody's invention.
         if let Some(target) = &facts.target {
-            let key = (owner, shown(&target.called));
+            let key = (owner, redact::line(&target.called));
             if state.counts.contains_key(&key) || state.counts.len() < COUNTED {
                 let counts = state.counts.entry(key).or_default();
                 counts.turns += 1;
@@ -366,10 +363,6 @@ impl Drop for Page {
     fn drop(&mut self) {
         self.turns.pages.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }
 
 fn milliseconds(duration: Duration) -> u64 {
