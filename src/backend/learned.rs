@@ -11,7 +11,6 @@ use crate::store::{Key, Kind};
 #[serde(default)]
 pub struct Learned {
     /// How tools are offered.
-    #[serde(with = "tool_mode")]
     pub tools: ToolMode,
     /// Nobody has looked yet whether Ollama prints its tools as JSON (`backend::rendered`).
     pub tools_unseen: bool,
@@ -82,26 +81,6 @@ impl Learned {
                 fields.shift_remove(field);
             }
         }
-    }
-}
-
-/// The form of [`ToolMode`] in the store.
-mod tool_mode {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::backend::ToolMode;
-
-    pub(super) fn serialize<S: Serializer>(mode: &ToolMode, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(mode.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolMode, D::Error> {
-        // A word that this version does not know counts as nothing learned.
-        Ok(match String::deserialize(deserializer)?.as_str() {
-            "prompt" => ToolMode::Prompt,
-            "raw" => ToolMode::Raw,
-            _ => ToolMode::Native,
-        })
     }
 }
 

@@ -177,7 +177,7 @@ async fn events(State(app): State<App>, Extension(sender): Extension<Sender>) ->
 }
 
 fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
-    let mut page = app.process.page.listen();
+    let mut changes = app.process.page.listen();
     // A page stays open for days; the configuration may change meanwhile.
     drop(app);
     async_stream::stream! {
@@ -188,7 +188,7 @@ fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::conver
             // Others' turns are no sign of life for this page.
             let heard = timeout(SILENCE, async {
                 loop {
-                    match page.changes.recv().await {
+                    match changes.recv().await {
                         Ok(Change::Row(of, _)) if *of != *owner => {}
                         heard => return heard,
                     }

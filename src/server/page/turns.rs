@@ -35,9 +35,8 @@ const LAG: usize = 256;
 /// The turns since the start.
 pub(in crate::server) struct Turns {
     state: Mutex<State>,
+    /// Its receivers are the open pages.
     changes: broadcast::Sender<Change>,
-    /// Number of listening pages.
-    pages: AtomicUsize,
     /// Total size of the kept content, in bytes.
     bytes: Arc<AtomicUsize>,
 }
@@ -146,22 +145,16 @@ pub(in crate::server) struct Entry {
     pub(super) kept: Option<Arc<Mutex<Kept>>>,
 }
 
-/// A page that listens.
-pub(super) struct Page {
-    turns: Arc<Turns>,
-    pub(super) changes: broadcast::Receiver<Change>,
-}
-
 impl Default for Turns {
     fn default() -> Turns {
-        Turns { state: Mutex::default(), changes: broadcast::Sender::new(LAG), pages: AtomicUsize::new(0), bytes: Arc::default() }
+        Turns { state: Mutex::default(), changes: broadcast::Sender::new(LAG), bytes: Arc::default() }
     }
 }
 
 impl Turns {
     /// A turn begins.
     pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
-        let keeps = opening.always || self.pages.load(Ordering::Relaxed) > 0;
+        let keeps = opening.always || self.changes.receiver_count() > 0;
         let mut state = self.state.hold();
         if keeps {
             state.make_room(ROOM.max(2 * opening.body.len()), &self.bytes);
@@ -214,10 +207,9 @@ impl Turns {
         own.map(|((_, model), counts)| (model.clone(), *counts)).collect()
     }
 
-    /// A page listens from now on.
-    pub(super) fn listen(self: &Arc<Turns>) -> Page {
-        self.pages.fetch_add(1, Ordering::Relaxed);
-        Page { turns: Arc::clone(self), changes: self.changes.subscribe() }
+    /// What changes from now on, for a page.
+    pub(super) fn listen(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
     }
 
     /// Lets all pages go: the server ends.
@@ -232,7 +224,7 @@ impl Turns {
     }
 
     fn tell(&self, row: &Row) {
-        if self.pages.load(Ordering::Relaxed) == 0 {
+        if self.changes.receiver_count() == 0 {
             return;
         }
         if let Ok(json) = serde_json::to_string(row) {
@@ -356,12 +348,6 @@ impl Entry {
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Entry({})", self.number)
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.turns.pages.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
