@@ -51,6 +51,13 @@ pub(super) struct Facts {
     pub(super) pace: Vec<(String, String)>,
     /// Its row on the page.
     pub(super) entry: Option<Entry>,
+    /// Once it is over, the status of its response; `None`: the client left before there was one.
+    pub(super) status: Option<u16>,
+    /// What the client was told of a failure.
+    pub(super) told: Option<String>,
+    /// The time until the first byte of its answer, and until its end.
+    pub(super) first: Option<Duration>,
+    pub(super) taken: Duration,
 }
 
 /// The facts about a turn.
@@ -262,6 +269,11 @@ impl Drop for Watch {
         // Once for each turn, so that pieces of an answer take no lock.
         self.account.facts.hold().turn = Some(std::mem::take(&mut self.turn));
     }
+}
+
+/// A duration as the log and the page write it.
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 /// The name of the reason: `Truncated`, `Schema`.

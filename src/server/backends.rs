@@ -14,7 +14,7 @@ use super::state::Settings;
 use crate::{
     adapter::Adapter,
     backend::{self, Backend, Kind, Model, Profile},
-    config,
+    config::{self, Config},
     error::Error,
     lock::Hold,
     redact,
@@ -81,8 +81,8 @@ const SILENT: Duration = Duration::from_secs(30);
 /// Maximum number of descriptions that are kept.
 const DESCRIPTIONS: usize = 1000;
 impl Backends {
-    pub(super) fn new(settings: &Settings, client: Client) -> Backends {
-        let configured = !settings.config.backends.is_empty();
+    pub(super) fn new(config: &Config, settings: &Settings, client: Client) -> Backends {
+        let configured = !config.backends.is_empty();
         let usual = || {
             [
                 Backend::open("ollama", Kind::Ollama, &settings.ollama),
@@ -91,11 +91,11 @@ impl Backends {
             ]
         };
         // In the place of one of them, the proxy would find itself.
-        let own = settings.config.listen.port();
+        let own = config.listen.port();
         let elsewhere = |backend: &Backend| url::Url::parse(&backend.url).is_ok_and(|url| url.port() != Some(own));
         let place = |backend, unknown| Place { backend: Arc::new(backend), unknown };
         let asked: Vec<Place> = if configured {
-            settings.config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect()
+            config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect()
         } else {
             usual().into_iter().filter(elsewhere).map(|backend| place(backend, false)).collect()
         };

@@ -191,9 +191,9 @@ impl Open {
         &self.context.trace
     }
 
-    /// The request is over, after this time, with this status if there was a response.
-    pub(super) fn end(self, facts: &Facts, status: Option<u16>, first: Option<Duration>, taken: Duration) {
-        let spans = span::spans(&self.context, facts, status, first, SystemTime::now(), taken);
+    /// The request is over.
+    pub(super) fn end(self, facts: &Facts) {
+        let spans = span::spans(&self.context, facts, SystemTime::now());
         if !spans.is_empty() {
             self.spans.add(spans);
         }

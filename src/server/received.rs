@@ -6,7 +6,7 @@ use axum::{body::Body, extract::Request};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
@@ -67,6 +67,14 @@ impl Received {
         let prefix = head.extensions.get::<Prefix>().copied().unwrap_or_default();
         let account = head.extensions.get::<Account>().cloned().unwrap_or_default();
         Ok(Received { headers: head.headers, prefix, sender, account, body })
+    }
+
+    /// Reads a body that is a `T`; `expected` shows people how one looks.
+    pub(super) async fn json<T: DeserializeOwned>(app: &App, request: Request, expected: &str) -> Result<(Received, T), Error> {
+        let received = Received::read(app, request).await?;
+        received.check_values()?;
+        let value = serde_json::from_slice(&received.body);
+        Ok((received, value.map_err(|error| Error::client(format!("expected {expected}: {error}")))?))
     }
 
     /// Reads the body and finds the model in its field `model`, whose name may have the protocol's prefix. Writes the backend's

@@ -19,19 +19,12 @@ const CLIENT: u8 = 3;
 /// `StatusCode`.
 const ERROR: u8 = 2;
 /// The spans of a request that is over: its own, and one for each tool that toolglot ran. None if no model was asked.
-pub(super) fn spans(
-    context: &Context,
-    facts: &Facts,
-    status: Option<u16>,
-    first: Option<Duration>,
-    now: SystemTime,
-    taken: Duration,
-) -> Vec<String> {
+pub(super) fn spans(context: &Context, facts: &Facts, now: SystemTime) -> Vec<String> {
     let (Some(target), Some(operation)) = (&facts.target, operation(&facts.path)) else { return Vec::new() };
     let model = redact::line(&target.called);
     let turn = facts.turn.as_ref();
     let failed = turn.and_then(|turn| turn.failed.as_ref()).map(|failed| failed.code.clone());
-    let failed = failed.or_else(|| status.filter(|status| *status >= 400).map(|status| status.to_string()));
+    let failed = failed.or_else(|| facts.status.filter(|status| *status >= 400).map(|status| status.to_string()));
     let url: Option<Url> = target.backend.url.parse().ok();
     let mut attributes = vec![
         text("gen_ai.operation.name", operation),
@@ -56,7 +49,7 @@ pub(super) fn spans(
             let reasons = json!({"values": [{"stringValue": finish.as_str()}]});
             attributes.push(json!({"key": "gen_ai.response.finish_reasons", "value": {"arrayValue": reasons}}));
         }
-        if let Some(first) = first.filter(|_| turn.first_sent.is_some()) {
+        if let Some(first) = facts.first.filter(|_| turn.first_sent.is_some()) {
             let seconds = json!({"doubleValue": first.as_secs_f64()});
             attributes.push(json!({"key": "gen_ai.response.time_to_first_chunk", "value": seconds}));
         }
@@ -76,8 +69,8 @@ pub(super) fn spans(
         parent: context.parent.as_deref(),
         name: format!("{operation} {model}"),
         kind: CLIENT,
-        begun: now.checked_sub(taken).unwrap_or(UNIX_EPOCH),
-        taken,
+        begun: now.checked_sub(facts.taken).unwrap_or(UNIX_EPOCH),
+        taken: facts.taken,
         attributes,
         failed: failed.is_some(),
     };

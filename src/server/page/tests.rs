@@ -18,8 +18,8 @@ fn opening<'a>(model: &'a str, body: &'a Bytes, always: bool) -> Opening<'a> {
 fn end(entry: &Entry, model: &str) {
     let backend = Arc::new(Backend::open("b", Kind::OpenAi, ""));
     let target = Target { called: model.into(), model: model.into(), backend };
-    let facts = Facts { target: Some(target), mode: "off", ..Facts::default() };
-    entry.end(&facts, Some(200), None, None, Duration::from_millis(5));
+    let (status, taken) = (Some(200), Duration::from_millis(5));
+    entry.end(&Facts { target: Some(target), mode: "off", status, taken, ..Facts::default() });
 }
 
 #[test]

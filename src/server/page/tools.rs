@@ -19,7 +19,7 @@ use crate::{
         registry::Permission,
     },
     redact,
-    server::{guard::Sender, received::Received, reply, state::App},
+    server::{account::milliseconds, guard::Sender, received::Received, reply, state::App},
 };
 
 /// How long a tool may take while a person waits.
@@ -42,10 +42,7 @@ pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Se
 
 /// Runs a tool. Pressing the button is the consent.
 pub(super) async fn run(app: App, request: Request) -> Result<Response, Error> {
-    let received = Received::read(&app, request).await?;
-    received.check_values()?;
-    let asked: Asked = serde_json::from_slice(&received.body)
-        .map_err(|error| Error::client(format!("expected {{\"name\": ..., \"arguments\": {{...}}}}: {error}")))?;
+    let (received, asked) = Received::json::<Asked>(&app, request, "{\"name\": ..., \"arguments\": {...}}").await?;
     let catalogue = offered(&app, &received.sender).await;
     let tool = catalogue.tools.iter().find(|tool| tool.wire_name == asked.name);
     let tool = tool.ok_or_else(|| Error::client(format!("there is no tool `{}`", redact::line(&asked.name))).with_status(404))?;
@@ -53,7 +50,7 @@ pub(super) async fn run(app: App, request: Request) -> Result<Response, Error> {
     let call = Call { consent: true, timeout: Some(LONGEST), ..Call::default() };
     let response = app.process.mcp.pool().call(&tool.service, asked.arguments, &call).await;
     tracing::info!(server = tool.service.server, tool = tool.service.tool, failed = response.is_error(), "tried on the page");
-    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let ms = milliseconds(begun.elapsed());
     Ok(reply::json(&json!({"failed": response.is_error(), "ms": ms, "text": response.to_text()})))
 }
 

@@ -7,7 +7,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use super::kept::Kept;
 use crate::{
     lock::Hold,
     redact,
-    server::account::{Facts, Turn},
+    server::account::{Facts, Turn, milliseconds},
 };
 
 /// Maximum number of rows.
@@ -276,26 +276,24 @@ impl Entry {
         self.kept.is_some()
     }
 
-    /// The turn is over. `error`: what the client was told of a failure.
-    pub(in crate::server) fn end(
-        &self,
-        facts: &Facts,
-        status: Option<u16>,
-        error: Option<&str>,
-        first: Option<Duration>,
-        taken: Duration,
-    ) {
+    /// The turn is over.
+    pub(in crate::server) fn end(&self, facts: &Facts) {
         let unread = Turn::default();
         let turn = facts.turn.as_ref().unwrap_or(&unread);
         let fixed = turn.calls.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
         let refused = turn.calls.verdicts.iter().filter(|verdict| **verdict == "refused").count();
         let calls =
             turn.calls.delivered.max(if facts.mode == "react" { (turn.calls.verdicts.len() - refused) as u32 } else { 0 });
-        let failed = status.is_some_and(|status| status >= 400) || turn.failed.is_some();
-        let error = error.or(turn.failed.as_ref().map(|failed| failed.message.as_str())).filter(|_| failed).map(redact::line);
+        let failed = facts.status.is_some_and(|status| status >= 400) || turn.failed.is_some();
+        let error = facts
+            .told
+            .as_deref()
+            .or(turn.failed.as_ref().map(|failed| failed.message.as_str()))
+            .filter(|_| failed)
+            .map(redact::line);
         let result = match () {
             () if failed => Outcome::Error,
-            () if status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,
+            () if facts.status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,
             () if facts.turn.is_none() => Outcome::Passed,
             () if calls == 0 && refused > 0 => Outcome::Refused,
             () if calls > 0 && turn.rounds > 1 && facts.mode != "react" => Outcome::Again,
@@ -314,9 +312,9 @@ impl Entry {
                     mode: facts.mode,
                     result,
                     writing: None,
-                    status,
-                    first_ms: first.map(milliseconds),
-                    ms: Some(milliseconds(taken)),
+                    status: facts.status,
+                    first_ms: facts.first.map(milliseconds),
+                    ms: Some(milliseconds(facts.taken)),
                     prompt_tokens: turn.usage.prompt_tokens,
                     completion_tokens: turn.usage.completion_tokens,
                     rounds: turn.rounds,
@@ -349,8 +347,4 @@ impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Entry({})", self.number)
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }
