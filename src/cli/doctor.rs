@@ -111,7 +111,7 @@ impl Doctor {
             tried: None,
         };
         if let (true, Some(model)) = (self.tried, &self.model) {
-            let trial = trial::run(&app, model).await;
+            let trial = trial::run(&app, model).await?;
             report.problems.extend(trial.problems());
             for backend in report.backends.iter().filter(|backend| !backend.models.is_empty()) {
                 LastTrial::keep(environment, &backend.name, model, trial.good(), trial.attempts.len()).await;
