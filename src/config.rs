@@ -14,7 +14,6 @@ use locate::Located;
 use secret::Source;
 
 mod access;
-mod alias;
 mod backend;
 mod environment;
 mod expand;
@@ -31,7 +30,6 @@ mod store;
 mod tests;
 
 pub use access::{Access, ClientKey, Tenant};
-pub use alias::Alias;
 pub use backend::{Backend, Kind};
 pub use environment::{Environment, System, data_directory};
 pub use expand::expand;
@@ -41,7 +39,7 @@ pub use mcp::{Mcp, McpServing, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub(crate) use route::matches;
-pub use route::{Route, ToolMode};
+pub use route::{Alias, Route, ToolMode};
 pub use secret::{Secret, bearer};
 pub use shell::{Shell, ShellForm, ShellVia};
 pub use store::SharedStore;

@@ -12,7 +12,7 @@ use crate::store::{Key, Kind};
 pub struct Learned {
     /// How tools are offered.
     pub tools: ToolMode,
-    /// Nobody has looked yet whether Ollama prints its tools as JSON (`backend::rendered`).
+    /// Nobody has looked yet whether Ollama prints its tools as JSON (`backend::ollama`).
     pub tools_unseen: bool,
     /// It has no system role: system text joins the first user turn.
     pub fold_system: bool,

@@ -24,7 +24,6 @@ use tokio::sync::mpsc;
 use super::pool::Pool;
 use crate::{fix::Schemas, lock::Hold, store::Common};
 
-mod edits;
 mod http;
 mod requests;
 mod sessions;

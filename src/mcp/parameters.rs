@@ -29,13 +29,11 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 mod apply;
-mod merge;
 #[cfg(test)]
 mod tests;
 mod view;
 
-pub use apply::{Applied, Values};
-pub use merge::{merge_parameter, merge_tool};
+pub use apply::{Applied, Values, merge_parameter, merge_tool};
 pub use view::View;
 
 /// The policy for the parameters of one tool.

@@ -39,15 +39,13 @@ mod offer;
 mod process;
 mod slot;
 mod sse;
-mod statistics;
 mod status;
 
 use connection::Connection;
 pub(super) use connection::Definition;
 use slot::Slot;
-pub use statistics::Called;
-use statistics::Calls;
-pub use status::Status;
+use status::Calls;
+pub use status::{Called, Status};
 
 /// The largest message that a server may send, in bytes.
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;

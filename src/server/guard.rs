@@ -15,7 +15,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, header::AsHeaderName};
 
-use super::{account::Account, draining, page, reply, state::App};
+use super::{account::Account, health, page, reply, state::App};
 use crate::{
     config::{Config, Mode, Tenant, bearer},
     error::Error,
@@ -61,7 +61,7 @@ pub(super) async fn guard<R>(app: App, mut request: Request, next: impl FnOnce(R
 where
     R: Future<Output = Response>,
 {
-    if let Some(refusal) = draining::refusal(&app, request.uri().path()) {
+    if let Some(refusal) = health::refusal(&app, request.uri().path()) {
         return refusal;
     }
     let origin = request.headers().get(header::ORIGIN).cloned();

@@ -34,7 +34,6 @@ mod bypass;
 mod detail;
 mod kept;
 mod playground;
-mod saved;
 mod status;
 mod tools;
 mod turns;
@@ -153,13 +152,13 @@ async fn save(
 ) -> Response {
     let Some((row, Some(kept))) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
     account.goes_apart().await;
-    let saved = saved::fixture(&row, &copied(&kept), &app.library);
+    let saved = kept::fixture(&row, &copied(&kept), &app.library);
     let text = match saved {
         Ok(text) => text,
         Err(what) => return reply::error(Kind::OpenAi, &Error::client(what).with_status(409)),
     };
     let mut response = reply::bytes("text/plain; charset=utf-8", Body::from(text));
-    let name = format!("attachment; filename=\"{}\"", saved::file_name(&row));
+    let name = format!("attachment; filename=\"{}\"", kept::file_name(&row));
     if let Ok(name) = HeaderValue::from_str(&name) {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
     }

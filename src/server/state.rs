@@ -14,8 +14,8 @@ use axum::extract::FromRef;
 use super::{
     apart::Apart,
     backends::{Backends, Described},
-    draining::Draining,
     guard::Instance,
+    health::Draining,
     metrics::Metrics,
     otel::Spans,
     page,

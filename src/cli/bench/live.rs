@@ -13,12 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    bfcl,
+    NAMES, Way, bfcl,
     form::{Form, Reply},
     judge::{self, Faults, Verdict},
     report::Report,
     task::{self, Task, Want},
-    way::{self, Way},
     world::World,
 };
 use crate::{
@@ -108,7 +107,7 @@ impl Live {
         let forms = if self.form.is_empty() { vec![Form::Openai, Form::Void] } else { self.form.clone() };
         let tasks = self.tasks()?;
         let ways: Vec<String> =
-            if self.way.is_empty() { way::NAMES.iter().map(|name| (*name).to_owned()).collect() } else { self.way.clone() };
+            if self.way.is_empty() { NAMES.iter().map(|name| (*name).to_owned()).collect() } else { self.way.clone() };
         let ways = ways.iter().map(|name| Way::open(name, &self.model, &config, environment)).collect::<Result<Vec<_>, _>>()?;
         // Neighbours share their prompt's beginning, so that the backend's cache holds.
         let mut jobs = Vec::new();
