@@ -21,7 +21,6 @@ mod report;
 mod task;
 mod world;
 
-/// `toolglot bench`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Bench {
     #[command(subcommand)]

@@ -9,14 +9,12 @@ use clap_complete::Shell;
 use super::output::print;
 use crate::error::Error;
 
-/// `toolglot completions`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// The shell
     shell: Shell,
 }
 
-/// `toolglot man`.
 #[derive(Debug, Args)]
 pub(super) struct Man {
     /// The folder for the pages, one for each command

@@ -49,7 +49,6 @@ pub(super) struct Doctor {
     json: bool,
 }
 
-/// The report.
 #[derive(Debug, Serialize)]
 struct Report {
     toolglot: &'static str,

@@ -10,7 +10,6 @@ use crate::{
     error::Error,
 };
 
-/// `toolglot init`.
 #[derive(Debug, Args)]
 pub(super) struct Init {
     /// Where to write it [default: this user's own, see `toolglot paths`]

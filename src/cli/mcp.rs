@@ -106,6 +106,7 @@ struct Serve {
 }
 
 const DESCRIPTION_CHARS: usize = 60;
+
 impl Mcp {
     /// Runs the command. Data goes to `out`, remarks to `remarks`.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
@@ -113,7 +114,7 @@ impl Mcp {
         let registry = || Registry::open(source.config(environment)?.mcp.registry, environment.clone());
         let text = match self.command {
             Command::List(format) => {
-                let (pool, _) = source.pool(environment)?;
+                let pool = source.pool(environment)?;
                 format.print(&pool.status(), Status::to_value, servers)
             }
             Command::Add(add) => {
@@ -136,7 +137,7 @@ impl Mcp {
             }
             Command::Import { from } => import(&registry()?, &from, environment, remarks)?,
             Command::Tools(format) => {
-                let (pool, _) = source.pool(environment)?;
+                let pool = source.pool(environment)?;
                 let offered = block_on(async {
                     let offered = pool.tools(None, PATIENCE).await;
                     pool.shut_down().await;
@@ -150,7 +151,7 @@ impl Mcp {
                 return fail_with(offered.problems.len());
             }
             Command::Accept { server, tool } => {
-                let (pool, _) = source.pool(environment)?;
+                let pool = source.pool(environment)?;
                 block_on(async {
                     let accepted = pool.accept(&server, tool.as_deref()).await;
                     pool.shut_down().await;
@@ -202,7 +203,7 @@ impl Add {
 impl Serve {
     fn run(self, source: &Source, environment: &Environment) -> Result<(), Error> {
         let config = source.config(environment)?;
-        let (pool, _) = call::pool(&config, environment)?;
+        let pool = call::pool(&config, environment)?;
         let mut options = config.mcp.serving;
         options.gateway |= self.gateway;
         options.errors_as_text |= self.errors_as_text;

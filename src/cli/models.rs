@@ -18,7 +18,6 @@ use crate::{
     server::survey::{self, Spoken},
 };
 
-/// `toolglot models`.
 #[derive(Debug, Args)]
 pub(super) struct Models {
     #[command(flatten)]

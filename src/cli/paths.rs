@@ -20,7 +20,6 @@ use crate::{
     error::Error,
 };
 
-/// `toolglot paths`.
 #[derive(Debug, Args)]
 pub(super) struct Paths {
     #[command(flatten)]

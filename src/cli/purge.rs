@@ -20,7 +20,6 @@ use crate::{
     error::Error,
 };
 
-/// `toolglot purge`.
 #[derive(Debug, Args)]
 pub(super) struct Purge {
     /// Do not ask
@@ -28,7 +27,6 @@ pub(super) struct Purge {
     yes: bool,
 }
 
-/// One step.
 enum Task {
     Service(PathBuf),
     Settings { file: PathBuf, client: String, undone: Undone },

@@ -12,7 +12,6 @@ use crate::{
     server::{self, Settings},
 };
 
-/// `toolglot serve`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Serve {
     #[command(flatten)]

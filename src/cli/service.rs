@@ -24,7 +24,6 @@ mod tests;
 use definition::Job;
 use steps::{Step, Verb};
 
-/// `toolglot service`.
 #[derive(Debug, Args)]
 pub(super) struct Service {
     #[command(subcommand)]

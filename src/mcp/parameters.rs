@@ -44,7 +44,6 @@ pub struct Policy {
     factors: Vec<Factor>,
 }
 
-/// The policy for one parameter.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Parameter {
     /// The tool's own name of it.

@@ -78,6 +78,7 @@ pub struct Imported {
 const MISSING: Duration = Duration::from_secs(2);
 /// A registry without servers.
 const EMPTY: &str = "[]\n";
+
 impl Registry {
     /// Opens the registry. A missing file is created empty, its folder only when a server is registered. An unusable entry is not
     /// an error.

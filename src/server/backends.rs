@@ -80,6 +80,7 @@ const DESCRIBED: Duration = Duration::from_secs(5 * 60);
 const SILENT: Duration = Duration::from_secs(30);
 /// Maximum number of descriptions that are kept.
 const DESCRIPTIONS: usize = 1000;
+
 impl Backends {
     pub(super) fn new(config: &Config, settings: &Settings, client: Client) -> Backends {
         let configured = !config.backends.is_empty();

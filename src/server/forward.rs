@@ -42,7 +42,6 @@ const OURS: &[&str] = &[
     "access-control-allow-credentials",
 ];
 
-/// The route of an endpoint of backends.
 pub(super) fn route(endpoint: Endpoint) -> MethodRouter<Live> {
     in_form(endpoint.front(), move |app, request| async move {
         let (received, target) = Received::with_target(&app, request, endpoint.front()).await?;

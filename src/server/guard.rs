@@ -270,7 +270,7 @@ fn has_mcp_token(config: &Config, headers: &HeaderMap) -> bool {
     config.mcp.serving.token.as_ref().zip(given).is_some_and(|(token, given)| token.is_bearer_of(given))
 }
 
-fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+pub(super) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 

@@ -61,7 +61,6 @@ const COUNTERS: &[(&str, &str)] = &[
 ];
 
 impl Metrics {
-    /// A request begins.
     pub(super) fn begin(&self) {
         self.0.hold().under_way += 1;
     }

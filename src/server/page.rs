@@ -23,7 +23,7 @@ use tokio::{sync::broadcast::error::RecvError, time::timeout};
 use super::{
     account::Account,
     answer::in_form,
-    guard::{Local, Sender},
+    guard::{self, Local, Sender},
     received::Received,
     reply,
     state::{App, Live},
@@ -81,7 +81,7 @@ pub(super) fn is_surface(path: &str) -> bool {
 
 /// A request for an answer has arrived: it is a row of the page from now on.
 pub(super) fn begins(app: &App, received: &Received, model: &str) {
-    let client = received.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let client = guard::text(&received.headers, header::USER_AGENT).unwrap_or_default();
     let entry = received.account.read(|facts| {
         let is_turn = TURNS.iter().any(|end| facts.path.ends_with(end));
         is_turn.then(|| {

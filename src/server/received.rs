@@ -4,13 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, extract::Request};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
-use super::{account::Account, guard::Sender, page, state::App};
+use super::{
+    account::Account,
+    guard::{self, Sender},
+    page,
+    state::App,
+};
 use crate::{
     backend::Backend,
     client::front,
@@ -53,7 +58,6 @@ pub(super) struct Target {
     pub(super) called: String,
     /// The backend's own name.
     pub(super) model: String,
-    /// The backend that serves it.
     pub(super) backend: Arc<Backend>,
 }
 
@@ -159,8 +163,7 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
         .with_status(413)
         .with_code("request_too_large")
     };
-    let declared =
-        headers.get(header::CONTENT_LENGTH).and_then(|length: &HeaderValue| length.to_str().ok()?.parse::<usize>().ok());
+    let declared = guard::text(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if declared.is_some_and(|declared| declared > limit) {
         return Err(too_large());
     }

@@ -50,7 +50,6 @@ impl Recorder {
         Ok(Recorder { directory })
     }
 
-    /// The directory of the files.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }

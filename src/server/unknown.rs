@@ -14,6 +14,7 @@ pub(super) struct Missed(Mutex<HashSet<String>>);
 
 /// Maximum number of paths that are remembered; further ones are not logged.
 const PATHS: usize = 100;
+
 impl Missed {
     /// Whether this is the first time.
     fn is_new(&self, what: &str) -> bool {

@@ -9,7 +9,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::HttpRequest;
 
-/// The head of an answer.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: StatusCode,

@@ -21,7 +21,6 @@ pub(super) struct Number(pub(super) Option<u64>);
 #[derive(Debug, Default, Clone)]
 pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
 
-/// The called function.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Function<'a> {

@@ -43,7 +43,6 @@ impl<'s> Grammar<'s> {
         Grammar { text: COMMON.to_owned(), rules: 0, root: &Value::Null, known: HashMap::new() }
     }
 
-    /// The text of the grammar.
     pub(super) fn into_text(self) -> String {
         self.text
     }

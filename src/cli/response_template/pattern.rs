@@ -7,7 +7,6 @@ use serde_json::Value;
 /// A part of a delimiter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// This text.
     Text(String),
     /// Whitespace, or none.
     Space,

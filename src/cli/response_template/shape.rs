@@ -17,7 +17,6 @@ pub(super) enum Source {
     Group(String),
     /// A member of the content.
     Key(String),
-    /// The content.
     Content,
 }
 

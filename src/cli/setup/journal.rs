@@ -132,7 +132,6 @@ fn take_out(whole: &mut Map<String, Value>, merged: &Map<String, Value>, old: &M
     }
 }
 
-/// Does it.
 pub(in crate::cli) fn undo(file: &Path, undone: &Undone) -> std::io::Result<()> {
     match undone {
         Undone::Text(text) => atomic::write(file, text.as_bytes()),

@@ -114,7 +114,6 @@ fn message_item(id: &str, text: &str) -> Value {
     json!({"id": id, "type": "message", "role": "assistant", "status": "completed", "content": [output_text(text)]})
 }
 
-/// The part of text.
 fn output_text(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": []})
 }

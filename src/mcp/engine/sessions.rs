@@ -34,7 +34,6 @@ pub(super) struct Begun(pub(super) Arc<dyn Common>);
 /// How long a session may rest.
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Bounded sessions.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     limit: usize,

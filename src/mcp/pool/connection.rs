@@ -27,7 +27,6 @@ use crate::{
 
 mod open;
 
-/// An open connection.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
     /// The transport: `stdio`, `http` or `sse`.

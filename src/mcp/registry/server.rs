@@ -40,9 +40,7 @@ pub struct Server {
 /// How to reach a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::mcp) enum Target {
-    /// A child process.
     Process(Launch),
-    /// An address.
     Remote { url: Url, dialect: Dialect, headers: Vec<(String, Secret)> },
 }
 
@@ -60,7 +58,6 @@ pub(in crate::mcp) struct Launch {
 pub(in crate::mcp) enum Dialect {
     /// Not configured: toolglot tries them.
     Detect,
-    /// Streamable HTTP.
     Http,
     /// HTTP with server-sent events of 2024-11-05.
     Sse,

@@ -22,6 +22,7 @@ pub(super) struct Collector {
 
 const SERVICE: &str = "service.name";
 const USUAL_MILLISECONDS: u64 = 10_000;
+
 impl Collector {
     /// The collector of this environment, if it names one. An error says which variable is wrong.
     pub(super) fn of(environment: &Environment) -> Result<Option<Collector>, String> {

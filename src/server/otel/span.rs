@@ -125,7 +125,6 @@ fn tool(context: &Context, ran: &Ran, now: SystemTime) -> String {
     .written()
 }
 
-/// The fields of a span.
 struct Span<'a> {
     context: &'a Context,
     id: &'a str,

@@ -152,7 +152,6 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// A turn begins.
     pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
         let keeps = opening.always || self.changes.receiver_count() > 0;
         let mut state = self.state.hold();
@@ -217,7 +216,6 @@ impl Turns {
         let _ = self.changes.send(Change::End);
     }
 
-    /// The bytes of everything that is kept.
     #[cfg(test)]
     pub(super) fn kept_bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)

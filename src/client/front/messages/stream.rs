@@ -58,7 +58,6 @@ impl Stream {
         self.delta(kind, field, text, out);
     }
 
-    /// A call, whole.
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);

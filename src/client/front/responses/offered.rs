@@ -27,7 +27,6 @@ const PATCH_EXAMPLE: &str =
 *** Delete File: old.txt
 *** End Patch";
 
-/// The offered tools.
 #[derive(Debug, Default)]
 pub(super) struct Offered {
     /// As functions of OpenAI's chat API.

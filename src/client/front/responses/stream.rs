@@ -135,7 +135,6 @@ impl Stream {
         self.done(item, out);
     }
 
-    /// The item is whole.
     fn done(&mut self, item: Value, out: &mut BytesMut) {
         self.event("response.output_item.done", json!({"item": item}), out);
         self.answer.output.push(item);

@@ -12,7 +12,6 @@ use crate::openai::{ChatRequest, Content, Message, ToolCall, answer::call_id};
 /// Calls by the id of their command.
 pub type Known = HashMap<String, Spooled>;
 
-/// The content of a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Command<'a> {
     Id(&'a str),

@@ -165,7 +165,6 @@ struct Entry {
 }
 
 impl Overlay {
-    /// The embedded table.
     fn embedded() -> Overlay {
         serde_json::from_str(include_str!("void_tools.json")).unwrap_or_default()
     }
