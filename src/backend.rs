@@ -24,16 +24,15 @@ mod errors;
 mod history;
 mod learned;
 mod models;
+mod ollama;
 mod pace;
 mod prevent;
 mod probe;
-mod rendered;
 mod replay;
 mod request;
 mod spelling;
 mod tokens;
 mod traits;
-mod unparsed;
 
 pub use crate::config::{Kind, ToolMode};
 pub use context::{Bounds, Loaded, Size, Window};
@@ -42,16 +41,15 @@ pub use errors::{Refusal, error_from, is_loading, pace_headers};
 pub use history::leaked::marked_bytes;
 pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};
+pub use ollama::{garbles_tools, load_anew, may_garble_tools, unparsed};
 pub use pace::Pace;
 pub use prevent::Held;
 pub use probe::{detect, profile, version};
-pub use rendered::{garbles_tools, may_garble_tools};
 pub use replay::Replay;
 pub use request::request;
 pub use spelling::spell;
 pub use tokens::tokens;
 pub use traits::Traits;
-pub use unparsed::{load_anew, unparsed};
 
 /// The server that a backend of kind [`Kind::OpenAi`] is, if it needs special treatment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -144,8 +142,6 @@ const SECRET_BYTES: usize = 8;
 /// How long a request may wait for the backend's `requests_per_minute`.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-// === impl Dialect ===
-
 impl Dialect {
     /// How frames are separated in this format.
     pub fn framing(self) -> Framing {
@@ -155,8 +151,6 @@ impl Dialect {
         }
     }
 }
-
-// === impl Backend ===
 
 impl Backend {
     /// A backend without a key.

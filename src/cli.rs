@@ -161,8 +161,6 @@ fn exit_code(error: &Error) -> u8 {
     }
 }
 
-// === impl Output ===
-
 impl Output {
     fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         self.closed |= result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);

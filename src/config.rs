@@ -14,7 +14,6 @@ use locate::Located;
 use secret::Source;
 
 mod access;
-mod alias;
 mod backend;
 mod environment;
 mod expand;
@@ -31,7 +30,6 @@ mod store;
 mod tests;
 
 pub use access::{Access, ClientKey, Tenant};
-pub use alias::Alias;
 pub use backend::{Backend, Kind};
 pub use environment::{Environment, System, data_directory};
 pub use expand::expand;
@@ -41,7 +39,7 @@ pub use mcp::{Mcp, McpServing, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub(crate) use route::matches;
-pub use route::{Route, ToolMode};
+pub use route::{Alias, Route, ToolMode};
 pub use secret::{Secret, bearer};
 pub use shell::{Shell, ShellForm, ShellVia};
 pub use store::SharedStore;
@@ -190,8 +188,6 @@ pub struct Overrides {
     pub without_secrets: bool,
 }
 
-// === impl Config ===
-
 impl Config {
     /// Reads the file (if any), applies the command line and the environment, and checks the result.
     ///
@@ -327,8 +323,6 @@ impl Config {
     }
 }
 
-// === impl Mode ===
-
 impl Mode {
     /// All modes.
     pub const ALL: [Mode; 4] = [Mode::Off, Mode::Rewrite, Mode::Shell, Mode::React];
@@ -344,15 +338,11 @@ impl Mode {
     }
 }
 
-// === impl Drain ===
-
 impl Default for Drain {
     fn default() -> Drain {
         Drain { seconds: 10, announce_seconds: 0 }
     }
 }
-
-// === impl Limits ===
 
 impl Default for Limits {
     fn default() -> Limits {

@@ -14,6 +14,9 @@ const SCHEMES: &[&str] = &["bearer ", "basic "];
 /// A shorter word after a scheme is not a credential. In bytes.
 const CREDENTIAL_BYTES: usize = 8;
 
+/// Longest [`line`], in characters.
+const LINE_CHARS: usize = 500;
+
 /// The text with secrets masked: user information and secret parameters of URLs, `Bearer` and `Basic` credentials.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let text = if text.contains("://") { Cow::Owned(urls(text)) } else { Cow::Borrowed(text) };
@@ -48,6 +51,11 @@ pub fn shown(text: &str, most: usize) -> String {
         if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
+}
+
+/// [`shown`] at the length of a name or a message.
+pub fn line(text: &str) -> String {
+    shown(text, LINE_CHARS)
 }
 
 /// Several lines for a terminal: control characters are escaped, except for line ends and tabs.

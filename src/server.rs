@@ -21,7 +21,6 @@ mod backends;
 mod chat;
 mod connection;
 mod discard;
-mod draining;
 mod forward;
 mod generate;
 mod greeting;

@@ -144,8 +144,6 @@ pub async fn write<T: Serialize + Sync>(store: &(impl Store + ?Sized), key: Key,
     }
 }
 
-// === impl Link ===
-
 impl Link {
     /// Whether the shared store can be reached now.
     pub fn is_present(&self) -> bool {

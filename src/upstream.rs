@@ -98,15 +98,11 @@ enum Fault {
 const BATCH_BYTES: usize = 16 * 1024;
 const USER_AGENT: &str = concat!("toolglot/", env!("CARGO_PKG_VERSION"));
 
-// === impl Timeouts ===
-
 impl Default for Timeouts {
     fn default() -> Timeouts {
         Timeouts { connect: Duration::from_secs(10), idle: Duration::from_secs(30 * 60) }
     }
 }
-
-// === impl HttpRequest ===
 
 impl HttpRequest {
     /// A GET without headers of its own.
@@ -120,8 +116,6 @@ impl std::fmt::Debug for HttpRequest {
         write!(f, "{} {} ({} bytes)", self.method, self.url, self.body.len())
     }
 }
-
-// === impl Client ===
 
 impl Client {
     /// A client with these timeouts.
@@ -149,8 +143,6 @@ impl Client {
     }
 }
 
-// === impl Response ===
-
 impl Response {
     /// The whole body, cut at `limit` bytes. For error bodies and small answers.
     ///
@@ -170,8 +162,6 @@ impl std::fmt::Debug for Response {
     }
 }
 
-// === impl Body ===
-
 impl Body {
     /// Appends the bytes that have arrived to `into`, and returns their number; 0 at the end. Waits if there are none. Cancel
     /// safe: dropping the future loses nothing, and what it has appended stays in `into`.
@@ -187,8 +177,6 @@ impl Body {
         }
     }
 }
-
-// === impl Fault ===
 
 impl Fault {
     /// The fault as an error of the backend at this address.

@@ -21,8 +21,6 @@ pub(super) struct Chat<'a> {
     pub(super) rest: Map<String, Value>,
 }
 
-// === impl Chat ===
-
 impl<'a> Chat<'a> {
     /// The chat as `change` leaves it, which may change everything.
     pub(super) fn changed<E>(self, change: impl FnOnce(&ChatRequest) -> Result<ChatRequest, E>) -> Result<Chat<'a>, E> {

@@ -69,8 +69,6 @@ const IMAGE: u64 = 1024;
 /// Tokens that a chat template adds itself, including a usual system text.
 const TEMPLATE: u64 = 32;
 
-// === impl Size ===
-
 impl Size {
     /// The size of a conversation with its tools.
     pub fn of(chat: &ChatRequest, tools: &Tools) -> Size {
@@ -142,8 +140,6 @@ impl Size {
         })
     }
 }
-
-// === impl Window ===
 
 impl Window {
     /// The context to request, in tokens (`None`: Ollama decides), and a warning if it is too small for the conversation. It

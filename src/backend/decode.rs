@@ -45,8 +45,6 @@ struct Answer {
 /// Where a decoder's deltas go.
 type Out<'o> = dyn FnMut(Delta<'_>) + 'o;
 
-// === impl Decoder ===
-
 impl Decoder {
     /// A decoder for one answer in this format.
     pub fn new(dialect: Dialect) -> Decoder {
@@ -125,8 +123,6 @@ impl Decoder {
         self.done
     }
 }
-
-// === impl Answer ===
 
 impl Answer {
     /// A piece of text, after the calls that came before it.

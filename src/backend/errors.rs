@@ -79,8 +79,6 @@ const TOO_LONG: &[&str] = &["context length", "context size", "context window", 
 /// Longest message that is passed on, in characters.
 const SHOWN_CHARS: usize = 2000;
 
-// === impl Refusal ===
-
 impl Refusal {
     /// The refusal that an error expresses (from [`error_from`] or the decoder), if any.
     pub fn of(error: &Error) -> Option<Refusal> {

@@ -33,8 +33,6 @@ struct Open {
     added: usize,
 }
 
-// === impl Open ===
-
 impl Open {
     fn add(&mut self, id: &str) {
         self.by_place.insert(self.added, id.to_owned());

@@ -11,9 +11,8 @@ use crate::store::{Key, Kind};
 #[serde(default)]
 pub struct Learned {
     /// How tools are offered.
-    #[serde(with = "tool_mode")]
     pub tools: ToolMode,
-    /// Nobody has looked yet whether Ollama prints its tools as JSON (`backend::rendered`).
+    /// Nobody has looked yet whether Ollama prints its tools as JSON (`backend::ollama`).
     pub tools_unseen: bool,
     /// It has no system role: system text joins the first user turn.
     pub fold_system: bool,
@@ -30,8 +29,6 @@ pub struct Learned {
     /// Its server refuses the grammars of `backend::prevent`.
     pub no_grammar: bool,
 }
-
-// === impl Learned ===
 
 impl Learned {
     /// Its key in the store.
@@ -84,26 +81,6 @@ impl Learned {
                 fields.shift_remove(field);
             }
         }
-    }
-}
-
-/// The form of [`ToolMode`] in the store.
-mod tool_mode {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::backend::ToolMode;
-
-    pub(super) fn serialize<S: Serializer>(mode: &ToolMode, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(mode.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolMode, D::Error> {
-        // A word that this version does not know counts as nothing learned.
-        Ok(match String::deserialize(deserializer)?.as_str() {
-            "prompt" => ToolMode::Prompt,
-            "raw" => ToolMode::Raw,
-            _ => ToolMode::Native,
-        })
     }
 }
 

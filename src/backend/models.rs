@@ -121,8 +121,6 @@ pub async fn loaded(client: &Client, backend: &Backend, id: &str) -> Result<Opti
     }))
 }
 
-// === impl Model ===
-
 impl Model {
     /// A model with nothing known but its name.
     pub fn named(id: &str) -> Model {

@@ -35,8 +35,6 @@ struct Waiting<'p> {
     taken: bool,
 }
 
-// === impl Pace ===
-
 impl Pace {
     /// A limit of `requests` (at least one) per minute. A request that would wait longer than `patience` is refused.
     pub fn per_minute(requests: u32, patience: Duration) -> Pace {
@@ -106,8 +104,6 @@ impl Pace {
         .with_code("rate_limit_exceeded")
     }
 }
-
-// === impl Waiting ===
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {

@@ -45,8 +45,6 @@ const CHAT_ONLY: [&str; 8] = [
 /// Fields that request another form of the answer.
 const OTHER_FORMS: [&str; 6] = ["response_format", "grammar", "json_schema", "logprobs", "n", "logit_bias"];
 
-// === impl Held ===
-
 impl Held {
     /// The grammar for this round. `None` if it does not apply: another server, no tools, a required call (the server handles
     /// that itself), the client's own form, an answer in another form, images, a family whose calls are not JSON.

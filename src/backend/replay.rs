@@ -31,8 +31,6 @@ pub struct Replay {
     fixtures: Arc<[Fixture]>,
 }
 
-// === impl Replay ===
-
 impl Replay {
     /// Answers from these fixtures. If several contain the question, the first one answers.
     pub fn new(fixtures: impl IntoIterator<Item = Fixture>) -> Replay {

@@ -36,8 +36,6 @@ const BODY_BYTES: usize = 4 * 1024;
 #[derive(Default)]
 struct Called<'a>(HashMap<&'a str, &'a str>);
 
-// === impl Called ===
-
 impl<'a> Called<'a> {
     fn add(&mut self, message: &'a Message) {
         // Within a message, the first call with an id counts.

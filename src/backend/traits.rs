@@ -25,7 +25,6 @@ pub struct Traits {
 /// The characters that a tool's name may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// Any.
     Any,
     /// Letters, digits, `_` and `-`.
     Plain,

@@ -57,8 +57,6 @@ enum Action {
     },
 }
 
-// === impl Overlay ===
-
 impl Overlay {
     /// The built-in adapters with those of this directory; without one, the adapters that `serve` uses.
     pub(super) fn library(&self, environment: &Environment) -> Result<Library, Error> {
@@ -68,8 +66,6 @@ impl Overlay {
         }
     }
 }
-
-// === impl Adapters ===
 
 impl Adapters {
     /// Runs the command. Writes to `log` what an import omits.

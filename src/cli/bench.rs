@@ -1,8 +1,17 @@
-//! `toolglot bench`: measurements with real models.
+//! `toolglot bench`: measurements with real models, straight or through the proxy in one of its ways to offer tools.
 
 use std::io::Write;
 
-use crate::{config::Environment, error::Error};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    backend::ToolMode,
+    config::{Config, Environment, Route},
+    error::Error,
+    openai::ChatRequest,
+    server::{self, App, Settings, survey},
+};
 
 mod bfcl;
 mod form;
@@ -10,10 +19,8 @@ mod judge;
 mod live;
 mod report;
 mod task;
-mod way;
 mod world;
 
-/// `toolglot bench`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Bench {
     #[command(subcommand)]
@@ -26,12 +33,60 @@ enum What {
     Live(live::Live),
 }
 
-// === impl Bench ===
-
 impl Bench {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
         match self.what {
             What::Live(live) => live.run(environment, out, messages),
         }
     }
+}
+
+/// A way to the model.
+pub(super) struct Way {
+    /// `straight`, or what `tools` on a route says.
+    pub(super) name: String,
+    app: App,
+}
+
+/// The ways there are, in the order of the table.
+pub(super) const NAMES: [&str; 5] = ["straight", "native", "prompt", "raw", "client"];
+
+impl Way {
+    /// Opens the way: a server of its own, so that nothing is learned from another one.
+    pub(super) fn open(name: &str, model: &str, config: &Config, environment: &Environment) -> Result<Way, Error> {
+        let mut config = Config { store: None, ..config.clone() };
+        if let Some(tools) = mode(name)? {
+            let own = config.route(model).cloned();
+            let route = Route { model: model.to_owned(), tools: Some(tools), ..own.unwrap_or_else(|| empty(model)) };
+            config.routes.insert(0, route);
+        }
+        Ok(Way { name: name.to_owned(), app: server::app(Settings::of(config, environment))? })
+    }
+
+    /// The completion in OpenAI's form, and how often the model was asked again for it.
+    pub(super) async fn ask(&self, body: &Value) -> Result<(Value, u64), Error> {
+        if self.name == "straight" {
+            return Ok((survey::straight(&self.app, body).await?, 0));
+        }
+        let tried = survey::ask(&self.app, ChatRequest::from_value(body.clone())?, None).await?;
+        Ok((tried.completion, tried.asked_again))
+    }
+
+    /// How tools would be offered to the model for this request.
+    pub(super) async fn planned(&self, body: &Value) -> Result<ToolMode, Error> {
+        Ok(survey::planned(&self.app, ChatRequest::from_value(body.clone())?).await?.tool_mode())
+    }
+}
+
+/// What a way's name means on a route; `None`: it is the straight one.
+fn mode(name: &str) -> Result<Option<ToolMode>, Error> {
+    if name == "straight" {
+        return Ok(None);
+    }
+    let mode = ToolMode::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name));
+    mode.map(Some).map_err(|_| Error::proxy(format!("there is no way `{name}`; there are: {}", NAMES.join(", "))))
+}
+
+fn empty(model: &str) -> Route {
+    Route { model: model.to_owned(), backend: None, adapter: None, mode: None, tools: None }
 }

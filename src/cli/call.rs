@@ -15,7 +15,7 @@ use super::output::{print, remark};
 use crate::{
     config::{Config, Environment, Overrides, state_directory},
     error::Error,
-    fix::{self, End, Schemas},
+    fix::Schemas,
     mcp::{
         self,
         catalogue::{Catalogue, Offered},
@@ -62,7 +62,6 @@ pub struct Source {
 struct Waiting {
     /// The configuration file of the proxy.
     config: Option<PathBuf>,
-    /// The tool.
     name: String,
     /// Its arguments, as JSON text.
     arguments: String,
@@ -89,8 +88,6 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How long to wait for the shared store.
 const STORE: Duration = Duration::from_secs(2);
 
-// === impl Source ===
-
 impl Source {
     /// The configuration, with the registry that the command line names.
     pub(super) fn config(&self, environment: &Environment) -> Result<Config, Error> {
@@ -101,13 +98,11 @@ impl Source {
         Ok(config)
     }
 
-    /// A pool with the built-in tools, and the store that other processes use.
-    pub(super) fn pool(&self, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
+    /// See [`whole_pool`].
+    pub(super) fn pool(&self, environment: &Environment) -> Result<Arc<Pool>, Error> {
         whole_pool(self.config(environment)?, environment)
     }
 }
-
-// === impl Call ===
 
 impl Call {
     /// Runs the command. Reports about long calls go to `beat`. If the tool fails, the error's text is already printed.
@@ -128,7 +123,7 @@ impl Call {
                 (Some(Waits { call, config, .. }), _) => (config.clone(), call.name.clone(), call.arguments.clone()),
                 (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
             };
-            let (pool, _) = whole_pool(config, environment)?;
+            let pool = whole_pool(config, environment)?;
             let called = beating(beat, &name, self.call(&pool, &name, &source, waits)).await;
             let ended = called.and_then(|response| self.show(&response, &name, out));
             pool.shut_down().await;
@@ -168,8 +163,6 @@ impl Call {
     }
 }
 
-// === private ===
-
 /// Waits for the tool and the start of its server, and reports from time to time that it still waits.
 async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
@@ -186,15 +179,14 @@ async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output =
 }
 
 /// A pool with the built-in tools, whatever the configuration says: the user has named one.
-fn whole_pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
+fn whole_pool(mut config: Config, environment: &Environment) -> Result<Arc<Pool>, Error> {
     config.mcp.builtin_tools = true;
     pool(&config, environment)
 }
 
-/// A pool with the tools of this configuration, and the store that other processes use.
-pub(super) fn pool(config: &Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
-    let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
-    Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
+/// A pool with the tools of this configuration.
+pub(super) fn pool(config: &Config, environment: &Environment) -> Result<Arc<Pool>, Error> {
+    mcp::open(&config.mcp, environment, Arc::new(Files::new(&config.mcp.state)))
 }
 
 /// The configuration, without keys of backends.
@@ -209,8 +201,6 @@ fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Co
         None => Config::parse("", None, &Overrides::default(), environment),
     }
 }
-
-// === impl Waits ===
 
 impl Waits {
     /// The call that waits under this id; `None` if the text may be a tool's name.
@@ -311,10 +301,8 @@ fn find<'t>(offered: &'t Catalogue, name: &str) -> Result<&'t Offered, Error> {
 
 fn read(tool: &Offered, source: &str) -> Result<Map<String, Value>, Error> {
     let source = if source.trim().is_empty() { "{}" } else { source };
-    let report = fix::fix(source, Some(&Schemas::default().get(&tool.schema)), &tool.keeps_null, End::Whole);
-    let why = || report.why.as_ref().map_or_else(|| "its arguments cannot be read".to_owned(), ToString::to_string);
-    let text = report.accepted().ok_or_else(|| Error::client(format!("{}: {}", tool.service.full_name(), why())))?;
-    serde_json::from_str(text).map_err(|error| Error::client(format!("the arguments must be a JSON object: {error}")))
+    let arguments = tool.arguments(source, &Schemas::default());
+    arguments.map_err(|why| Error::client(format!("{}: {why}", tool.service.full_name())))
 }
 
 fn seconds(seconds: f64) -> Result<Duration, Error> {

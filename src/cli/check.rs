@@ -52,8 +52,6 @@ const GENERIC: &str = "generic";
 /// Maximum depth of fixtures below their adapters.
 const DEPTH: usize = 2;
 
-// === impl Check ===
-
 impl Check {
     /// Runs the command. Writes faults to `out`, and fails if there are any.
     pub fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
@@ -92,8 +90,6 @@ fn is_adapter(path: &Path) -> Result<bool, Error> {
 fn at(path: &Path, line: Option<usize>) -> String {
     line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()))
 }
-
-// === impl Findings ===
 
 impl Findings {
     fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {

@@ -9,22 +9,18 @@ use clap_complete::Shell;
 use super::output::print;
 use crate::error::Error;
 
-/// `toolglot completions`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// The shell
     shell: Shell,
 }
 
-/// `toolglot man`.
 #[derive(Debug, Args)]
 pub(super) struct Man {
     /// The folder for the pages, one for each command
     #[arg(value_name = "DIRECTORY")]
     into: PathBuf,
 }
-
-// === impl Completions ===
 
 impl Completions {
     pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Error> {
@@ -34,8 +30,6 @@ impl Completions {
         print(out, &String::from_utf8_lossy(&script))
     }
 }
-
-// === impl Man ===
 
 impl Man {
     pub(super) fn run(self, command: Command) -> Result<(), Error> {

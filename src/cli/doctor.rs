@@ -49,7 +49,6 @@ pub(super) struct Doctor {
     json: bool,
 }
 
-/// The report.
 #[derive(Debug, Serialize)]
 struct Report {
     toolglot: &'static str,
@@ -79,8 +78,6 @@ struct Proxy {
 /// How long to wait for the proxy.
 const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_BYTES: usize = 64 * 1024;
-
-// === impl Doctor ===
 
 impl Doctor {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
@@ -113,7 +110,7 @@ impl Doctor {
             tried: None,
         };
         if let (true, Some(model)) = (self.tried, &self.model) {
-            let trial = trial::run(&app, model).await;
+            let trial = trial::run(&app, model).await?;
             report.problems.extend(trial.problems());
             for backend in report.backends.iter().filter(|backend| !backend.models.is_empty()) {
                 LastTrial::keep(environment, &backend.name, model, trial.good(), trial.attempts.len()).await;
@@ -142,8 +139,6 @@ pub(super) async fn surveyed(
     }
     Ok((app, surveyed))
 }
-
-// === impl Proxy ===
 
 impl Proxy {
     /// Asks the address at which clients expect the proxy.

@@ -74,23 +74,21 @@ struct Change<'r> {
     note: &'r str,
 }
 
-// === impl Fix ===
-
 impl Fix {
-    /// Runs the command: reads `input` to its end, writes data to `output` and a person's report to `notes`. Arguments that
+    /// Runs the command: reads `input` to its end, writes data to `out` and a person's report to `notes`. Arguments that
     /// are refused are an error, unless the input is JSON lines.
-    pub fn run(&self, input: &mut dyn BufRead, output: &mut dyn Write, notes: &mut dyn Write) -> Result<(), Error> {
+    pub fn run(&self, input: &mut dyn BufRead, out: &mut dyn Write, notes: &mut dyn Write) -> Result<(), Error> {
         if self.jsonl {
-            return lines(input, output);
+            return lines(input, out);
         }
         let schema = self.schema.as_deref().map(schema).transpose()?;
         let mut source = String::new();
-        input.read_to_string(&mut source).map_err(failed)?;
+        input.read_to_string(&mut source).map_err(output::broken)?;
         let report = fix::fix(&source, schema.as_deref(), &[], end(self.finish_reason.as_deref()));
         if let Some(arguments) = report.accepted() {
-            writeln!(output, "{arguments}").map_err(failed)?;
+            writeln!(out, "{arguments}").map_err(output::broken)?;
         }
-        write_report(&report, notes).map_err(failed)?;
+        write_report(&report, notes).map_err(output::broken)?;
         match &report.why {
             None => Ok(()),
             Some(why) => Err(Error::client(format!("refused: {why}"))),
@@ -98,14 +96,10 @@ impl Fix {
     }
 }
 
-fn lines(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
+fn lines(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<(), Error> {
     let schemas = Schemas::default();
-    for (number, line) in input.lines().enumerate() {
-        let line = line.map_err(failed)?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let row: Row = serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
+    for row in output::rows::<Row>(input) {
+        let row = row?;
         let schema = row.schema.as_ref().map(|schema| schemas.get(&Arc::from(schema.get())));
         let report = fix::fix(&row.arguments, schema.as_deref(), &row.keeps_null, end(row.finish_reason.as_deref()));
         let arguments = report.accepted().map(one_line);
@@ -113,14 +107,14 @@ fn lines(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
         let answer = Answer {
             id: &row.id,
             verdict: report.verdict.as_str(),
-            arguments: arguments.map_err(|error| Error::proxy(format!("line {}: {error}", number + 1)))?,
+            arguments: arguments.map_err(|error| Error::proxy(error.to_string()))?,
             why: report.why.as_ref().map(ToString::to_string),
             confidence: report.confidence(),
             fixes: report.fixes.iter().map(change).collect(),
             dropped: &report.dropped,
         };
-        serde_json::to_writer(&mut *output, &answer).map_err(|error| failed(error.into()))?;
-        output.write_all(b"\n").map_err(failed)?;
+        serde_json::to_writer(&mut *out, &answer).map_err(|error| output::broken(error.into()))?;
+        out.write_all(b"\n").map_err(output::broken)?;
     }
     Ok(())
 }
@@ -169,8 +163,4 @@ fn one_line(json: &str) -> String {
 /// No reason: the text is whole. A reason that is not known ended it too early.
 fn end(finish_reason: Option<&str>) -> End {
     finish_reason.map_or(End::Whole, |reason| End::Cut(FinishReason::named(reason).unwrap_or(FinishReason::Length)))
-}
-
-fn failed(error: io::Error) -> Error {
-    Error::proxy(format!("input or output failed: {error}"))
 }

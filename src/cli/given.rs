@@ -39,8 +39,6 @@ pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
         .map_err(|error| Error::client(format!("{}: expected a JSON array of tools: {error}", path.display())))
 }
 
-// === impl Configured ===
-
 impl Configured {
     /// The configuration, with the options of the command line. A missing key is noted in it, and not an error.
     pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
@@ -51,8 +49,6 @@ impl Configured {
         Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() }
     }
 }
-
-// === impl Given ===
 
 impl Given {
     /// The configuration, with the options of the command line.

@@ -10,7 +10,6 @@ use crate::{
     error::Error,
 };
 
-/// `toolglot init`.
 #[derive(Debug, Args)]
 pub(super) struct Init {
     /// Where to write it [default: this user's own, see `toolglot paths`]
@@ -22,8 +21,6 @@ pub(super) struct Init {
 
 /// The file: all keys are comments, with their defaults.
 const COMMENTED: &str = include_str!("../../proxy.toml");
-
-// === impl Init ===
 
 impl Init {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {

@@ -54,8 +54,6 @@ const FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// A value in a line is cut after this.
 const VALUE_CHARS: usize = 4000;
 
-// === impl Verbosity ===
-
 impl Verbosity {
     /// The filter, in the form of `RUST_LOG`; `None`: the environment decides.
     fn filter(&self) -> Option<&'static str> {
@@ -105,8 +103,6 @@ fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) ->
     out.write_str(&redact::shown(&format!("{value:?}"), VALUE_CHARS))
 }
 
-// === impl Redacting ===
-
 impl<W: Write> Write for Redacting<W> {
     /// Takes whole lines, as the log writes them.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
@@ -118,8 +114,6 @@ impl<W: Write> Write for Redacting<W> {
         self.0.flush()
     }
 }
-
-// === impl Rotating ===
 
 impl Rotating {
     fn open(path: PathBuf) -> io::Result<Rotating> {

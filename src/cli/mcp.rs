@@ -106,9 +106,6 @@ struct Serve {
 }
 
 const DESCRIPTION_CHARS: usize = 60;
-const SHOWN_CHARS: usize = 500;
-
-// === impl Mcp ===
 
 impl Mcp {
     /// Runs the command. Data goes to `out`, remarks to `remarks`.
@@ -117,7 +114,7 @@ impl Mcp {
         let registry = || Registry::open(source.config(environment)?.mcp.registry, environment.clone());
         let text = match self.command {
             Command::List(format) => {
-                let (pool, _) = source.pool(environment)?;
+                let pool = source.pool(environment)?;
                 format.print(&pool.status(), Status::to_value, servers)
             }
             Command::Add(add) => {
@@ -140,7 +137,7 @@ impl Mcp {
             }
             Command::Import { from } => import(&registry()?, &from, environment, remarks)?,
             Command::Tools(format) => {
-                let (pool, _) = source.pool(environment)?;
+                let pool = source.pool(environment)?;
                 let offered = block_on(async {
                     let offered = pool.tools(None, PATIENCE).await;
                     pool.shut_down().await;
@@ -154,7 +151,7 @@ impl Mcp {
                 return fail_with(offered.problems.len());
             }
             Command::Accept { server, tool } => {
-                let (pool, _) = source.pool(environment)?;
+                let pool = source.pool(environment)?;
                 block_on(async {
                     let accepted = pool.accept(&server, tool.as_deref()).await;
                     pool.shut_down().await;
@@ -167,8 +164,6 @@ impl Mcp {
         print(out, &text)
     }
 }
-
-// === impl Add ===
 
 impl Add {
     fn entry(self) -> Result<Map<String, Value>, Error> {
@@ -205,12 +200,10 @@ impl Add {
     }
 }
 
-// === impl Serve ===
-
 impl Serve {
     fn run(self, source: &Source, environment: &Environment) -> Result<(), Error> {
         let config = source.config(environment)?;
-        let (pool, _) = call::pool(&config, environment)?;
+        let pool = call::pool(&config, environment)?;
         let mut options = config.mcp.serving;
         options.gateway |= self.gateway;
         options.errors_as_text |= self.errors_as_text;
@@ -229,15 +222,11 @@ impl Serve {
     }
 }
 
-// === impl Json ===
-
 impl Json {
     fn print<T>(&self, all: &[T], json: impl Fn(&T) -> Value, text: impl Fn(&[T]) -> String) -> String {
         if self.json { format!("{}\n", Value::Array(all.iter().map(json).collect())) } else { text(all) }
     }
 }
-
-// === private ===
 
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));
@@ -253,10 +242,10 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
     let mut out = String::new();
     for name in taken {
         // What a command is must be seen before it is first started.
-        let usable = snapshot.servers.iter().find(|server| server.name == name).map(|server| shown(&server.address));
+        let usable = snapshot.servers.iter().find(|server| server.name == name).map(|server| redact::line(&server.address));
         let line = usable.or_else(|| {
             let entry = snapshot.unusable.iter().find(|entry| entry.name == name)?;
-            Some(format!("{} ({})", shown(&entry.address), entry.error.as_deref().unwrap_or("switched off")))
+            Some(format!("{} ({})", redact::line(&entry.address), entry.error.as_deref().unwrap_or("switched off")))
         });
         let _ = writeln!(out, "{name}: {}", line.unwrap_or_default());
     }
@@ -294,7 +283,7 @@ fn servers(all: &[Status]) -> String {
 }
 
 fn tools(offered: &Catalogue) -> String {
-    let name = |tool: &Offered| shown(&tool.service.full_name());
+    let name = |tool: &Offered| redact::line(&tool.service.full_name());
     let width = offered.tools.iter().map(|tool| name(tool).len()).max().unwrap_or(0).max(4);
     let mut out = format!("{:width$}  {:>6}  {:8}  {:5}  description\n", "tool", "tokens", "does", "may");
     for tool in &offered.tools {
@@ -327,9 +316,4 @@ fn may(permission: Permission) -> &'static str {
         Permission::Ask => "ask",
         Permission::Deny => "never",
     }
-}
-
-/// Text of a server or a file as one line.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }

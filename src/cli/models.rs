@@ -18,7 +18,6 @@ use crate::{
     server::survey::{self, Spoken},
 };
 
-/// `toolglot models`.
 #[derive(Debug, Args)]
 pub(super) struct Models {
     #[command(flatten)]
@@ -37,8 +36,6 @@ struct Row {
 }
 
 const HEAD: [&str; 8] = ["MODEL", "BACKEND", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "TRIED", "WHY"];
-
-// === impl Models ===
 
 impl Models {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {

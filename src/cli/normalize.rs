@@ -11,7 +11,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use super::given;
+use super::{given, output};
 use crate::{
     adapter::{Library, scanner},
     backend::{Decoder, Dialect},
@@ -92,33 +92,25 @@ struct Call {
     id: Option<String>,
 }
 
-// === impl Normalize ===
-
 impl Normalize {
     /// Runs the command.
-    pub fn run(self, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
+    pub fn run(self, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<(), Error> {
         let library = match &self.adapters {
             Some(directory) => Library::with_overlay(directory)?,
             None => Library::embedded()?,
         };
-        let io = |error: std::io::Error| Error::proxy(format!("normalize: {error}"));
         if self.jsonl {
-            for (number, line) in input.lines().enumerate() {
-                let line = line.map_err(io)?;
-                if line.trim().is_empty() {
-                    continue;
-                }
-                let row: Row =
-                    serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
+            for row in output::rows::<Row>(input) {
+                let row = row?;
                 let (answer, _) = normalize(&library, &row)?;
-                serde_json::to_writer(&mut *output, &Normalized { id: Some(row.id), ..answer })
-                    .map_err(|error| io(error.into()))?;
-                writeln!(output).map_err(io)?;
+                serde_json::to_writer(&mut *out, &Normalized { id: Some(row.id), ..answer })
+                    .map_err(|error| output::broken(error.into()))?;
+                writeln!(out).map_err(output::broken)?;
             }
-            return output.flush().map_err(io);
+            return out.flush().map_err(output::broken);
         }
         let mut text = String::new();
-        input.read_to_string(&mut text).map_err(io)?;
+        input.read_to_string(&mut text).map_err(output::broken)?;
         let row = Row {
             model: self.model.unwrap_or_default(),
             tools: self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default(),
@@ -129,7 +121,7 @@ impl Normalize {
         };
         let found = library.find(&row.model, None);
         let (answer, checked) = normalize(&library, &row)?;
-        write_for_people(output, &found.adapter.name, &found.why, &answer, &checked).map_err(io)
+        write_for_people(out, &found.adapter.name, &found.why, &answer, &checked).map_err(output::broken)
     }
 }
 
@@ -201,8 +193,6 @@ fn write_for_people(
     }
     writeln!(output, "finish     {}", answer.finish_reason.unwrap_or_default())
 }
-
-// === impl Collected ===
 
 impl Sink for Collected {
     fn event(&mut self, event: Event<'_>) {

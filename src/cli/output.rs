@@ -1,6 +1,12 @@
 //! What commands read and write: files, embedded lists, and standard output with text, JSON and tables.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, io::Write, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    io::{self, BufRead, Write},
+    path::Path,
+};
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -19,6 +25,20 @@ pub(super) fn listed<T: DeserializeOwned>(list: &str, what: &str, name: &str) ->
         let names: Vec<&str> = all.keys().map(String::as_str).collect();
         Error::client(format!("there is no {what} `{name}`; there are: {}", names.join(", ")))
     })
+}
+
+/// The rows of JSON lines, without empty lines. An error names the line.
+pub(super) fn rows<T: DeserializeOwned>(input: &mut dyn BufRead) -> impl Iterator<Item = Result<T, Error>> {
+    input.lines().enumerate().filter_map(|(at, line)| match line {
+        Ok(line) if line.trim().is_empty() => None,
+        Ok(line) => Some(serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", at + 1)))),
+        Err(error) => Some(Err(broken(error))),
+    })
+}
+
+/// Reading or writing failed.
+pub(super) fn broken(error: io::Error) -> Error {
+    Error::proxy(format!("input or output failed: {error}"))
 }
 
 /// Writes a whole output.

@@ -20,7 +20,6 @@ use crate::{
     error::Error,
 };
 
-/// `toolglot paths`.
 #[derive(Debug, Args)]
 pub(super) struct Paths {
     #[command(flatten)]
@@ -39,8 +38,6 @@ struct Place {
     /// What it is for.
     meaning: &'static str,
 }
-
-// === impl Paths ===
 
 impl Paths {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {

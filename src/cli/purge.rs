@@ -20,7 +20,6 @@ use crate::{
     error::Error,
 };
 
-/// `toolglot purge`.
 #[derive(Debug, Args)]
 pub(super) struct Purge {
     /// Do not ask
@@ -28,15 +27,12 @@ pub(super) struct Purge {
     yes: bool,
 }
 
-/// One step.
 enum Task {
     Service(PathBuf),
     Settings { file: PathBuf, client: String, undone: Undone },
     Copy(PathBuf),
     Folder(PathBuf),
 }
-
-// === impl Purge ===
 
 impl Purge {
     pub(super) fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
@@ -81,8 +77,6 @@ fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
     tasks.extend(folders.into_iter().filter(|folder| folder.is_absolute() && folder.is_dir()).map(Task::Folder));
     Ok(tasks)
 }
-
-// === impl Task ===
 
 impl Task {
     /// Performs the step. An error names the file.

@@ -14,7 +14,6 @@ mod draft;
 mod import;
 mod message;
 mod pattern;
-mod region;
 mod shape;
 #[cfg(test)]
 mod tests;

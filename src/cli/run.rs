@@ -66,8 +66,6 @@ const AGENTS: &str = include_str!("run/agents.toml");
 const START: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-// === impl Run ===
-
 impl Run {
     /// Runs the command. Returns the agent's exit status.
     pub(super) fn run(self, environment: &Environment) -> Result<ExitStatus, Error> {
@@ -116,8 +114,6 @@ impl Run {
     }
 }
 
-// === impl Place ===
-
 impl Place {
     /// The text with its placeholders filled in.
     pub(super) fn fill(&self, text: &str) -> String {
@@ -129,8 +125,6 @@ impl Place {
             .replace("{context}", &self.context.to_string())
     }
 }
-
-// === impl Daemon ===
 
 impl Drop for Daemon {
     fn drop(&mut self) {

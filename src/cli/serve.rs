@@ -12,7 +12,6 @@ use crate::{
     server::{self, Settings},
 };
 
-/// `toolglot serve`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Serve {
     #[command(flatten)]
@@ -37,8 +36,6 @@ pub(super) struct Record {
     serve: Serve,
 }
 
-// === impl Serve ===
-
 impl Serve {
     pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
         self.start(environment, None)
@@ -56,8 +53,6 @@ impl Serve {
         served
     }
 }
-
-// === impl Record ===
 
 impl Record {
     pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {

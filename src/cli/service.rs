@@ -24,7 +24,6 @@ mod tests;
 use definition::Job;
 use steps::{Step, Verb};
 
-/// `toolglot service`.
 #[derive(Debug, Args)]
 pub(super) struct Service {
     #[command(subcommand)]
@@ -51,8 +50,6 @@ enum Action {
 const VARIABLES: [&str; 5] = ["PATH", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TOOLGLOT_LOG"];
 /// How much of a log is shown.
 const SHOWN_BYTES: u64 = 16 * 1024;
-
-// === impl Service ===
 
 impl Service {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {

@@ -65,8 +65,6 @@ struct File {
 
 const CLIENTS: &str = include_str!("setup/clients.toml");
 
-// === impl Setup ===
-
 impl Setup {
     /// Runs the command. What was done is written to `remarks`.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
@@ -110,8 +108,6 @@ impl Setup {
         Ok(())
     }
 }
-
-// === impl File ===
 
 impl File {
     /// The members to merge; `None` if the whole file is toolglot's.

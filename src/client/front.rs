@@ -122,8 +122,6 @@ pub struct Collected {
 #[derive(Debug, Default)]
 struct Calls(Assembly);
 
-// === impl Kind ===
-
 impl Kind {
     /// The content type of a stream.
     pub fn content_type(self) -> &'static str {
@@ -183,16 +181,12 @@ impl Kind {
     }
 }
 
-// === impl Request ===
-
 impl From<ChatRequest> for Request {
     /// A request without peculiarities.
     fn from(chat: ChatRequest) -> Request {
         Request { chat, ..Request::default() }
     }
 }
-
-// === impl Special ===
 
 impl Special {
     /// Completes the tool's entry in the table.
@@ -202,8 +196,6 @@ impl Special {
         }
     }
 }
-
-// === impl Front ===
 
 impl Front {
     /// A front for one answer.
@@ -256,8 +248,6 @@ impl Front {
         self.protocol.fault(error, out);
     }
 }
-
-// === impl Collected ===
 
 impl Collected {
     /// A collector for one answer.
@@ -318,8 +308,6 @@ impl Sink for Collected {
         }
     }
 }
-
-// === impl Calls ===
 
 impl Calls {
     /// Takes an event of a call. Returns the whole call with its last event. Without an id of its own, the call gets one from the

@@ -65,14 +65,10 @@ enum Writer {
     Xml(Box<xml::Writer>),
 }
 
-// === impl Kind ===
-
 impl Kind {
     /// Void's calls in the text.
     pub const VOID: Kind = Kind::Xml(Grammar::Void);
 }
-
-// === impl Shape ===
 
 impl Shape {
     /// The stage for one answer to a client that offered these tools.
@@ -120,8 +116,6 @@ impl Shape {
         }
     }
 }
-
-// === impl Carrier ===
 
 impl Carrier {
     /// The arguments with relative paths moved into the workspace, for clients that open them at the root of the file system, and
@@ -183,8 +177,6 @@ fn doubted(key: &str, doubt: Doubt, tools: &Tools) -> String {
         }
     }
 }
-
-// === impl Writer ===
 
 impl Writer {
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {

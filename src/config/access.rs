@@ -66,8 +66,6 @@ pub(super) struct RawTenant {
 /// The name of a key that was written without one.
 const UNNAMED: &str = "client";
 
-// === impl Access ===
-
 impl Access {
     /// The owner of a key. Takes the same time wherever keys differ.
     pub fn tenant_of(&self, given: &str) -> Option<&Arc<Tenant>> {
@@ -77,8 +75,6 @@ impl Access {
         self.keys.iter().fold(None, |found, key| if opens(key) { Some(&key.tenant) } else { found })
     }
 }
-
-// === impl Tenant ===
 
 impl Tenant {
     /// A tenant that may use everything.
@@ -123,8 +119,6 @@ impl Default for Tenant {
         Tenant::named("")
     }
 }
-
-// === impl Config ===
 
 impl Config {
     /// Checks that other machines cannot use the server without a key.
@@ -185,8 +179,6 @@ fn unnamed(raw: &Raw, source: Source<'_>) -> Result<Vec<ClientKey>, Error> {
     Ok(keys)
 }
 
-// === impl RawTenant ===
-
 impl RawTenant {
     fn read(&self, source: Source<'_>) -> Result<ClientKey, Error> {
         let RawTenant { name, prefix, models, modes, mcp_servers, requests_per_minute, operator, .. } = self;
@@ -213,8 +205,6 @@ impl RawTenant {
         Ok(ClientKey { tenant: Arc::new(tenant), digest: Sha256::digest(key.reveal()).into() })
     }
 }
-
-// === impl ClientKey ===
 
 impl ClientKey {
     /// Keys, one per line or separated by commas, each `name:key` or a bare key; `#` begins a comment line.

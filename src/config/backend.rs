@@ -38,8 +38,6 @@ pub enum Kind {
     Replay,
 }
 
-// === impl Backend ===
-
 impl Backend {
     /// The recorded conversations of the demo.
     pub fn replay() -> Backend {

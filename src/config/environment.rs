@@ -33,8 +33,6 @@ pub enum System {
 /// The value of `PATHEXT` if it is not set.
 const EXTENSIONS: &str = ".com;.exe;.bat;.cmd";
 
-// === impl System ===
-
 impl System {
     /// The system that this program was built for.
     const OWN: System = if cfg!(windows) {
@@ -45,8 +43,6 @@ impl System {
         System::Unix
     };
 }
-
-// === impl Environment ===
 
 impl Environment {
     /// The variables of this process.

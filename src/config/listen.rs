@@ -15,8 +15,6 @@ pub struct Listen {
     pub addresses: Vec<SocketAddr>,
 }
 
-// === impl Listen ===
-
 impl Default for Listen {
     fn default() -> Listen {
         Listen::loopback(DEFAULT_PORT)

@@ -70,8 +70,6 @@ pub fn state_directory(environment: &Environment) -> PathBuf {
     super::data_directory(environment).join("state")
 }
 
-// === impl McpServing ===
-
 impl Default for McpServing {
     fn default() -> McpServing {
         McpServing {
@@ -84,8 +82,6 @@ impl Default for McpServing {
         }
     }
 }
-
-// === impl RawMcp ===
 
 impl RawMcp {
     /// Checks the section. If other machines can reach the server (`exposed`), changing the registry requires the token by

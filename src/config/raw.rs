@@ -133,8 +133,6 @@ pub(super) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
     names.iter().copied().min_by_key(|name| distance(name)).filter(|name| distance(name) * 2 <= written.len().max(name.len()))
 }
 
-// === impl Raw ===
-
 impl Raw {
     /// The backends.
     pub(super) fn backends(&self, source: Source<'_>) -> Result<Vec<Backend>, Error> {

@@ -64,8 +64,6 @@ pub struct Lowered {
 /// The smallest permitted `result_bytes`: a shorter excerpt would be useless.
 pub const RESULT_BYTES_AT_LEAST: usize = 256;
 
-// === impl React ===
-
 impl Default for React {
     fn default() -> React {
         React {

@@ -20,8 +20,6 @@ pub(super) struct Source<'a> {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-// === impl Secret ===
-
 impl Secret {
     /// Keeps a text from being printed.
     pub fn new(text: impl Into<String>) -> Secret {

@@ -36,8 +36,6 @@ pub enum ShellForm {
     Posix,
 }
 
-// === impl Config ===
-
 impl Config {
     /// Whether mode `shell` can work: its commands must be found where the user's shell looks.
     pub fn check_runner(&self) -> Result<(), Error> {

@@ -19,8 +19,6 @@ pub struct SharedStore {
     pub missing: Option<String>,
 }
 
-// === impl SharedStore ===
-
 impl SharedStore {
     /// The store that the configuration names, if any.
     pub(super) fn read(raw: &Raw, source: Source<'_>) -> Result<Option<SharedStore>, Error> {

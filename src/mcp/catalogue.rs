@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     names,
     registry::Permission,
     response::{BackendType, ServiceInfo},
 };
-use crate::event::{Effect, Origin, Tool};
+use crate::{
+    event::{Effect, Origin, Tool},
+    fix::{self, End, Schemas},
+};
 
 /// All tools that can be offered now. Built-in ones come first, the others are sorted by server and name.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,8 +62,6 @@ pub struct Problem {
     pub message: String,
 }
 
-// === impl Catalogue ===
-
 impl Catalogue {
     /// Sorts the tools and gives each its wire name.
     pub(super) fn new(mut tools: Vec<Offered>, problems: Vec<Problem>, instructions: Vec<(String, String)>) -> Catalogue {
@@ -81,8 +82,6 @@ impl Catalogue {
     }
 }
 
-// === impl Offered ===
-
 impl Offered {
     /// The tool for the table of a request.
     pub fn to_tool(&self) -> Tool {
@@ -92,6 +91,18 @@ impl Offered {
             keeps_null: self.keeps_null.clone(),
             origin: Origin::Registry { server: self.service.server.clone(), tool: self.service.tool.clone() },
             ..Tool::new(self.service.full_name(), self.description.clone(), Arc::clone(&self.schema))
+        }
+    }
+
+    /// Arguments in the declared types: some clients send every value as a string. `Err`: why they are refused.
+    pub fn arguments(&self, written: &str, schemas: &Schemas) -> Result<Map<String, Value>, String> {
+        let report = fix::fix(written, Some(&schemas.get(&self.schema)), &self.keeps_null, End::Whole);
+        match (report.accepted(), &report.why) {
+            (Some(text), _) => {
+                serde_json::from_str(text).map_err(|error| format!("the arguments must be a JSON object: {error}"))
+            }
+            (None, Some(why)) => Err(why.to_string()),
+            (None, None) => Err("its arguments cannot be read".into()),
         }
     }
 

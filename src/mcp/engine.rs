@@ -24,7 +24,6 @@ use tokio::sync::mpsc;
 use super::pool::Pool;
 use crate::{fix::Schemas, lock::Hold, store::Common};
 
-mod edits;
 mod http;
 mod requests;
 mod sessions;
@@ -79,8 +78,6 @@ enum NotTaken {
 const REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of messages in a queue.
 const QUEUE: usize = 64;
-
-// === impl Engine ===
 
 impl Engine {
     /// A server over this pool.
@@ -154,16 +151,12 @@ impl Engine {
     }
 }
 
-// === impl Session ===
-
 impl Drop for Session {
     fn drop(&mut self) {
         // The loop sees the end of its input and ends.
         self.shared.sessions.hold().remove(&self.id);
     }
 }
-
-// === impl Queues ===
 
 impl Transport<RoleServer> for Queues {
     type Error = mpsc::error::SendError<ServerJsonRpcMessage>;

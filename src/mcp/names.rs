@@ -42,8 +42,6 @@ pub fn resolve<'t>(written: &str, offered: &[Named<'t>], context: &[ServiceInfo]
     exact(rest, offered).or_else(|| qualified(rest, offered)).or_else(|| bare(rest, offered, &[]))
 }
 
-// === private ===
-
 fn exact<'t>(written: &str, offered: &[Named<'t>]) -> Option<&'t ServiceInfo> {
     offered.iter().find(|(service, wire)| *wire == written || service.full_name() == written).map(|(service, _)| *service)
 }

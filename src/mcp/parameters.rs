@@ -29,13 +29,11 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 mod apply;
-mod merge;
 #[cfg(test)]
 mod tests;
 mod view;
 
-pub use apply::{Applied, Values};
-pub use merge::{merge_parameter, merge_tool};
+pub use apply::{Applied, Values, merge_parameter, merge_tool};
 pub use view::View;
 
 /// The policy for the parameters of one tool.
@@ -46,7 +44,6 @@ pub struct Policy {
     factors: Vec<Factor>,
 }
 
-/// The policy for one parameter.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Parameter {
     /// The tool's own name of it.
@@ -84,8 +81,6 @@ enum Source {
 const TARGET: &str = "targetParam";
 const FACTOR: &str = "targetServiceFactor";
 const FACTORS: &str = "mcp_service_factors";
-
-// === impl Policy ===
 
 impl Policy {
     /// Reads an operator's decision; the error names the place.
@@ -166,8 +161,6 @@ impl Policy {
     }
 }
 
-// === impl Parameter ===
-
 impl Parameter {
     fn parse(value: &Value) -> Result<Parameter, String> {
         let object = value.as_object().ok_or("must be an object")?;
@@ -193,8 +186,6 @@ impl Parameter {
     }
 }
 
-// === impl Source ===
-
 impl Source {
     fn parse(value: &Value) -> Result<Source, String> {
         let wrong = || "write it as {\"env\": \"NAME\"}, {\"file\": \"path\"} or {\"header\": \"name\"}".to_owned();
@@ -217,8 +208,6 @@ fn factors(value: &Value, configured: bool) -> Result<Vec<Factor>, String> {
         .map(|(name, value)| Factor::parse(name, value, configured).map_err(|error| format!("`{FACTORS}.{name}`: {error}")))
         .collect()
 }
-
-// === impl Factor ===
 
 impl Factor {
     fn parse(name: &str, value: &Value, configured: bool) -> Result<Factor, String> {

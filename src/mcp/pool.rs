@@ -39,21 +39,18 @@ mod offer;
 mod process;
 mod slot;
 mod sse;
-mod statistics;
 mod status;
 
 use connection::Connection;
 pub(super) use connection::Definition;
 use slot::Slot;
-pub use statistics::Called;
-use statistics::Calls;
-pub use status::Status;
+use status::Calls;
+pub use status::{Called, Status};
 
 /// The largest message that a server may send, in bytes.
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a request for the list of tools waits for servers that are still connecting.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-const CAUSE_CHARS: usize = 500;
 /// The patience of callers that wait as long as necessary.
 const LONG: Duration = Duration::from_secs(3600);
 /// The name of the service that the built-in tools belong to.
@@ -81,8 +78,6 @@ pub struct Call {
     /// A time limit below the server's own.
     pub timeout: Option<Duration>,
 }
-
-// === impl Pool ===
 
 impl Pool {
     /// A pool over this registry. It connects to nothing yet.
@@ -363,8 +358,6 @@ impl Drop for Pool {
     }
 }
 
-// === private ===
-
 struct Listed {
     tools: Vec<Offered>,
     problems: Vec<Problem>,
@@ -390,5 +383,5 @@ fn changed_instructions(server: &Server) -> String {
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string);
     let text = chain.fold(error.to_string(), |text, cause| if text.contains(&cause) { text } else { format!("{text}: {cause}") });
-    redact::shown(&text, CAUSE_CHARS)
+    redact::line(&text)
 }

@@ -78,10 +78,6 @@ pub struct Imported {
 const MISSING: Duration = Duration::from_secs(2);
 /// A registry without servers.
 const EMPTY: &str = "[]\n";
-/// Maximum length of an address in an error, in characters.
-const SHOWN_CHARS: usize = 200;
-
-// === impl Registry ===
 
 impl Registry {
     /// Opens the registry. A missing file is created empty, its folder only when a server is registered. An unusable entry is not
@@ -160,7 +156,7 @@ impl Registry {
         self.check(name, entry)?;
         self.edit(|document| match document.entries().iter().find(|(own, _)| own == name) {
             Some((_, old)) => {
-                let old = redact::shown(&server::address(old), SHOWN_CHARS);
+                let old = redact::line(&server::address(old));
                 Err(Error::client(format!("there is an MCP server `{name}` already: {old}")).with_status(409))
             }
             None => {
@@ -276,8 +272,6 @@ impl Registry {
     }
 }
 
-// === impl Snapshot ===
-
 impl Snapshot {
     fn of(document: &Document, environment: &Environment) -> Snapshot {
         let mut snapshot = Snapshot::default();
@@ -321,8 +315,6 @@ impl Snapshot {
         diff
     }
 }
-
-// === private ===
 
 fn configuration(message: String) -> Error {
     Error::proxy(message).with_code("configuration")

@@ -68,8 +68,6 @@ pub enum BackendType {
     External,
 }
 
-// === impl McpResponse ===
-
 impl McpResponse {
     /// A result of one text.
     pub fn text(id: impl Into<Value>, text: impl Into<String>) -> McpResponse {
@@ -141,8 +139,6 @@ impl McpResponse {
     }
 }
 
-// === impl ToolResult ===
-
 impl ToolResult {
     /// Whether the only content is JSON text of an object with a non-null `error`: how some servers hide a failure.
     pub(super) fn hides_error(&self) -> bool {
@@ -152,8 +148,6 @@ impl ToolResult {
         parsed.and_then(|object| object.get("error").cloned()).is_some_and(|error| !error.is_null() && error != json!(false))
     }
 }
-
-// === impl ServiceInfo ===
 
 impl ServiceInfo {
     /// A tool of a server of the registry.
@@ -202,8 +196,6 @@ impl BackendType {
         }
     }
 }
-
-// === private ===
 
 fn text_item(text: impl Into<String>) -> Value {
     json!({"type": "text", "text": text.into()})

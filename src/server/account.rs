@@ -51,6 +51,13 @@ pub(super) struct Facts {
     pub(super) pace: Vec<(String, String)>,
     /// Its row on the page.
     pub(super) entry: Option<Entry>,
+    /// Once it is over, the status of its response; `None`: the client left before there was one.
+    pub(super) status: Option<u16>,
+    /// What the client was told of a failure.
+    pub(super) told: Option<String>,
+    /// The time until the first byte of its answer, and until its end.
+    pub(super) first: Option<Duration>,
+    pub(super) taken: Duration,
 }
 
 /// The facts about a turn.
@@ -114,16 +121,12 @@ struct Watch {
 /// Maximum length of a client's name for itself, in characters.
 const CLIENT_CHARS: usize = 60;
 
-// === impl Facts ===
-
 impl Facts {
     /// The name of the backend; `""`: no model was asked for.
     pub(super) fn backend(&self) -> &str {
         self.target.as_ref().map_or("", |target| &target.backend.name)
     }
 }
-
-// === impl Account ===
 
 impl Account {
     /// Of the request with this id, at this path.
@@ -193,8 +196,6 @@ impl Account {
         tokio::task::yield_now().await;
     }
 }
-
-// === impl Watch ===
 
 impl Tap for Watch {
     fn answered(&mut self, headers: &HeaderMap) {
@@ -268,6 +269,11 @@ impl Drop for Watch {
         // Once for each turn, so that pieces of an answer take no lock.
         self.account.facts.hold().turn = Some(std::mem::take(&mut self.turn));
     }
+}
+
+/// A duration as the log and the page write it.
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 /// The name of the reason: `Truncated`, `Schema`.

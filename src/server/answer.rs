@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     forward::{self, Endpoint},
-    react,
+    guard, react,
     received::{Received, Target},
     reply,
     state::{App, Live},
@@ -38,7 +38,6 @@ const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 /// A chat to answer.
 pub(super) struct Asked {
     pub(super) received: Received,
-    /// The model.
     pub(super) target: Target,
     /// The mode; never [`Mode::Off`].
     pub(super) mode: Mode,
@@ -161,7 +160,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let Asked { received, target, mode, front, last_counts } = asked;
     let (mode, front) = (*mode, *front);
     let (headers, tenant) = (&received.headers, &received.sender.tenant);
-    let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
+    let user_agent = guard::text(headers, header::USER_AGENT).unwrap_or_default().to_owned();
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile };
     let react = match mode {

@@ -20,7 +20,7 @@ use tokio::{
 };
 use tracing::Instrument;
 
-use super::{account::Account, reply};
+use super::{account::Account, guard, reply};
 use crate::{client::front::Kind, error::Error};
 
 /// The threads for large requests. Dropping this ends the requests on them.
@@ -46,8 +46,6 @@ enum Place {
     Here(Body, Handle),
     There(mpsc::Receiver<Piece>),
 }
-
-// === impl Apart ===
 
 impl Apart {
     pub(super) fn new() -> Result<Arc<Apart>, Error> {
@@ -125,8 +123,6 @@ async fn pass(mut body: Body, pieces: mpsc::Sender<Piece>) {
     }
 }
 
-// === impl Moving ===
-
 impl http_body::Body for Moving {
     type Data = Bytes;
     type Error = axum::Error;
@@ -165,5 +161,5 @@ fn is_large(request: &Request) -> bool {
 }
 
 fn declared(headers: &HeaderMap) -> Option<u64> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+    guard::text(headers, header::CONTENT_LENGTH)?.parse().ok()
 }

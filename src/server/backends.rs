@@ -14,7 +14,7 @@ use super::state::Settings;
 use crate::{
     adapter::Adapter,
     backend::{self, Backend, Kind, Model, Profile},
-    config,
+    config::{self, Config},
     error::Error,
     lock::Hold,
     redact,
@@ -80,14 +80,10 @@ const DESCRIBED: Duration = Duration::from_secs(5 * 60);
 const SILENT: Duration = Duration::from_secs(30);
 /// Maximum number of descriptions that are kept.
 const DESCRIPTIONS: usize = 1000;
-/// Maximum length of a model's name in an error, in characters.
-const SHOWN_CHARS: usize = 200;
-
-// === impl Backends ===
 
 impl Backends {
-    pub(super) fn new(settings: &Settings, client: Client) -> Backends {
-        let configured = !settings.config.backends.is_empty();
+    pub(super) fn new(config: &Config, settings: &Settings, client: Client) -> Backends {
+        let configured = !config.backends.is_empty();
         let usual = || {
             [
                 Backend::open("ollama", Kind::Ollama, &settings.ollama),
@@ -96,11 +92,11 @@ impl Backends {
             ]
         };
         // In the place of one of them, the proxy would find itself.
-        let own = settings.config.listen.port();
+        let own = config.listen.port();
         let elsewhere = |backend: &Backend| url::Url::parse(&backend.url).is_ok_and(|url| url.port() != Some(own));
         let place = |backend, unknown| Place { backend: Arc::new(backend), unknown };
         let asked: Vec<Place> = if configured {
-            settings.config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect()
+            config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect()
         } else {
             usual().into_iter().filter(elsewhere).map(|backend| place(backend, false)).collect()
         };
@@ -279,7 +275,7 @@ fn nobody_has(model: &str, found: &[Found]) -> Error {
         let silent = silent.join("; ");
         return Error::backend(format!("no backend that answers has the model `{model}`; silent: {silent}")).with_status(503);
     }
-    let ids = found.iter().flat_map(|found| &found.models).map(|model| redact::shown(&model.id, SHOWN_CHARS));
+    let ids = found.iter().flat_map(|found| &found.models).map(|model| redact::line(&model.id));
     let models: Vec<String> = ids.take(20).collect();
     let instead = if models.is_empty() {
         "there is no backend either: start Ollama, or name one with --backend".to_owned()

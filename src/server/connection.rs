@@ -46,8 +46,6 @@ pub(super) struct Room {
     is_full: AtomicBool,
 }
 
-// === impl Room ===
-
 impl Room {
     pub(super) fn new(connections: usize) -> Arc<Room> {
         Arc::new(Room { free: Arc::new(Semaphore::new(connections)), is_full: AtomicBool::new(false) })
@@ -142,8 +140,6 @@ struct Watched {
     /// Runs while a write waits.
     unread: Option<Pin<Box<Sleep>>>,
 }
-
-// === impl Watched ===
 
 impl Watched {
     fn new(socket: TcpStream) -> Watched {

@@ -42,7 +42,6 @@ const OURS: &[&str] = &[
     "access-control-allow-credentials",
 ];
 
-/// The route of an endpoint of backends.
 pub(super) fn route(endpoint: Endpoint) -> MethodRouter<Live> {
     in_form(endpoint.front(), move |app, request| async move {
         let (received, target) = Received::with_target(&app, request, endpoint.front()).await?;
@@ -88,8 +87,6 @@ pub(super) async fn send(
     app.turns.client.send(&Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }
 
-// === impl Endpoint ===
-
 impl Endpoint {
     /// The protocol of its clients.
     fn front(self) -> front::Kind {
@@ -115,8 +112,6 @@ impl Endpoint {
             .with_code("not_supported"))
     }
 }
-
-// === private ===
 
 /// The bytes as they come. If the backend's connection breaks, so does the client's.
 fn stream(mut body: upstream::Body) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {

@@ -168,8 +168,6 @@ fn failed(id: &Value, fault: &Fault) -> Response {
     reply::json(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
 }
 
-// === impl Fault ===
-
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
         let code = if error.blame == Blame::Client { INVALID_PARAMS } else { INTERNAL_ERROR };

@@ -23,8 +23,6 @@ use crate::{
 const SHOWN: usize = 8;
 /// Lines for backends and models; what comes before them makes it a dozen.
 const LINES: usize = 5;
-const SHOWN_CHARS: usize = 200;
-
 /// Where it listens and how to use it; gives the address to be used.
 pub(super) fn listening(app: &App, bound: &Bound) -> String {
     let addresses: Vec<String> = bound
@@ -72,7 +70,7 @@ pub(super) async fn found(app: &App, found: &[Found], address: &str) {
     let mut untold = 0;
     for Found { backend, models, error } in real {
         let what = error.clone().unwrap_or_else(|| names(models));
-        let _ = writeln!(text, "  {} at {}: {what}", shown(&backend.name), shown(&backend.url));
+        let _ = writeln!(text, "  {} at {}: {what}", redact::line(&backend.name), redact::line(&backend.url));
         for model in models.iter().take(room) {
             if let Ok(spoken) = survey::look(app, backend, model, &[]).await {
                 let _ = writeln!(text, "    {}", asked(&spoken));
@@ -86,7 +84,7 @@ pub(super) async fn found(app: &App, found: &[Found], address: &str) {
     }
     if !app.backends.has_backend() {
         let places: Vec<String> =
-            app.backends.places().map(|backend| format!("{} at {}", backend.name, shown(&backend.url))).collect();
+            app.backends.places().map(|backend| format!("{} at {}", backend.name, redact::line(&backend.url))).collect();
         let _ = writeln!(text, "  no backend yet: looked for {}; looking again every few seconds", places.join(", "));
     }
     if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {
@@ -107,21 +105,16 @@ fn asked(spoken: &Spoken) -> String {
         ToolMode::Raw => "tools in the prompt, in the model's own form",
         ToolMode::Client => "the client's own tool prompt",
     };
-    format!("{}: {tools} ({}); read as {}", shown(&spoken.name), spoken.tools_why, spoken.adapter.name)
+    format!("{}: {tools} ({}); read as {}", redact::line(&spoken.name), spoken.tools_why, spoken.adapter.name)
 }
 
 fn names(models: &[Model]) -> String {
-    let names: Vec<String> = models.iter().take(SHOWN).map(|model| shown(&model.id)).collect();
+    let names: Vec<String> = models.iter().take(SHOWN).map(|model| redact::line(&model.id)).collect();
     match models.len().saturating_sub(SHOWN) {
         _ if models.is_empty() => "no models".into(),
         0 => names.join(", "),
         more => format!("{} and {more} more (GET /v1/models has them all)", names.join(", ")),
     }
-}
-
-/// Text of a backend as one line.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }
 
 fn say(text: &str) {

@@ -15,7 +15,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, header::AsHeaderName};
 
-use super::{account::Account, draining, page, reply, state::App};
+use super::{account::Account, health, page, reply, state::App};
 use crate::{
     config::{Config, Mode, Tenant, bearer},
     error::Error,
@@ -61,7 +61,7 @@ pub(super) async fn guard<R>(app: App, mut request: Request, next: impl FnOnce(R
 where
     R: Future<Output = Response>,
 {
-    if let Some(refusal) = draining::refusal(&app, request.uri().path()) {
+    if let Some(refusal) = health::refusal(&app, request.uri().path()) {
         return refusal;
     }
     let origin = request.headers().get(header::ORIGIN).cloned();
@@ -184,8 +184,6 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
     Err(Error::client(what).with_status(401).with_code("invalid_api_key"))
 }
 
-// === impl Sender ===
-
 impl Sender {
     /// Counts a request about a model.
     ///
@@ -232,8 +230,6 @@ impl Sender {
     }
 }
 
-// === private ===
-
 /// Whether tenants that are not operators may use this path: models in every API, tools over MCP, the state of the server.
 fn is_for_tenants(path: &str) -> bool {
     let mut segments = path.split('/').skip(1);
@@ -274,7 +270,7 @@ fn has_mcp_token(config: &Config, headers: &HeaderMap) -> bool {
     config.mcp.serving.token.as_ref().zip(given).is_some_and(|(token, given)| token.is_bearer_of(given))
 }
 
-fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+pub(super) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
@@ -309,8 +305,6 @@ fn preflight(headers: &HeaderMap) -> Response {
 pub(super) struct Instance {
     name: String,
 }
-
-// === impl Instance ===
 
 impl Instance {
     /// A name that no other start has.

@@ -3,10 +3,12 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
+use http::header;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
 use crate::{
+    backend::{self, Backend, Kind, Profile},
     config::Listen,
     error::Error,
     upstream::{Client, HttpRequest, Outgoing, Timeouts},
@@ -66,45 +68,22 @@ async fn taken(address: SocketAddr) -> Error {
 async fn occupant(address: SocketAddr) -> String {
     let second = Duration::from_secs(1);
     let client = Client::new(Timeouts { connect: second, idle: second });
-    let Some(health) = get(&client, address, "/healthz").await else {
+    let request = HttpRequest::get(format!("http://{address}/healthz"));
+    let Ok(mut health) = client.send(&Outgoing::Http(request)).await else {
         return "something that does not speak HTTP".into();
     };
-    if let Some(version) = health.json.get("toolglot").and_then(Value::as_str) {
+    let body: Value = serde_json::from_slice(&health.collect(ANSWER_BYTES).await.unwrap_or_default()).unwrap_or_default();
+    if let Some(version) = body.get("toolglot").and_then(Value::as_str) {
         return format!("another toolglot (version {version})");
     }
-    if let Some(found) = get(&client, address, "/api/version").await
-        && let Some(version) = found.json.get("version").and_then(Value::as_str)
-    {
-        return format!("Ollama (version {version})");
+    let Some(found) = backend::detect(&client, &Backend::open("", Kind::OpenAi, format!("http://{address}/v1"))).await else {
+        let server = health.headers.get(header::SERVER).and_then(|server| server.to_str().ok());
+        return server.map_or_else(|| "a web server".into(), |server| format!("a web server ({server})"));
+    };
+    let version = backend::version(&client, &found).await.map(|version| format!(" (version {version})")).unwrap_or_default();
+    match (found.kind, found.profile) {
+        (Kind::Ollama, _) => format!("Ollama{version}"),
+        (_, Profile::Generic) => "a server that speaks OpenAI's API".into(),
+        _ => format!("a {} server{version}", found.traits().title),
     }
-    let models = get(&client, address, "/v1/models").await;
-    let owner = models.as_ref().and_then(|found| found.json.pointer("/data/0/owned_by")).and_then(Value::as_str);
-    if let Some(found) = get(&client, address, "/version").await
-        && let Some(version) = found.json.get("version").and_then(Value::as_str)
-        && owner.is_none_or(|owner| owner == "vllm")
-    {
-        return format!("a vLLM server (version {version})");
-    }
-    match (owner, health.server) {
-        (Some("vllm"), _) => "a vLLM server".into(),
-        (Some("llamacpp"), _) => "a llama.cpp server".into(),
-        (Some(owner), _) => format!("a server that speaks OpenAI's API (models of `{owner}`)"),
-        (None, Some(server)) => format!("a web server ({server})"),
-        (None, None) => "a web server".into(),
-    }
-}
-
-struct Found {
-    server: Option<String>,
-    /// `null` where the answer is something else.
-    json: Value,
-}
-
-async fn get(client: &Client, address: SocketAddr, path: &str) -> Option<Found> {
-    let request = HttpRequest::get(format!("http://{address}{path}"));
-    let mut response = client.send(&Outgoing::Http(request)).await.ok()?;
-    let server = response.headers.get(http::header::SERVER).and_then(|server| server.to_str().ok()).map(str::to_owned);
-    let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();
-    let json = if response.status.is_success() { serde_json::from_slice(&body).unwrap_or_default() } else { Value::Null };
-    Some(Found { server, json })
 }

@@ -60,16 +60,14 @@ const COUNTERS: &[(&str, &str)] = &[
     (PREFIX, "Bytes of conversations that a backend has read before, by whether they were the same again: shared or changed."),
 ];
 
-// === impl Metrics ===
-
 impl Metrics {
-    /// A request begins.
     pub(super) fn begin(&self) {
         self.0.hold().under_way += 1;
     }
 
-    /// A request is over. `status`: of its response, if there was one.
-    pub(super) fn end(&self, facts: &Facts, status: Option<u16>, first: Option<Duration>, taken: Duration) {
+    /// A request is over.
+    pub(super) fn end(&self, facts: &Facts) {
+        let status = facts.status;
         let mut counted = self.0.hold();
         counted.under_way = counted.under_way.saturating_sub(1);
         let code = status.map_or_else(|| "left".to_owned(), |status| status.to_string());
@@ -81,8 +79,8 @@ impl Metrics {
         if !tenant.is_empty() {
             counted.add(TENANT_REQUESTS, &[("tenant", tenant), ("status", &code)], 1);
         }
-        counted.duration.observe(taken);
-        if let Some(first) = first {
+        counted.duration.observe(facts.taken);
+        if let Some(first) = facts.first {
             counted.first_byte.observe(first);
         }
         if status.is_some_and(|status| status == 429 || status >= 500) {
@@ -120,15 +118,11 @@ impl Metrics {
     }
 }
 
-// === impl Counted ===
-
 impl Counted {
     fn add(&mut self, name: &'static str, labels: &[(&str, &str)], by: u64) {
         *self.counters.entry((name, written(labels))).or_default() += by;
     }
 }
-
-// === impl Histogram ===
 
 impl Histogram {
     fn observe(&mut self, value: Duration) {
@@ -158,8 +152,8 @@ fn exposed(app: &App) -> String {
     let mut out = String::new();
     {
         let counted = app.process.metrics.0.hold();
-        head("toolglot_requests_under_way", "gauge", "Requests whose response is not over.", &mut out);
-        let _ = writeln!(out, "toolglot_requests_under_way {}", counted.under_way);
+        let help = "Requests whose response is not over.";
+        single("toolglot_requests_under_way", "gauge", help, counted.under_way, &mut out);
         for (name, help) in COUNTERS {
             head(name, "counter", help, &mut out);
             for ((_, labels), count) in counted.counters.iter().filter(|((own, _), _)| own == name) {
@@ -177,25 +171,20 @@ fn exposed(app: &App) -> String {
     for (rule, count) in app.turns.tally.rules() {
         let _ = writeln!(out, "toolglot_fixes_total{} {count}", written(&[("rule", rule)]));
     }
-    head("toolglot_reasks_total", "counter", "Refused calls that were answered to the model.", &mut out);
-    let _ = writeln!(out, "toolglot_reasks_total {}", app.turns.asked_again.load(Ordering::Relaxed));
+    let again = app.turns.asked_again.load(Ordering::Relaxed);
+    single("toolglot_reasks_total", "counter", "Refused calls that were answered to the model.", again, &mut out);
     head("toolglot_mcp_calls_total", "counter", "Calls of MCP servers and built-in tools, by server and result.", &mut out);
     for (server, failed, count) in app.process.mcp.pool().calls() {
         let result = if failed { "failed" } else { "ok" };
         let _ = writeln!(out, "toolglot_mcp_calls_total{} {count}", written(&[("server", &server), ("result", result)]));
     }
     if let Some(link) = app.turns.store.link() {
-        head("toolglot_store_present", "gauge", "Whether the shared store answers.", &mut out);
-        let _ = writeln!(out, "toolglot_store_present {}", u8::from(link.is_present()));
-        head("toolglot_store_operations_total", "counter", "Commands that were sent to the shared store.", &mut out);
-        let _ = writeln!(out, "toolglot_store_operations_total {}", link.operations());
-        head(
-            "toolglot_store_failures_total",
-            "counter",
-            "Commands that the shared store failed or did not answer in time.",
-            &mut out,
-        );
-        let _ = writeln!(out, "toolglot_store_failures_total {}", link.failures());
+        let present = u64::from(link.is_present());
+        single("toolglot_store_present", "gauge", "Whether the shared store answers.", present, &mut out);
+        let help = "Commands that were sent to the shared store.";
+        single("toolglot_store_operations_total", "counter", help, link.operations(), &mut out);
+        let help = "Commands that the shared store failed or did not answer in time.";
+        single("toolglot_store_failures_total", "counter", help, link.failures(), &mut out);
     }
     if let Some((sent, dropped)) = app.process.spans.as_ref().map(|spans| spans.counts()) {
         head("toolglot_spans_total", "counter", "Spans for the collector, by what became of them.", &mut out);
@@ -203,8 +192,7 @@ fn exposed(app: &App) -> String {
             write!(out, "toolglot_spans_total{{result=\"sent\"}} {sent}\ntoolglot_spans_total{{result=\"dropped\"}} {dropped}\n");
     }
     if let Some(bytes) = resident_bytes() {
-        head("process_resident_memory_bytes", "gauge", "Resident memory of the process.", &mut out);
-        let _ = writeln!(out, "process_resident_memory_bytes {bytes}");
+        single("process_resident_memory_bytes", "gauge", "Resident memory of the process.", bytes, &mut out);
     }
     out
 }
@@ -213,20 +201,18 @@ fn head(name: &str, kind: &str, help: &str, out: &mut String) {
     let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
 }
 
+/// A metric without labels.
+fn single(name: &str, kind: &str, help: &str, value: u64, out: &mut String) {
+    head(name, kind, help, out);
+    let _ = writeln!(out, "{name} {value}");
+}
+
 /// `{name="value"}`, values escaped.
 fn written(labels: &[(&str, &str)]) -> String {
     let mut out = String::from("{");
     for (name, value) in labels {
-        out.extend([if out.len() > 1 { "," } else { "" }, name, "=\""]);
-        for c in value.chars() {
-            match c {
-                '\\' => out.push_str("\\\\"),
-                '"' => out.push_str("\\\""),
-                '\n' => out.push_str("\\n"),
-                c => out.push(c),
-            }
-        }
-        out.push('"');
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        out.extend([if out.len() > 1 { "," } else { "" }, name, "=\"", &value, "\""]);
     }
     out.push('}');
     out

@@ -189,8 +189,6 @@ struct Completion {
     begun: Instant,
 }
 
-// === impl Completion ===
-
 impl Completion {
     fn new(body: upstream::Body, text: Generated) -> Completion {
         let dialect = Dialect::OpenAi;
@@ -248,8 +246,6 @@ impl Completion {
         }
     }
 }
-
-// === private ===
 
 /// Whether calls of this model are found and handed over, for requests under this prefix.
 fn rewrites(app: &App, prefix: Prefix, model: &str) -> bool {

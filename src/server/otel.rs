@@ -52,14 +52,6 @@ pub(super) struct Open {
     context: Context,
 }
 
-/// What a try to send came to.
-enum Sent {
-    /// The collector has taken these spans, or never will.
-    Over,
-    /// It may take them later.
-    Later,
-}
-
 /// Maximum number of spans that wait, and that one request carries; OpenTelemetry's own defaults
 /// (`OTEL_BSP_MAX_QUEUE_SIZE`, `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`).
 const WAITING: usize = 2048;
@@ -72,9 +64,6 @@ const AGAIN: Duration = Duration::from_secs(5);
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Maximum length of a collector's answer that is read.
 const ANSWER_BYTES: usize = 4096;
-const SHOWN_CHARS: usize = 300;
-
-// === impl Spans ===
 
 impl Spans {
     /// The way to the collector that the environment names, if it names one.
@@ -114,13 +103,13 @@ impl Spans {
             self.bell.notified().await;
             time::sleep(GATHER).await;
             while let Some(batch) = self.batch() {
-                let (sent, trouble) = self.send(&batch).await;
+                let (is_over, trouble) = self.send(&batch).await;
                 // Once, until it takes spans again.
                 if let Some(trouble) = trouble.as_ref().filter(|_| !failing) {
                     tracing::warn!("{} does not take spans: {trouble}", self.collector.shown());
                 }
                 failing = trouble.is_some();
-                if let Sent::Later = sent {
+                if !is_over {
                     time::sleep(AGAIN).await;
                 }
             }
@@ -131,7 +120,8 @@ impl Spans {
     pub(super) async fn flush(&self) {
         let sending = async {
             while let Some(batch) = self.batch() {
-                if let (Sent::Later, _) = self.send(&batch).await {
+                let (is_over, _) = self.send(&batch).await;
+                if !is_over {
                     return;
                 }
             }
@@ -157,8 +147,8 @@ impl Spans {
         (!waiting.is_empty()).then(|| waiting.iter().take(BATCH).cloned().collect())
     }
 
-    /// Sends a batch, the oldest of the queue; says what went wrong.
-    async fn send(&self, batch: &[String]) -> (Sent, Option<String>) {
+    /// Sends a batch, the oldest of the queue. Says whether the collector has taken it or never will, and what went wrong.
+    async fn send(&self, batch: &[String]) -> (bool, Option<String>) {
         let body = span::request(&self.collector.resource, batch);
         let answer = match time::timeout(self.collector.patience, self.post(body)).await {
             Ok(answer) => answer,
@@ -167,15 +157,15 @@ impl Spans {
         let trouble = match answer {
             Ok((status, _)) if status.is_success() => None,
             // What the specification calls retryable.
-            Ok((StatusCode::TOO_MANY_REQUESTS | StatusCode::BAD_GATEWAY, said)) => return (Sent::Later, Some(said)),
-            Ok((StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, said)) => return (Sent::Later, Some(said)),
+            Ok((StatusCode::TOO_MANY_REQUESTS | StatusCode::BAD_GATEWAY, said)) => return (false, Some(said)),
+            Ok((StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, said)) => return (false, Some(said)),
             Ok((_, said)) => Some(said),
-            Err(error) => return (Sent::Later, Some(error.to_string())),
+            Err(error) => return (false, Some(error.to_string())),
         };
         self.waiting.hold().drain(..batch.len());
         let counter = if trouble.is_none() { &self.sent } else { &self.dropped };
         counter.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        (Sent::Over, trouble)
+        (true, trouble)
     }
 
     /// The collector's status, and what it said.
@@ -185,11 +175,9 @@ impl Spans {
         let mut response = self.client.send(&Outgoing::Http(request)).await?;
         let status = response.status;
         let said = response.collect(ANSWER_BYTES).await?;
-        Ok((status, redact::shown(&format!("status {status}: {}", String::from_utf8_lossy(&said)), SHOWN_CHARS)))
+        Ok((status, redact::line(&format!("status {status}: {}", String::from_utf8_lossy(&said)))))
     }
 }
-
-// === impl Open ===
 
 impl Open {
     /// The id of its trace.
@@ -197,9 +185,9 @@ impl Open {
         &self.context.trace
     }
 
-    /// The request is over, after this time, with this status if there was a response.
-    pub(super) fn end(self, facts: &Facts, status: Option<u16>, first: Option<Duration>, taken: Duration) {
-        let spans = span::spans(&self.context, facts, status, first, SystemTime::now(), taken);
+    /// The request is over.
+    pub(super) fn end(self, facts: &Facts) {
+        let spans = span::spans(&self.context, facts, SystemTime::now());
         if !spans.is_empty() {
             self.spans.add(spans);
         }

@@ -23,7 +23,7 @@ use tokio::{sync::broadcast::error::RecvError, time::timeout};
 use super::{
     account::Account,
     answer::in_form,
-    guard::{Local, Sender},
+    guard::{self, Local, Sender},
     received::Received,
     reply,
     state::{App, Live},
@@ -34,7 +34,6 @@ mod bypass;
 mod detail;
 mod kept;
 mod playground;
-mod saved;
 mod status;
 mod tools;
 mod turns;
@@ -82,7 +81,7 @@ pub(super) fn is_surface(path: &str) -> bool {
 
 /// A request for an answer has arrived: it is a row of the page from now on.
 pub(super) fn begins(app: &App, received: &Received, model: &str) {
-    let client = received.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let client = guard::text(&received.headers, header::USER_AGENT).unwrap_or_default();
     let entry = received.account.read(|facts| {
         let is_turn = TURNS.iter().any(|end| facts.path.ends_with(end));
         is_turn.then(|| {
@@ -153,13 +152,13 @@ async fn save(
 ) -> Response {
     let Some((row, Some(kept))) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
     account.goes_apart().await;
-    let saved = saved::fixture(&row, &copied(&kept), &app.library);
+    let saved = kept::fixture(&row, &copied(&kept), &app.library);
     let text = match saved {
         Ok(text) => text,
         Err(what) => return reply::error(Kind::OpenAi, &Error::client(what).with_status(409)),
     };
     let mut response = reply::bytes("text/plain; charset=utf-8", Body::from(text));
-    let name = format!("attachment; filename=\"{}\"", saved::file_name(&row));
+    let name = format!("attachment; filename=\"{}\"", kept::file_name(&row));
     if let Ok(name) = HeaderValue::from_str(&name) {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
     }
@@ -177,7 +176,7 @@ async fn events(State(app): State<App>, Extension(sender): Extension<Sender>) ->
 }
 
 fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
-    let mut page = app.process.page.listen();
+    let mut changes = app.process.page.listen();
     // A page stays open for days; the configuration may change meanwhile.
     drop(app);
     async_stream::stream! {
@@ -188,7 +187,7 @@ fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::conver
             // Others' turns are no sign of life for this page.
             let heard = timeout(SILENCE, async {
                 loop {
-                    match page.changes.recv().await {
+                    match changes.recv().await {
                         Ok(Change::Row(of, _)) if *of != *owner => {}
                         heard => return heard,
                     }

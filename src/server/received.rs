@@ -4,13 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, extract::Request};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, header};
 use http_body_util::BodyExt;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
-use super::{account::Account, guard::Sender, page, state::App};
+use super::{
+    account::Account,
+    guard::{self, Sender},
+    page,
+    state::App,
+};
 use crate::{
     backend::Backend,
     client::front,
@@ -53,11 +58,8 @@ pub(super) struct Target {
     pub(super) called: String,
     /// The backend's own name.
     pub(super) model: String,
-    /// The backend that serves it.
     pub(super) backend: Arc<Backend>,
 }
-
-// === impl Received ===
 
 impl Received {
     /// Reads the body, up to `limits.body_bytes`.
@@ -69,6 +71,14 @@ impl Received {
         let prefix = head.extensions.get::<Prefix>().copied().unwrap_or_default();
         let account = head.extensions.get::<Account>().cloned().unwrap_or_default();
         Ok(Received { headers: head.headers, prefix, sender, account, body })
+    }
+
+    /// Reads a body that is a `T`; `expected` shows people how one looks.
+    pub(super) async fn json<T: DeserializeOwned>(app: &App, request: Request, expected: &str) -> Result<(Received, T), Error> {
+        let received = Received::read(app, request).await?;
+        received.check_values()?;
+        let value = serde_json::from_slice(&received.body);
+        Ok((received, value.map_err(|error| Error::client(format!("expected {expected}: {error}")))?))
     }
 
     /// Reads the body and finds the model in its field `model`, whose name may have the protocol's prefix. Writes the backend's
@@ -120,8 +130,6 @@ impl Received {
     }
 }
 
-// === impl Target ===
-
 impl Target {
     /// The model with the name that a client used. Models that the tenant may not use do not exist for it.
     pub(super) async fn find(app: &App, tenant: &Tenant, called: String) -> Result<Target, Error> {
@@ -146,8 +154,6 @@ impl Target {
     }
 }
 
-// === private ===
-
 /// The body of a request, at most `limit` bytes.
 async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Error> {
     let too_large = || {
@@ -157,8 +163,7 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
         .with_status(413)
         .with_code("request_too_large")
     };
-    let declared =
-        headers.get(header::CONTENT_LENGTH).and_then(|length: &HeaderValue| length.to_str().ok()?.parse::<usize>().ok());
+    let declared = guard::text(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if declared.is_some_and(|declared| declared > limit) {
         return Err(too_large());
     }

@@ -42,8 +42,6 @@ struct Recording {
 /// Fields of a request that may identify the sender.
 const PRIVATE: &[&str] = &["user", "metadata", "safety_identifier", "prompt_cache_key", "api_key", "authorization"];
 
-// === impl Recorder ===
-
 impl Recorder {
     /// Creates the directory if it does not exist.
     pub(super) fn new(directory: PathBuf) -> Result<Recorder, Error> {
@@ -52,7 +50,6 @@ impl Recorder {
         Ok(Recorder { directory })
     }
 
-    /// The directory of the files.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -80,8 +77,6 @@ impl Recorder {
         })
     }
 }
-
-// === impl Recording ===
 
 impl Tap for Recording {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {

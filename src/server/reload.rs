@@ -41,7 +41,7 @@ pub(super) async fn follow(live: &Live) {
 /// What is wrong, with file and line. Nothing has changed then.
 pub(super) fn reload(live: &Live) -> Result<(), Error> {
     let now = live.app();
-    let mut config = now.config.again(&now.environment)?;
+    let mut config = now.config.again(&now.process.settings.environment)?;
     let before = &now.config;
     for (key, differs) in [
         ("listen", config.listen != before.listen),

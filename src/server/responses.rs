@@ -36,7 +36,6 @@ struct Kept {
     previous: Option<String>,
     /// The items that it answered.
     input: Vec<Value>,
-    /// The object.
     response: Value,
 }
 

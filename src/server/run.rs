@@ -133,8 +133,6 @@ fn start_thread(shift: Shift, sockets: &[net::TcpListener]) -> Result<(), Error>
     thread.map(|_| ()).map_err(cannot_serve)
 }
 
-// === impl Shift ===
-
 impl Shift {
     /// Serves connections of these sockets until the end.
     async fn serve(self, sockets: Vec<net::TcpListener>) -> Result<(), Error> {
@@ -161,8 +159,6 @@ impl Shift {
         Ok(())
     }
 }
-
-// === private ===
 
 /// Follows the registry's file. Never ends.
 async fn follow_registry(app: &App) {

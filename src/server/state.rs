@@ -14,8 +14,8 @@ use axum::extract::FromRef;
 use super::{
     apart::Apart,
     backends::{Backends, Described},
-    draining::Draining,
     guard::Instance,
+    health::Draining,
     metrics::Metrics,
     otel::Spans,
     page,
@@ -56,14 +56,12 @@ pub struct State {
     pub(super) library: Library,
     pub(super) turns: turn::Shared,
     pub(super) process: Arc<Process>,
-    /// The environment for reading the configuration again.
-    pub(super) environment: Environment,
-    demo: bool,
-    ollama: String,
 }
 
 /// The part of the state that no reload replaces.
 pub(super) struct Process {
+    /// With the configuration at the start.
+    pub(super) settings: Settings,
     pub(super) instance: Instance,
     pub(super) apart: Arc<Apart>,
     pub(super) recorder: Option<Recorder>,
@@ -87,8 +85,6 @@ pub(super) struct Seen {
     pub(super) chats: AtomicU64,
 }
 
-// === impl Seen ===
-
 impl Seen {
     /// A request for an answer has come.
     pub(super) fn chat(&self) {
@@ -103,8 +99,6 @@ pub type App = Arc<State>;
 #[derive(Clone)]
 pub struct Live(Arc<ArcSwap<State>>);
 
-// === impl Settings ===
-
 impl Settings {
     /// A server of this configuration: no demo, no recording.
     pub fn of(config: Config, environment: &Environment) -> Settings {
@@ -112,8 +106,6 @@ impl Settings {
         Settings { config, demo: false, ollama, record: None, environment: environment.clone() }
     }
 }
-
-// === impl Live ===
 
 impl Live {
     /// The current state.
@@ -139,28 +131,15 @@ impl FromRef<Live> for App {
     }
 }
 
-// === impl State ===
-
 impl State {
     /// The same server with another configuration. Learned facts stay; backends are looked up again.
     pub(super) fn renewed(&self, config: Config) -> Result<State, Error> {
-        let library = library(&config)?;
-        let settings = Settings {
-            config,
-            demo: self.demo,
-            ollama: self.ollama.clone(),
-            record: None,
-            environment: self.environment.clone(),
-        };
         Ok(State {
-            backends: Backends::new(&settings, self.turns.client.clone()),
-            library,
+            backends: Backends::new(&config, &self.process.settings, self.turns.client.clone()),
+            library: library(&config)?,
             turns: self.turns.clone(),
             process: Arc::clone(&self.process),
-            environment: settings.environment,
-            demo: settings.demo,
-            ollama: settings.ollama,
-            config: settings.config,
+            config,
         })
     }
 
@@ -212,12 +191,11 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         page: Arc::default(),
         bypass: page::Bypass::default(),
         draining: Draining::default(),
+        settings,
     });
+    let config = process.settings.config.clone();
     Ok(Arc::new(State {
-        backends: Backends::new(&settings, client.clone()),
-        environment: settings.environment,
-        demo: settings.demo,
-        ollama: settings.ollama,
+        backends: Backends::new(&config, &process.settings, client.clone()),
         library,
         turns: turn::Shared {
             client,
@@ -229,7 +207,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
             pool,
         },
         process,
-        config: settings.config,
+        config,
     }))
 }
 

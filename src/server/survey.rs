@@ -1,11 +1,15 @@
 //! Finds out how toolglot would ask each model of each backend, and why, for `toolglot doctor`, `toolglot models`, the page and
 //! the lines at the start. It uses the same backends, plan and turn that serve clients, so its report is what really happens.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{
@@ -17,19 +21,16 @@ use super::{
 use crate::{
     adapter::{Adapter, Found},
     backend::{self, Backend, Capabilities, Kind, Learned, Model, ToolMode},
-    client::{self, Hints, front},
-    config::{Mode, Tenant},
+    client::{self, Hints, Incoming, front},
+    config::{Environment, Mode, Tenant, state_directory},
     error::Error,
     event::Note,
     openai::ChatRequest,
-    plan::{self, Plan},
-    redact, store,
+    plan::{self, Plan, now},
+    redact,
+    store::{self, Files, Key},
     turn::{self, tap::Tap},
 };
-
-mod last;
-
-pub use last::LastTrial;
 
 /// A backend, as it answers now. Serialized, it is the report for programs.
 #[derive(Debug, Serialize)]
@@ -96,14 +97,26 @@ pub struct Tried {
     pub asked_again: u64,
 }
 
+/// The result of a model's last trial (`toolglot doctor --try`), kept between runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastTrial {
+    /// Seconds since 1970.
+    at: u64,
+    /// Number of requests that ended as expected.
+    good: usize,
+    /// Number of requests in the trial.
+    of: usize,
+}
+
+/// A trial says nothing about a model for longer than this.
+const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+
 /// Maximum number of models of a backend that are described; the others are only counted.
 const MODELS: usize = 100;
 /// The largest answer of a backend.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Approximate bytes of text in a token.
 const TOKEN: usize = 4;
-const SHOWN_CHARS: usize = 500;
-
 /// All backends with their models, or only the models of this name. `tools`, in OpenAI's form, are only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
     let found = app.backends.current().await;
@@ -116,10 +129,10 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
         let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
         let models = join_all(spoken).await.into_iter().collect::<Result<Vec<Spoken>, Error>>()?;
         Ok(Surveyed {
-            name: shown(&found.backend.name),
-            url: shown(&found.backend.url),
+            name: redact::line(&found.backend.name),
+            url: redact::line(&found.backend.url),
             kind: found.backend.traits().title,
-            version: version.as_deref().map(shown),
+            version: version.as_deref().map(redact::line),
             reachable: found.error.is_none(),
             error: found.error.clone(),
             listed: found.models.len(),
@@ -219,7 +232,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
     notes.extend(trimmed(app, backend, &model, tools)?);
     let (proof, proof_means) = reader.adapter.proven();
     Ok(Spoken {
-        name: shown(&model.id),
+        name: redact::line(&model.id),
         adapter: reader.adapter,
         adapter_why: reader.why,
         proof,
@@ -230,7 +243,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
         context: model.context,
         tried: None,
         tools_cost,
-        notes: notes.iter().map(|note| shown(note)).collect(),
+        notes: notes.iter().map(|note| redact::line(note)).collect(),
     })
 }
 
@@ -243,19 +256,13 @@ fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, 
     out.serialize_str(&adapter.name)
 }
 
-/// Text of a backend as one line.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
-}
-
 /// What the tools add to a request, in tokens, about.
 fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &[Value]) -> Result<Option<u64>, Error> {
     if tools.is_empty() || backend.kind == Kind::Replay {
         return Ok(None);
     }
     let size = |tools: &[Value]| {
-        let request = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": tools});
-        let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
+        let mut incoming = question(model, tools)?;
         backend::spell(backend, reader.adapter.names, &mut incoming.tools);
         let prepared = backend::request(&backend::Round {
             backend,
@@ -277,11 +284,16 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
     Ok(Some((size(tools)?.saturating_sub(size(&[])?) / TOKEN) as u64))
 }
 
+/// A request with these tools, as toolglot reads it.
+fn question(model: &str, tools: &[Value]) -> Result<Incoming, Error> {
+    let request = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": tools});
+    client::read(ChatRequest::from_value(request)?, &Hints::default())
+}
+
 /// What becomes of tools that would fill the model's context.
 fn trimmed(app: &App, backend: &Backend, model: &Model, tools: &[Value]) -> Result<Option<String>, Error> {
     let Some(context) = plan::context(&app.config, backend, model).filter(|_| !tools.is_empty()) else { return Ok(None) };
-    let request = json!({"model": model.id, "messages": [{"role": "user", "content": "x"}], "tools": tools});
-    let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
+    let mut incoming = question(&model.id, tools)?;
     let note = plan::trim(&mut incoming.request, &mut incoming.tools, context, app.config.limits.tools_percent);
     Ok(note.and_then(|note| match note {
         Note::Warning { text, .. } => Some(text),
@@ -311,4 +323,33 @@ fn notes(app: &App, name: &str, model: &Model, reader: &Found, mode: ToolMode) -
         notes.push("its chat template has no place for tools; if it never calls, set `tools = \"prompt\"` on its route".into());
     }
     notes
+}
+
+impl LastTrial {
+    /// The last trial of this model of this backend.
+    pub async fn of(environment: &Environment, backend: &str, model: &str) -> Option<LastTrial> {
+        store::read(&Files::new(state_directory(environment)), &key(backend, model)).await
+    }
+
+    /// Keeps what came of this one: `good` of `of` requests ended as expected.
+    pub async fn keep(environment: &Environment, backend: &str, model: &str, good: usize, of: usize) {
+        let last = LastTrial { at: now(), good, of };
+        // Lost, it is only not shown.
+        store::write(&Files::new(state_directory(environment)), key(backend, model), &last, KEPT).await;
+    }
+}
+
+impl fmt::Display for LastTrial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ago = match now().saturating_sub(self.at) / (24 * 60 * 60) {
+            0 => "today".to_owned(),
+            1 => "yesterday".to_owned(),
+            days => format!("{days} days ago"),
+        };
+        write!(f, "{} of {} {ago}", self.good, self.of)
+    }
+}
+
+fn key(backend: &str, model: &str) -> Key {
+    Key::local(store::Kind::Trial, format!("{backend}\n{model}"))
 }

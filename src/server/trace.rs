@@ -14,7 +14,15 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
-use super::{account::Account, metrics::Metrics, otel, page::Entry, reply, state::App, woken::Woken};
+use super::{
+    account::{Account, milliseconds},
+    metrics::Metrics,
+    otel,
+    page::Entry,
+    reply,
+    state::App,
+    woken::Woken,
+};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -80,8 +88,6 @@ fn id(headers: &HeaderMap) -> HeaderValue {
     given.or_else(|| new().ok()).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
-// === impl Traced ===
-
 impl hyper::body::Body for Traced {
     type Data = Bytes;
     type Error = axum::Error;
@@ -110,22 +116,22 @@ impl hyper::body::Body for Traced {
     }
 }
 
-// === impl Ending ===
-
 impl Drop for Ending {
     fn drop(&mut self) {
-        let facts = self.account.take();
-        let taken = self.begun.elapsed();
-        let status = self.status.map(|status| status.as_u16());
-        let turn = facts.turn.as_ref();
-        let first = turn.and_then(|turn| turn.first_sent).or(self.first_byte).map(|at| at.saturating_duration_since(self.begun));
-        self.metrics.end(&facts, status, first, taken);
+        let mut facts = self.account.take();
+        let first = facts.turn.as_ref().and_then(|turn| turn.first_sent).or(self.first_byte);
+        facts.first = first.map(|at| at.saturating_duration_since(self.begun));
+        facts.taken = self.begun.elapsed();
+        facts.status = self.status.map(|status| status.as_u16());
+        facts.told = self.error.take();
+        self.metrics.end(&facts);
         if let Some(entry) = &facts.entry {
-            entry.end(&facts, status, self.error.as_deref(), first, taken);
+            entry.end(&facts);
         }
         if let Some(open) = self.open.take() {
-            open.end(&facts, status, first, taken);
+            open.end(&facts);
         }
+        let turn = facts.turn.as_ref();
         let Some(target) = &facts.target else { return };
         let finish = turn.map(|turn| match (&turn.failed, turn.finish) {
             (Some(failed), _) => failed.code.as_str(),
@@ -141,9 +147,9 @@ impl Drop for Ending {
             model = target.called,
             backend = target.backend.name,
             mode = facts.mode,
-            status,
-            first_ms = first.map(milliseconds),
-            ms = milliseconds(taken),
+            status = facts.status,
+            first_ms = facts.first.map(milliseconds),
+            ms = milliseconds(facts.taken),
             prompt_tokens = usage.map(|usage| usage.prompt_tokens),
             completion_tokens = usage.map(|usage| usage.completion_tokens),
             shared_bytes = prefix.map(|prefix| prefix.shared),
@@ -157,8 +163,4 @@ impl Drop for Ending {
             "turn"
         );
     }
-}
-
-fn milliseconds(duration: std::time::Duration) -> u64 {
-    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }

@@ -14,9 +14,6 @@ pub(super) struct Missed(Mutex<HashSet<String>>);
 
 /// Maximum number of paths that are remembered; further ones are not logged.
 const PATHS: usize = 100;
-const PATH_CHARS: usize = 200;
-
-// === impl Missed ===
 
 impl Missed {
     /// Whether this is the first time.
@@ -28,7 +25,7 @@ impl Missed {
 
 /// No such path.
 pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) -> Response {
-    let path = redact::shown(uri.path(), PATH_CHARS);
+    let path = redact::line(uri.path());
     let what = format!("there is no {method} {path}; {}", hint(&path));
     if app.process.missed.is_new(&what) {
         tracing::warn!("{what} (said once)");
@@ -38,7 +35,7 @@ pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) ->
 
 /// A known path with the wrong method.
 pub(super) async fn wrong_method(State(app): State<App>, method: Method, uri: Uri) -> Response {
-    let what = format!("{} does not take {method}", redact::shown(uri.path(), PATH_CHARS));
+    let what = format!("{} does not take {method}", redact::line(uri.path()));
     if app.process.missed.is_new(&what) {
         tracing::warn!("{what} (said once)");
     }

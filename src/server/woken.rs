@@ -27,8 +27,6 @@ struct Bell {
     task: AtomicWaker,
 }
 
-// === impl Woken ===
-
 impl Default for Woken {
     fn default() -> Woken {
         let bell = Arc::new(Bell::default());
@@ -49,8 +47,6 @@ impl Woken {
         polled
     }
 }
-
-// === impl Bell ===
 
 impl Wake for Bell {
     fn wake(self: Arc<Bell>) {

@@ -19,8 +19,6 @@ pub struct Files {
     folder: PathBuf,
 }
 
-// === impl Files ===
-
 impl Files {
     /// A store in this folder, which is created for the first value. Removes expired values.
     pub fn new(folder: impl Into<PathBuf>) -> Files {

@@ -33,8 +33,6 @@ struct Entry {
     expires: Instant,
 }
 
-// === impl Memory ===
-
 impl Memory {
     /// Removes the value that expires first, and returns how long it would have been kept.
     #[cfg(feature = "redis")]
@@ -77,8 +75,6 @@ impl Common for Memory {
         Box::pin(std::future::ready(counted))
     }
 }
-
-// === impl Entries ===
 
 impl Entries {
     fn put(&mut self, key: Key, value: Bytes, now: Instant, ttl: Duration) {

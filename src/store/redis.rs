@@ -67,8 +67,6 @@ enum Ask {
     Together(Pipeline),
 }
 
-// === impl Redis ===
-
 impl Redis {
     /// A store at this place. Connects in the background.
     ///
@@ -177,8 +175,6 @@ impl Common for Redis {
     }
 }
 
-// === impl Shared ===
-
 impl Shared {
     /// Sends a command. `None`: it failed or took too long, and Redis counts as absent from now on.
     async fn ask<T: FromRedisValue>(&self, ask: Ask) -> Option<T> {
@@ -282,8 +278,6 @@ impl Shared {
     }
 }
 
-// === impl Connection ===
-
 impl Connection {
     async fn send<T: FromRedisValue>(&mut self, ask: &Ask) -> Result<T, RedisError> {
         match (self, ask) {
@@ -294,8 +288,6 @@ impl Connection {
         }
     }
 }
-
-// === private ===
 
 /// `redis://[user@]host[:port][/database]`; of a cluster several hosts, separated by commas.
 fn nodes(place: &Place<'_>) -> Result<Vec<ConnectionInfo>, RedisError> {

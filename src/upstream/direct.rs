@@ -111,8 +111,6 @@ fn closed(error: &std::io::Error) -> Fault {
     Fault::Closed(innermost(error))
 }
 
-// === impl Wire ===
-
 impl Wire {
     async fn open(addresses: &[SocketAddr], within: Duration) -> Result<Wire, Fault> {
         let stream = match timeout(within, TcpStream::connect(addresses)).await {
@@ -165,8 +163,6 @@ async fn head(reader: &mut tcp::ReadHalf<'_>, read: &mut BytesMut) -> Result<Hea
         }
     }
 }
-
-// === impl Answer ===
 
 impl Answer {
     /// See [`super::Body::read`].

@@ -9,7 +9,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::HttpRequest;
 
-/// The head of an answer.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: StatusCode,
@@ -68,8 +67,6 @@ pub(super) fn request_head(request: &HttpRequest, target: &str, host: &str, user
     out
 }
 
-// === impl Head ===
-
 impl Head {
     /// Removes the head from the front of `read`, once it is complete. `Ok(None)`: more bytes are needed. `Err`: why it is not a
     /// head.
@@ -108,8 +105,6 @@ fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|found| found.trim().eq_ignore_ascii_case(word))
 }
-
-// === impl Framing ===
 
 impl Framing {
     fn of(status: StatusCode, headers: &HeaderMap) -> Result<Framing, String> {
@@ -188,8 +183,6 @@ impl Framing {
         Ok(behind)
     }
 }
-
-// === impl Chunk ===
 
 impl Chunk {
     /// Before a chunk's size.

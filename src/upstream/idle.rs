@@ -49,8 +49,6 @@ const KEPT: Duration = Duration::from_secs(3);
 /// Maximum number of kept connections per server.
 const MOST: usize = 256;
 
-// === impl Idle ===
-
 impl Idle {
     /// The server at this origin (`http://host:port`).
     pub(super) fn server(&self, origin: &str) -> Server {
@@ -67,8 +65,6 @@ impl std::fmt::Debug for Idle {
         f.write_str("Idle")
     }
 }
-
-// === impl Server ===
 
 impl Server {
     /// A request to the server begins.
@@ -113,15 +109,11 @@ impl Server {
     }
 }
 
-// === impl Kept ===
-
 impl Kept {
     fn is_fresh(&self) -> bool {
         self.since.elapsed() < KEPT
     }
 }
-
-// === impl Waiting ===
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {

@@ -59,8 +59,6 @@ pub(super) async fn send(clients: &dial::Clients, request: HttpRequest, url: Url
     })
 }
 
-// === impl Answer ===
-
 impl Answer {
     /// See [`super::Body::read`].
     pub(super) async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {

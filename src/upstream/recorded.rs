@@ -20,8 +20,6 @@ pub struct Recording {
     pub reads: VecDeque<(Duration, Bytes)>,
 }
 
-// === impl Recording ===
-
 impl Recording {
     pub(super) fn into_response(self) -> Response {
         Response { status: self.status, headers: self.headers.clone(), body: Body(Source::Recorded(self)) }

@@ -20,8 +20,6 @@ pub struct Silence {
     waits: Option<Waker>,
 }
 
-// === impl Silence ===
-
 impl Silence {
     /// A limit that begins now.
     pub fn new(most: Duration) -> Silence {

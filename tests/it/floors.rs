@@ -78,7 +78,7 @@ const TASKS: &[&str] = &[
     "src/server/apart.rs",      // requests with large bodies, which end with their client
     "src/server/run.rs",        // the threads that serve
     "src/upstream/idle.rs",     // closing connections that are not used again
-    "src/mcp/engine/edits.rs",  // edits of the registry's file
+    "src/mcp/engine/http.rs",   // edits of the registry's file
     "src/store/files.rs",       // reading and writing of files
     "src/store/redis.rs",       // the connection to the shared store
     "src/mcp/engine.rs",        // the loop of a session of our MCP server

@@ -36,8 +36,6 @@ struct Pending {
     extra: Option<String>,
 }
 
-// === impl Calls ===
-
 impl Calls {
     /// Takes a fragment. Complete calls are yielded when the next one begins.
     pub(super) fn take(&mut self, fragment: Fragment<'_>, out: &mut Out<'_>) {
@@ -92,8 +90,6 @@ impl Calls {
         self.pending.drain(..open).for_each(|pending| pending.yield_to(out));
     }
 }
-
-// === impl Pending ===
 
 impl Pending {
     fn new(fragment: &Fragment<'_>, is_namesake: bool) -> Pending {

@@ -21,7 +21,6 @@ pub(super) struct Number(pub(super) Option<u64>);
 #[derive(Debug, Default, Clone)]
 pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
 
-/// The called function.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Function<'a> {
@@ -30,8 +29,6 @@ pub(super) struct Function<'a> {
 }
 
 struct TextVisitor;
-
-// === impl Text ===
 
 impl Text<'_> {
     pub(super) fn some(&self) -> Option<&str> {
@@ -111,8 +108,6 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-// === impl Number ===
-
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Number(match Value::deserialize(deserializer)? {
@@ -125,8 +120,6 @@ impl<'de> Deserialize<'de> for Number {
         }))
     }
 }
-
-// === impl Arguments ===
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

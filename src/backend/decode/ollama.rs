@@ -46,8 +46,6 @@ struct Call<'a> {
     function: Option<Function<'a>>,
 }
 
-// === impl Line ===
-
 impl<'a> Line<'a> {
     /// The text, if the line contains nothing else.
     fn lone(&self) -> Option<Lone<'a>> {

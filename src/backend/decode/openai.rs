@@ -83,8 +83,6 @@ struct Counts {
     completion_tokens: Number,
 }
 
-// === impl Chunk ===
-
 impl<'a> Chunk<'a> {
     /// The text, if the chunk contains nothing else.
     fn lone(&self) -> Option<Lone<'a>> {
@@ -103,8 +101,6 @@ impl<'a> Chunk<'a> {
         text.written().filter(|_| is_alone).map(|text| Lone { channel, text, time: "" })
     }
 }
-
-// === impl Choices ===
 
 impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -27,8 +27,6 @@ pub(super) struct Pattern {
     after: Vec<u8>,
 }
 
-// === impl Pattern ===
-
 impl Pattern {
     /// The pattern of this frame, whose content is `lone`.
     pub(super) fn of(frame: &[u8], lone: Lone<'_>) -> Option<Pattern> {

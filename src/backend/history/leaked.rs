@@ -22,8 +22,6 @@ struct Said {
 /// stays the same. A model's context holds less than this; reading so much takes seconds.
 const READ_BYTES: usize = 1 << 20;
 
-// === impl Said ===
-
 impl Sink for Said {
     fn event(&mut self, event: Event<'_>) {
         match event {

@@ -37,15 +37,12 @@ const NOTHING: &str = "\"\"";
 /// A schema with more alternatives than this is not spelled out.
 const CHOICES: usize = 500;
 
-// === impl Grammar ===
-
 impl<'s> Grammar<'s> {
     /// A grammar with the common rules only.
     pub(super) fn new() -> Grammar<'s> {
         Grammar { text: COMMON.to_owned(), rules: 0, root: &Value::Null, known: HashMap::new() }
     }
 
-    /// The text of the grammar.
     pub(super) fn into_text(self) -> String {
         self.text
     }

@@ -71,8 +71,6 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, String> {
     lines.map(|(at, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))).collect()
 }
 
-// === impl Question ===
-
 impl Question {
     /// `None` for a question of several turns.
     fn task(self, group: &str, calls: Vec<Call>) -> Option<Task> {
@@ -91,8 +89,6 @@ impl Question {
         })
     }
 }
-
-// === impl Answer ===
 
 impl Answer {
     /// `None` where no calls are the answer.

@@ -46,8 +46,6 @@ const DETAILS: &str = "Tool calling details:
     - You may write only ONE tool call, and it must be at the END of your answer.
     - The call is executed at once, and its result follows in the next user message.";
 
-// === impl Form ===
-
 impl Form {
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -119,8 +117,6 @@ impl Form {
         }
     }
 }
-
-// === impl Made ===
 
 impl Made {
     fn read(call: &Value) -> Made {

@@ -13,12 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    bfcl,
+    NAMES, Way, bfcl,
     form::{Form, Reply},
     judge::{self, Faults, Verdict},
     report::Report,
     task::{self, Task, Want},
-    way::{self, Way},
     world::World,
 };
 use crate::{
@@ -94,8 +93,6 @@ const TURNS: usize = 8;
 /// A task ends when the same call is made this often in a row.
 const SAME: usize = 3;
 
-// === impl Live ===
-
 impl Live {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
         let report = block_on(self.measure(environment, messages))?;
@@ -110,7 +107,7 @@ impl Live {
         let forms = if self.form.is_empty() { vec![Form::Openai, Form::Void] } else { self.form.clone() };
         let tasks = self.tasks()?;
         let ways: Vec<String> =
-            if self.way.is_empty() { way::NAMES.iter().map(|name| (*name).to_owned()).collect() } else { self.way.clone() };
+            if self.way.is_empty() { NAMES.iter().map(|name| (*name).to_owned()).collect() } else { self.way.clone() };
         let ways = ways.iter().map(|name| Way::open(name, &self.model, &config, environment)).collect::<Result<Vec<_>, _>>()?;
         // Neighbours share their prompt's beginning, so that the backend's cache holds.
         let mut jobs = Vec::new();

@@ -160,8 +160,6 @@ impl Report {
     }
 }
 
-// === impl Row ===
-
 impl Row {
     fn of(outcome: &Outcome) -> Row {
         Row { form: outcome.form.clone(), way: outcome.way.clone(), ..Row::default() }
@@ -202,8 +200,6 @@ fn interval(right: usize, n: usize) -> [f64; 3] {
     let whole = 1.0 + Z * Z / n;
     [share, (middle - spread) / whole, (middle + spread) / whole].map(|part| 100.0 * part.clamp(0.0, 1.0))
 }
-
-// === impl Recommendation ===
 
 impl Recommendation {
     /// The way with the most right answers over all forms; of equals the one with the fewest wrong ones. `None`: only the

@@ -32,9 +32,12 @@ pub(super) struct Task {
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum Want {
     /// Exactly these calls, in any order. None: an answer without a call.
-    Calls { calls: Vec<Call> },
-    /// Any of these calls.
-    Any { any: Vec<Call> },
+    Calls {
+        calls: Vec<Call>,
+    },
+    Any {
+        any: Vec<Call>,
+    },
     /// At the end of several turns: what files contain (`null`: they are gone), and what the last answer says.
     Files {
         files: BTreeMap<String, Option<Content>>,
@@ -42,7 +45,9 @@ pub(super) enum Want {
         text: Vec<String>,
     },
     /// An answer without a call that contains all of this.
-    Text { text: Vec<String> },
+    Text {
+        text: Vec<String>,
+    },
 }
 
 /// A call that is wanted. Each argument has a list of values that are right; `""` among them: it may be omitted.
@@ -99,8 +104,6 @@ pub(super) fn own() -> Result<Vec<(Task, &'static [Form])>, Error> {
     Ok(tasks)
 }
 
-// === impl Task ===
-
 impl Task {
     /// What its name begins with.
     pub(super) fn group(&self) -> &str {
@@ -114,8 +117,6 @@ impl Task {
         hasher.finish()
     }
 }
-
-// === impl Entry ===
 
 impl Entry {
     fn task(self, tools: &[Value], files: &BTreeMap<String, String>) -> Task {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The workspace of the tasks.
 const ROOT: &str = "/workspace/demo";
 const FENCE: &str = "```";
 

@@ -18,8 +18,6 @@ pub(super) struct Facts {
     pub(super) docker: bool,
 }
 
-// === impl Facts ===
-
 impl Facts {
     pub(super) fn of_this_machine() -> Facts {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -41,7 +41,7 @@ pub(super) struct Trial {
 #[derive(Debug, Serialize)]
 pub(super) struct Attempt {
     /// What was asked for, in words.
-    pub(super) asked: &'static str,
+    pub(super) asked: String,
     /// It came back as it should.
     pub(super) good: bool,
     /// What came back, in words.
@@ -54,30 +54,28 @@ pub(super) struct Attempt {
     pub(super) remedy: Option<String>,
 }
 
+/// The requests (`trial.json`).
+#[derive(Deserialize)]
+struct Script {
+    tools: Value,
+    cases: Vec<Case>,
+}
+
 /// A request, and what should come of it.
+#[derive(Deserialize)]
 struct Case {
-    asked: &'static str,
+    asked: String,
     messages: Value,
-    wanted: Wanted,
+    /// The call that should come back: name and arguments, where `null` matches any text. `None`: text, and no call.
+    call: Option<(String, Value)>,
 }
 
-/// What should come back.
-enum Wanted {
-    /// A call of this tool with these arguments; `null` matches any text.
-    Call(&'static str, Value),
-    /// Text, and no call.
-    Text,
+/// Collects what the proxy does not pass on, and hands it over when the turn is over.
+struct Watch {
+    round: Option<(Dialect, Vec<u8>)>,
+    upstream: Upstream,
+    over: Sender<Upstream>,
 }
-
-/// What the tap saw of a turn.
-enum Noted {
-    Round(Dialect),
-    Bytes(Vec<u8>),
-    Fixed(Vec<String>),
-}
-
-/// Hands on what it sees.
-struct Watch(Sender<Noted>);
 
 /// What the backend sent, all rounds together.
 #[derive(Default)]
@@ -93,25 +91,27 @@ const PATIENCE: Duration = Duration::from_secs(10 * 60);
 const TOKENS: u64 = 2048;
 const SHOWN_CHARS: usize = 160;
 
-pub(super) async fn run(app: &App, model: &str) -> Trial {
+pub(super) async fn run(app: &App, model: &str) -> Result<Trial, Error> {
+    let Script { tools, cases } = serde_json::from_str(include_str!("trial.json"))
+        .map_err(|error| Error::proxy(format!("the requests inside of this program are broken: {error}")))?;
     let mut trial = Trial { model: model.to_owned(), tools: "native", attempts: Vec::new() };
     let found = survey::survey(app, Some(model), &[]).await.unwrap_or_default();
     let spoken = found.into_iter().flat_map(|found| found.models).next();
     let told = spoken.as_ref().map_or(ToolMode::Native, |spoken| spoken.tools);
     let adapter = spoken.map(|spoken| spoken.adapter);
     trial.tools = told.as_str();
-    for case in cases() {
-        let (sender, seen) = mpsc::channel();
-        let request =
-            json!({"model": model, "messages": case.messages, "tools": tools(), "temperature": 0, "max_tokens": TOKENS});
+    for case in cases {
+        let (over, seen) = mpsc::channel();
+        let watch = Watch { round: None, upstream: Upstream::default(), over };
+        let request = json!({"model": model, "messages": case.messages, "tools": tools, "temperature": 0, "max_tokens": TOKENS});
         let tried = match ChatRequest::from_value(request) {
-            Ok(chat) => match timeout(PATIENCE, survey::ask(app, chat, Some(Box::new(Watch(sender))))).await {
+            Ok(chat) => match timeout(PATIENCE, survey::ask(app, chat, Some(Box::new(watch)))).await {
                 Ok(tried) => tried,
                 Err(_) => Err(Error::backend(format!("no answer within {} minutes", PATIENCE.as_secs() / 60))),
             },
             Err(error) => Err(error),
         };
-        let upstream = Upstream::collect(seen.try_iter());
+        let upstream = seen.try_recv().unwrap_or_default();
         let attempt = match tried {
             Ok(tried) => {
                 trial.tools = tried.learned.tools.as_str();
@@ -125,69 +125,7 @@ pub(super) async fn run(app: &App, model: &str) -> Trial {
             break; // the others would fail in the same way, each after a long wait
         }
     }
-    trial
-}
-
-fn cases() -> Vec<Case> {
-    let user = |text: &str| json!([{"role": "user", "content": text}]);
-    let call =
-        json!({"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"}});
-    vec![
-        Case {
-            asked: "a call",
-            messages: user("What is the weather in Oslo? Use a tool."),
-            wanted: Wanted::Call("get_weather", json!({"city": "Oslo"})),
-        },
-        Case {
-            asked: "a call with numbers",
-            messages: user("Read the lines 10 to 20 of src/main.rs with the tool read_file."),
-            wanted: Wanted::Call("read_file", json!({"path": "src/main.rs", "first_line": 10, "last_line": 20})),
-        },
-        Case {
-            asked: "a call with code in it",
-            messages: user(
-                "Create the file hello.py with the tool write_file. It has two lines: a function `greet(name)` that prints \"Hello, {name}!\" as an f-string, and a call of it.",
-            ),
-            wanted: Wanted::Call("write_file", json!({"path": "hello.py", "content": null})),
-        },
-        Case {
-            asked: "an answer without tools",
-            messages: user("Say hello in one short sentence. No tool is needed for that."),
-            wanted: Wanted::Text,
-        },
-        Case {
-            asked: "an answer from a result",
-            messages: json!([
-                {"role": "user", "content": "What is the weather in Oslo?"},
-                {"role": "assistant", "content": null, "tool_calls": [call]},
-                {"role": "tool", "tool_call_id": "call_1", "content": "{\"sky\": \"snow\", \"degrees\": -4}"},
-            ]),
-            wanted: Wanted::Text,
-        },
-    ]
-}
-
-fn tools() -> Value {
-    let tool = |name: &str, description: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
-    let text = |description: &str| json!({"type": "string", "description": description});
-    let line = |description: &str| json!({"type": "integer", "description": description});
-    json!([
-        tool(
-            "get_weather",
-            "Tells the weather of a city right now",
-            json!({"type": "object", "properties": {"city": text("the city")}, "required": ["city"]})
-        ),
-        tool(
-            "read_file",
-            "Reads a part of a file",
-            json!({"type": "object", "properties": {"path": text("the file"), "first_line": line("from 1"), "last_line": line("inclusive")}, "required": ["path"]})
-        ),
-        tool(
-            "write_file",
-            "Writes a file as a whole",
-            json!({"type": "object", "properties": {"path": text("the file"), "content": text("all of its text")}, "required": ["path", "content"]})
-        ),
-    ])
+    Ok(trial)
 }
 
 fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapter>, told: ToolMode) -> Attempt {
@@ -210,19 +148,19 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
     } else {
         format!("text: {}", shown(text))
     };
-    let good = match &case.wanted {
-        Wanted::Text => called.is_empty() && !text.trim().is_empty() && !text.starts_with("[toolglot]"),
-        Wanted::Call(name, arguments) => called.iter().any(|(called, given)| called == name && agrees(arguments, given)),
+    let good = match &case.call {
+        None => called.is_empty() && !text.trim().is_empty() && !text.starts_with("[toolglot]"),
+        Some((name, arguments)) => called.iter().any(|(called, given)| called == name && agrees(arguments, given)),
     };
-    let remedy = (!good).then(|| match &case.wanted {
+    let remedy = (!good).then(|| match &case.call {
         _ if cut => "the output limit cut the answer: allow more tokens (`num_predict`, `max_tokens`), or switch its reasoning off".to_owned(),
-        Wanted::Text if !called.is_empty() => "it calls a tool where none is needed, as small models do: a larger model, or fewer tools".to_owned(),
-        Wanted::Text => "it said nothing that could be shown: look at the backend's log, and at its chat template".to_owned(),
-        Wanted::Call(..) if !called.is_empty() => "the call is not the one that was asked for: a larger or less quantised model".to_owned(),
-        Wanted::Call(name, _) if upstream.text.contains(name) => format!(
+        None if !called.is_empty() => "it calls a tool where none is needed, as small models do: a larger model, or fewer tools".to_owned(),
+        None => "it said nothing that could be shown: look at the backend's log, and at its chat template".to_owned(),
+        Some(_) if !called.is_empty() => "the call is not the one that was asked for: a larger or less quantised model".to_owned(),
+        Some((name, _)) if upstream.text.contains(name) => format!(
             "it wrote something about {name} that no adapter reads as a call: record it (`toolglot record`) and add its form to an adapter"
         ),
-        Wanted::Call(..) => {
+        Some(_) => {
             let other = match tried.learned.tools {
                 ToolMode::Native => "try `tools = \"prompt\"` on a route for it, or another model",
                 ToolMode::Prompt if told == ToolMode::Native => "try `tools = \"raw\"` on a route for it, or another model",
@@ -238,7 +176,7 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
             format!("text: {}", form(adapter, &upstream.text))
         }
     });
-    Attempt { asked: case.asked, good, came, form, fixed: upstream.fixed, remedy }
+    Attempt { asked: case.asked.clone(), good, came, form, fixed: upstream.fixed, remedy }
 }
 
 fn failed(case: &Case, error: &Error) -> Attempt {
@@ -252,7 +190,7 @@ fn failed(case: &Case, error: &Error) -> Attempt {
         _ => "look at the backend's log",
     };
     Attempt {
-        asked: case.asked,
+        asked: case.asked.clone(),
         good: false,
         came: format!("error {}: {}", error.status, shown(&error.message)),
         form: None,
@@ -292,8 +230,6 @@ fn shown(text: &str) -> String {
     if line.chars().count() > SHOWN_CHARS { line.chars().take(SHOWN_CHARS).chain("...".chars()).collect() } else { line }
 }
 
-// === impl Trial ===
-
 impl Trial {
     /// The number of requests that ended as expected.
     pub(super) fn good(&self) -> usize {
@@ -307,44 +243,28 @@ impl Trial {
     }
 }
 
-// === impl Upstream ===
-
-impl Upstream {
-    /// Reads the backend's bytes once more, for what the proxy has not passed on.
-    fn collect(noted: impl Iterator<Item = Noted>) -> Upstream {
-        let mut upstream = Upstream::default();
-        let mut round: Option<(Dialect, Vec<u8>)> = None;
-        for noted in noted {
-            match noted {
-                Noted::Round(dialect) => upstream.read(round.replace((dialect, Vec::new()))),
-                Noted::Bytes(bytes) => round.iter_mut().for_each(|(_, all)| all.extend_from_slice(&bytes)),
-                Noted::Fixed(fixed) => upstream.fixed.extend(fixed),
-            }
-        }
-        upstream.read(round);
-        upstream
-    }
-
-    fn read(&mut self, round: Option<(Dialect, Vec<u8>)>) {
-        let Some((dialect, bytes)) = round else { return };
+impl Watch {
+    /// Reads the backend's bytes once more.
+    fn read(&mut self) {
+        let Some((dialect, bytes)) = self.round.take() else { return };
+        let Upstream { text: all, native, .. } = &mut self.upstream;
         // What was not finished has been judged by the turn.
         let _ = recorded::stream(dialect, [bytes.as_slice()], &mut |delta: Delta<'_>| match delta {
-            Delta::Text(Channel::Content, text) => self.text.push_str(text),
-            Delta::Call { .. } => self.native = true,
+            Delta::Text(Channel::Content, text) => all.push_str(text),
+            Delta::Call { .. } => *native = true,
             _ => {}
         });
     }
 }
 
-// === impl Watch ===
-
 impl Tap for Watch {
     fn round(&mut self, _: &ChatRequest, _: &Tools, dialect: Dialect) {
-        self.note(Noted::Round(dialect));
+        self.read();
+        self.round = Some((dialect, Vec::new()));
     }
 
     fn upstream(&mut self, bytes: &[u8]) {
-        self.note(Noted::Bytes(bytes.to_vec()));
+        self.round.iter_mut().for_each(|(_, all)| all.extend_from_slice(bytes));
     }
 
     fn checked(&mut self, Checked { name, written, report }: &Checked) {
@@ -353,13 +273,14 @@ impl Tap for Watch {
             .fixes
             .iter()
             .map(|fix| if fix.path.is_empty() { fix.note.to_string() } else { format!("{}: {}", fix.path, fix.note) });
-        self.note(Noted::Fixed(name.chain(arguments).collect()));
+        self.upstream.fixed.extend(name.chain(arguments));
     }
 }
 
-impl Watch {
-    fn note(&self, noted: Noted) {
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.read();
         // Whoever gave up waiting has dropped the other end.
-        let _ = self.0.send(noted);
+        let _ = self.over.send(std::mem::take(&mut self.upstream));
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     draft::{Draft, Table},
+    import::{Field, markers},
     pattern::{self, push, texts},
-    region::{Field, markers},
     shape::{Head, Shape, Source, Tags},
 };
 

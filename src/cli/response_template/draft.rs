@@ -24,8 +24,6 @@ pub(super) struct Draft {
 /// Keys and values of a TOML table, in order.
 pub(super) type Table = Vec<(&'static str, Value)>;
 
-// === impl Draft ===
-
 impl Draft {
     pub(super) fn new(config: &Map<String, Value>, models: &[String]) -> Draft {
         let name = ["name_or_path", "_name_or_path"].iter().find_map(|key| config.get(*key)?.as_str());

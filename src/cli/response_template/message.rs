@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{
     draft::Draft,
+    import::{Field, markers},
     pattern::{Piece, Spelling},
-    region::{Field, markers},
 };
 
 /// Whether messages have headers.

@@ -7,7 +7,6 @@ use serde_json::Value;
 /// A part of a delimiter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// This text.
     Text(String),
     /// Whitespace, or none.
     Space,
@@ -74,8 +73,6 @@ pub(super) fn push(list: &mut Vec<String>, text: &str) {
         list.push(text.to_owned());
     }
 }
-
-// === impl Parser ===
 
 impl Parser<'_> {
     /// The pattern up to its end or to a closing parenthesis.

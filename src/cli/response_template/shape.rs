@@ -17,7 +17,6 @@ pub(super) enum Source {
     Group(String),
     /// A member of the content.
     Key(String),
-    /// The content.
     Content,
 }
 
@@ -52,8 +51,6 @@ pub(super) struct Tags {
     pub(super) trimmed: bool,
 }
 
-// === impl Shape ===
-
 impl Shape {
     pub(super) fn new(spec: &Map<String, Value>) -> Result<Shape, String> {
         let each = spec.get("transform_each") == Some(&Value::Bool(true));
@@ -79,8 +76,6 @@ impl Shape {
         }
     }
 }
-
-// === impl Head ===
 
 impl Head {
     /// `group` is the name's, `id` the id's.
@@ -170,8 +165,6 @@ fn nested(pieces: &[Piece]) -> Vec<String> {
     }
     parts
 }
-
-// === impl Tags ===
 
 impl Tags {
     pub(super) fn add(&mut self, spelling: &[Piece]) -> Result<(), String> {

@@ -52,8 +52,6 @@ pub(in crate::cli) fn file(environment: &Environment) -> PathBuf {
     data_directory(environment).join("setup.json")
 }
 
-// === impl Journal ===
-
 impl Journal {
     /// The journal, empty if there is none.
     pub(in crate::cli) fn read(environment: &Environment) -> Result<Journal, Error> {
@@ -87,8 +85,6 @@ impl Journal {
         atomic::write(&file, text.as_bytes()).map_err(|error| failed(error.to_string()))
     }
 }
-
-// === impl Entry ===
 
 impl Entry {
     /// What taking our part out would do now; `None` if the file is gone.
@@ -136,7 +132,6 @@ fn take_out(whole: &mut Map<String, Value>, merged: &Map<String, Value>, old: &M
     }
 }
 
-/// Does it.
 pub(in crate::cli) fn undo(file: &Path, undone: &Undone) -> std::io::Result<()> {
     match undone {
         Undone::Text(text) => atomic::write(file, text.as_bytes()),

@@ -34,8 +34,6 @@ pub(super) struct Conversation {
     reasoning: String,
 }
 
-// === impl Settings ===
-
 impl Settings {
     /// The fields of `body` that the chat API has too: (name there, name in the chat API).
     pub(super) fn of(body: &Map<String, Value>, names: &[(&str, &str)]) -> Settings {
@@ -53,8 +51,6 @@ impl Settings {
     }
 }
 
-// === impl Conversation ===
-
 impl Conversation {
     /// System text at this place.
     pub(super) fn system(&mut self, text: String) {
@@ -69,7 +65,6 @@ impl Conversation {
         }
     }
 
-    /// A message of the user.
     pub(super) fn user(&mut self, content: Content) {
         if content.is_empty() {
             return;
@@ -94,12 +89,10 @@ impl Conversation {
         }
     }
 
-    /// A call of the assistant.
     pub(super) fn call(&mut self, call: ToolCall) {
         self.speak(|message| message.tool_calls.push(call));
     }
 
-    /// The result of a call.
     pub(super) fn result(&mut self, id: &str, content: Content) {
         self.messages.push(Message { role: "tool".into(), content, tool_call_id: Some(id.to_owned()), ..Message::default() });
     }
@@ -175,7 +168,6 @@ pub(super) fn content(parts: Vec<Value>) -> Content {
     }
 }
 
-/// A part of text.
 pub(super) fn text(text: impl Into<String>) -> Value {
     json!({"type": "text", "text": text.into()})
 }

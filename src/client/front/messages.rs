@@ -88,7 +88,6 @@ fn message(head: &Head, usage: Usage) -> Value {
     })
 }
 
-/// The block of a call.
 fn tool_use(call: &ToolCall) -> Value {
     let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})

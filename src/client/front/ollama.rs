@@ -50,8 +50,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("repeat_penalty", "repeat_penalty"),
 ];
 
-// === impl Stream ===
-
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
         let mut line = BytesMut::new();

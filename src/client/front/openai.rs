@@ -24,8 +24,6 @@ pub(super) struct Stream {
     trace: Option<String>,
 }
 
-// === impl Stream ===
-
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
         Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default(), trace: None }

@@ -2,19 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Head, Request, Special};
+use super::{Head, OURS, Request, Special};
 use crate::{
     error::Error,
-    event::{FinishReason, Usage},
+    event::{FinishReason, Input, ToolCall, Tools, Usage},
     openai::answer::Completion,
 };
 
-mod items;
 mod offered;
 mod read;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 pub use read::{items, read};
 pub(super) use stream::Stream;
@@ -26,8 +23,6 @@ struct Answer {
     head: Head,
     output: Vec<Value>,
 }
-
-// === impl Answer ===
 
 impl Answer {
     fn new(head: Head) -> Answer {
@@ -60,7 +55,7 @@ impl Answer {
     /// The object of an answer that ended for this reason. An answer with a call is always complete, because a client would
     /// otherwise discard the call. So is an answer whose call was cut: the notice in its text lets the model continue.
     fn ended(&self, reason: FinishReason, usage: Option<Usage>) -> (&'static str, Value) {
-        let cut = reason == FinishReason::Length && !self.output.iter().any(items::is_notice);
+        let cut = reason == FinishReason::Length && !self.output.iter().any(is_notice);
         let usage = Some(usage.unwrap_or_default());
         if !cut {
             return ("response.completed", self.to_value("completed", usage));
@@ -82,13 +77,13 @@ pub(super) fn completion(completion: &Completion, head: Head) -> Value {
     let reasons = head.reasoning_field.is_some() && !completion.reasoning.is_empty();
     let mut answer = Answer::new(head);
     if reasons {
-        answer.output.push(items::reasoning(&answer.id("rs"), &completion.reasoning));
+        answer.output.push(reasoning_item(&answer.id("rs"), &completion.reasoning));
     }
     if !completion.content.is_empty() {
-        answer.output.push(items::message(&answer.id("msg"), &completion.content));
+        answer.output.push(message_item(&answer.id("msg"), &completion.content));
     }
     for call in &completion.calls {
-        let item = items::call(&answer.id("fc"), call, &answer.head.tools);
+        let item = call_item(&answer.id("fc"), call, &answer.head.tools);
         answer.output.push(item);
     }
     answer.ended(completion.reason.unwrap_or(FinishReason::Stop), Some(completion.usage)).1
@@ -104,3 +99,64 @@ fn usage_value(usage: Usage) -> Value {
         "total_tokens": prompt_tokens.saturating_add(completion_tokens),
     })
 }
+
+/// Reasoning, as its own summary: clients show that.
+fn reasoning_item(id: &str, text: &str) -> Value {
+    json!({"id": id, "type": "reasoning", "summary": [summary(text)]})
+}
+
+/// The part of reasoning.
+fn summary(text: &str) -> Value {
+    json!({"type": "summary_text", "text": text})
+}
+
+fn message_item(id: &str, text: &str) -> Value {
+    json!({"id": id, "type": "message", "role": "assistant", "status": "completed", "content": [output_text(text)]})
+}
+
+fn output_text(text: &str) -> Value {
+    json!({"type": "output_text", "text": text, "annotations": []})
+}
+
+/// Whether an item reports that a call was not run.
+fn is_notice(item: &Value) -> bool {
+    let text = item.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
+    text.lines().any(|line| line.starts_with(OURS))
+}
+
+/// A call in the form in which the client takes it. Arguments are a string: an object is lost there.
+fn call_item(id: &str, call: &ToolCall, tools: &Tools) -> Value {
+    let tool = tools.get(&call.name);
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+    let text = arguments.get(Input::TEXT).and_then(Value::as_str).unwrap_or_default();
+    let (namespace, name) = match tool.and_then(|tool| tool.namespace.as_ref()) {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, &call.name),
+    };
+    let plain = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+    let mut item = match tool.map(|tool| &tool.input).unwrap_or(&Input::Arguments) {
+        Input::Arguments => function(id, name, plain),
+        Input::Text | Input::Patch => json!({"id": id, "type": "custom_tool_call", "name": name, "input": text}),
+        Input::PatchCommand { tool, parameter } => {
+            function(id, tool, &json!({parameter: offered::patch_command(text)}).to_string())
+        }
+        Input::LocalShell => {
+            let mut action = arguments;
+            action["type"] = json!("exec");
+            json!({"id": id, "type": "local_shell_call", "action": action})
+        }
+    };
+    item["status"] = json!("completed");
+    item["call_id"] = json!(call.id);
+    if let Some(namespace) = namespace {
+        item["namespace"] = json!(namespace);
+    }
+    item
+}
+
+fn function(id: &str, name: &str, arguments: &str) -> Value {
+    json!({"id": id, "type": "function_call", "name": name, "arguments": arguments})
+}
+
+#[cfg(test)]
+mod tests;

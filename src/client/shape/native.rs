@@ -19,8 +19,6 @@ pub(in crate::client) struct Writer {
 /// OpenAI's own packages discard an answer with more calls than this. Only a model in a loop writes so many.
 const MOST_CALLS: u32 = 128;
 
-// === impl Writer ===
-
 impl Writer {
     pub(super) fn new(one_call: bool) -> Writer {
         Writer { most: if one_call { 1 } else { MOST_CALLS }, counts: Counts::default() }

@@ -83,8 +83,6 @@ const FENCE: &str = "```shell\n";
 /// A terminal in line mode accepts about 4 kB at once, so longer commands contain only the id. In bytes.
 const LONGEST_COMMAND: usize = 2000;
 
-// === impl Stage ===
-
 impl Stage {
     pub(super) fn new(shell: Shell, tools: Arc<Tools>) -> Stage {
         Stage { shell, tools, spooled: Vec::new(), open: None, seen: 0, passed: 0, gap: Gap::Nothing }

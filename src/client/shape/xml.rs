@@ -10,23 +10,17 @@ use self::defuse::Defuser;
 use super::Counts;
 use crate::{
     event::{Assembly, Event, FinishReason, Origin, Sink, Tool, ToolCall, Tools, Why},
-    openai::{ChatRequest, Message},
+    openai::{ChatRequest, Content, Message},
 };
 
 mod cline;
 mod defuse;
-mod executed;
 mod history;
-mod overlay;
-mod prompt;
 mod tags;
 mod void;
 
-pub use executed::{Executed, executed};
+pub use tags::{Executed, executed};
 pub(super) use void::complete_native;
-
-#[cfg(test)]
-mod tests;
 
 /// The client whose elements are written and read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,9 +49,17 @@ pub(super) struct Writer {
 /// Reads a request with a tool prompt: removes the prompt, and translates the history. Returns the tools and the original
 /// messages. `None`: it has no such prompt.
 pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools, Vec<Message>)> {
-    let found = prompt::find(&request.messages)?;
+    let (at, grammar, tools, without) = find(&request.messages)?;
     let verbatim = request.messages.clone();
-    let (grammar, tools) = found.cut_out(&mut request.messages);
+    match request.messages.get_mut(at).map(|message| &mut message.content) {
+        Some(Content::Text(text)) => *text = without,
+        Some(Content::Parts(parts)) => {
+            if let Some(text) = parts.first_mut().and_then(|part| part.get_mut("text")) {
+                *text = without.into();
+            }
+        }
+        _ => {}
+    }
     let messages = std::mem::take(&mut request.messages);
     request.messages = history::translate(messages, &tools, grammar);
     Some((grammar, tools, verbatim))
@@ -73,8 +75,6 @@ pub(super) fn written(grammar: Grammar, tools: &Tools, name: &str, arguments: &s
     let body = body(grammar, tools, name, arguments).ok()?;
     Some(format!("<{name}>\n{body}</{name}>"))
 }
-
-// === impl Writer ===
 
 impl Writer {
     pub(super) fn new(grammar: Grammar, tools: Arc<Tools>) -> Writer {
@@ -211,3 +211,35 @@ fn culprit(values: &[(&str, String)], mut tags: impl FnMut(&str) -> Vec<String>)
         Some(Why::Inexpressible(why))
     })
 }
+
+const SYSTEM_OPEN: &str = "<SYSTEM_MESSAGE>";
+const SYSTEM_CLOSE: &str = "</SYSTEM_MESSAGE>";
+
+/// The place of the tool prompt, its tools, and the text of that message without it. Only the system's own voice counts: the role system or developer, or a first user message that begins
+/// with `<SYSTEM_MESSAGE>` (Void writes it so for models whose name it does not know). Elsewhere the same words are a quotation.
+fn find(messages: &[Message]) -> Option<(usize, Grammar, Tools, String)> {
+    let first_user = messages.iter().position(|message| message.role == "user");
+    messages.iter().enumerate().find_map(|(at, message)| {
+        let text = system_text(message, first_user == Some(at))?;
+        let end = if text.starts_with(SYSTEM_OPEN) { text.find(SYSTEM_CLOSE) } else { None };
+        let (voice, rest) = text.split_at(end.unwrap_or(text.len()));
+        let found = void::cut(voice).map(|(tools, without)| (Grammar::Void, tools, without));
+        let (grammar, tools, without) =
+            found.or_else(|| cline::cut(voice).map(|(tools, without)| (Grammar::Cline, tools, without)))?;
+        Some((at, grammar, tools, without + rest))
+    })
+}
+
+/// The text of a message if it is the system's voice.
+fn system_text(message: &Message, first_user: bool) -> Option<&str> {
+    let system = matches!(message.role.as_str(), "system" | "developer");
+    let text = match &message.content {
+        Content::Text(text) => text,
+        Content::Parts(parts) => parts.first()?.get("text")?.as_str()?,
+        Content::None => return None,
+    };
+    (system || (first_user && text.starts_with(SYSTEM_OPEN))).then_some(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    body::Body,
-    extract::{DefaultBodyLimit, Request, State},
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, Query, Request, State},
     response::{IntoResponse, Response},
     routing::{any, delete, get, post},
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rmcp::transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::{Engine, REQUEST_BYTES, edits, requests::Requests, sessions::Sessions, sse};
+use super::{Engine, REQUEST_BYTES, requests::Requests, sessions::Sessions, sse};
+use crate::{config::RegistryHttp, error::Error, mcp::pool::Status, openai::answer::error_body};
 
 #[derive(Clone)]
 struct Routes {
@@ -22,8 +25,6 @@ struct Routes {
     /// For callers that post a single request and read a single answer.
     direct: StreamableHttpService<Requests, NeverSessionManager>,
 }
-
-// === impl Engine ===
 
 impl Engine {
     /// All routes of our MCP server and of the registry. Checks of Host, Origin and key belong in front of them
@@ -48,9 +49,9 @@ impl Engine {
             .merge(
                 Router::new()
                     .route("/sse/message", post(sse::message))
-                    .route("/mcp/add", post(edits::add))
-                    .route("/mcp/remove", delete(edits::remove))
-                    .route("/mcp/list", get(edits::list))
+                    .route("/mcp/add", post(add))
+                    .route("/mcp/remove", delete(remove))
+                    .route("/mcp/list", get(list))
                     .with_state(self.clone()),
             )
             .layer(DefaultBodyLimit::max(REQUEST_BYTES))
@@ -70,8 +71,6 @@ async fn either(State(routes): State<Routes>, request: Request) -> Response {
     routes.streamable(request).await
 }
 
-// === impl Routes ===
-
 impl Routes {
     async fn streamable(&self, mut request: Request) -> Response {
         if request.method() == Method::POST && !request.headers().contains_key(SESSION) && !takes_events(request.headers()) {
@@ -87,4 +86,87 @@ const SESSION: &str = "mcp-session-id";
 fn takes_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.into_iter().any(|value| value.contains("text/event-stream"))
+}
+
+#[derive(Debug, Deserialize)]
+struct Add {
+    name: String,
+    url: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Remove {
+    name: Option<String>,
+}
+
+/// `POST /mcp/add {"name": .., "url": ..}`.
+pub(super) async fn add(State(engine): State<Engine>, headers: HeaderMap, body: Bytes) -> Response {
+    aside(move || {
+        allowed(&engine, &headers)?;
+        let Add { name, url } = serde_json::from_slice(&body)
+            .map_err(|error| Error::client(format!("the body must be {{\"name\": .., \"url\": ..}}: {error}")))?;
+        engine.pool().registry().put_url(&name, &url)?;
+        tracing::info!(server = name, url, "registered over HTTP");
+        Ok(json!({"name": name, "url": url, "message": "registered"}))
+    })
+    .await
+}
+
+/// `DELETE /mcp/remove {"name": ..}`, also `?name=..`.
+pub(super) async fn remove(
+    State(engine): State<Engine>,
+    Query(query): Query<Remove>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    aside(move || {
+        allowed(&engine, &headers)?;
+        let inside = || serde_json::from_slice::<Remove>(&body).ok().and_then(|remove| remove.name);
+        let name = query.name.or_else(inside).ok_or_else(|| Error::client("the body must be {\"name\": ..}"))?;
+        engine.pool().registry().remove(&name)?;
+        tracing::info!(server = name, "removed over HTTP");
+        Ok(json!({"name": name, "message": "removed"}))
+    })
+    .await
+}
+
+/// `GET /mcp/list`.
+pub(super) async fn list(State(engine): State<Engine>, headers: HeaderMap) -> Response {
+    answer(
+        allowed(&engine, &headers)
+            .map(|()| json!({"servers": engine.pool().status().iter().map(Status::to_value).collect::<Vec<_>>()})),
+    )
+}
+
+/// The answer of what edits the registry, on a thread that may wait for the disk.
+async fn aside(edit: impl FnOnce() -> Result<Value, Error> + Send + 'static) -> Response {
+    let edited = tokio::task::spawn_blocking(edit).await;
+    answer(edited.unwrap_or_else(|_| Err(Error::proxy("toolglot failed inside; this is a bug"))))
+}
+
+fn allowed(engine: &Engine, headers: &HeaderMap) -> Result<(), Error> {
+    let options = &engine.shared.options;
+    match options.registry_http {
+        RegistryHttp::On => Ok(()),
+        RegistryHttp::Off => {
+            Err(Error::client("the registry cannot be used over HTTP (`mcp.registry_http` is off)").with_status(403))
+        }
+        RegistryHttp::Token => {
+            let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+            match &options.token {
+                Some(token) if token.is_bearer_of(given) => Ok(()),
+                _ => Err(Error::client("the registry wants its token (`Authorization: Bearer ..`)").with_status(401)),
+            }
+        }
+    }
+}
+
+fn answer(result: Result<Value, Error>) -> Response {
+    match result {
+        Ok(value) => axum::Json(value).into_response(),
+        Err(error) => {
+            let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            (status, axum::Json(error_body(&error))).into_response()
+        }
+    }
 }

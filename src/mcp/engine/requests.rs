@@ -19,7 +19,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Servers, Shared};
 use crate::{
-    fix::{self, End},
     lock::Hold,
     mcp::{
         catalogue::{Catalogue, Offered},
@@ -37,8 +36,6 @@ pub(super) struct Requests {
 
 /// How many results a session remembers, to know which server a bare name means.
 const REMEMBERED: usize = 16;
-
-// === impl Requests ===
 
 impl Requests {
     pub(super) fn new(shared: Arc<Shared>) -> Requests {
@@ -79,7 +76,7 @@ impl Requests {
                 format!("there is no tool `{name}`; there are: {}", names.join(", ")),
             );
         };
-        let arguments = match self.fixed(tool, arguments) {
+        let arguments = match tool.arguments(&Value::Object(arguments).to_string(), &self.shared.schemas) {
             Ok(arguments) => arguments,
             Err(why) => return failure(format!("{name}: {why}")).from_service(&tool.service),
         };
@@ -91,17 +88,6 @@ impl Requests {
         context.push_front(tool.service.clone());
         context.truncate(REMEMBERED);
         response
-    }
-
-    /// Arguments in the declared types: some clients send every value as a string.
-    fn fixed(&self, tool: &Offered, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        let schema = self.shared.schemas.get(&tool.schema);
-        let report = fix::fix(&Value::Object(arguments).to_string(), Some(&schema), &tool.keeps_null, End::Whole);
-        match (report.accepted(), &report.why) {
-            (Some(text), _) => serde_json::from_str(text).map_err(|error| error.to_string()),
-            (None, Some(why)) => Err(why.to_string()),
-            (None, None) => Err("its arguments cannot be read".into()),
-        }
     }
 
     /// The headers of the request that policies may read; a client over standard input has none.
@@ -198,8 +184,6 @@ impl ServerHandler for Requests {
         Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
     }
 }
-
-// === private ===
 
 /// The tool in MCP's form.
 fn described(tool: &Offered) -> Value {

@@ -34,14 +34,11 @@ pub(super) struct Begun(pub(super) Arc<dyn Common>);
 /// How long a session may rest.
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Bounded sessions.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     limit: usize,
     used: Mutex<HashMap<SessionId, Instant>>,
 }
-
-// === impl Sessions ===
 
 impl Sessions {
     pub(super) fn new(limit: usize) -> Sessions {
@@ -138,8 +135,6 @@ impl SessionManager for Sessions {
         self.inner.restore_session(id).await
     }
 }
-
-// === impl Begun ===
 
 impl Begun {
     /// The id is a random secret of its session.

@@ -19,8 +19,6 @@ const READ_BYTES: usize = 64 * 1024;
 /// How long answers may take after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
-// === impl Engine ===
-
 impl Engine {
     /// Serves one client over these streams until its input ends and everything that it asked is answered.
     pub async fn stdio(&self, mut input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> Result<(), Error> {

@@ -1,11 +1,11 @@
 //! Turns the model's arguments into the tool's arguments. Also reports which values must stay hidden, and which arguments the
-//! model was not allowed to give.
+//! model was not allowed to give. The two merges are pure: the model's arguments over the defaults, and the result over internal values.
 
 use std::{fs, io, path::Path};
 
 use serde_json::{Map, Value};
 
-use super::{Source, View, merge_parameter, merge_tool};
+use super::{Source, View};
 use crate::config::Environment;
 
 /// The sources of an operator's values.
@@ -33,8 +33,6 @@ pub struct Applied {
 /// Shorter texts and numbers are not hidden: they occur everywhere, so removing them would destroy results. In bytes.
 const SHORTEST_TEXT: usize = 4;
 const SHORTEST_NUMBER: usize = 6;
-
-// === impl View ===
 
 impl View {
     /// Applies the policy.
@@ -86,8 +84,6 @@ impl View {
     }
 }
 
-// === impl Source ===
-
 impl Source {
     fn value(&self, values: &Values<'_>, name: &str, secrets: &mut Vec<String>, hidden: bool) -> Result<Option<Value>, String> {
         let text = match self {
@@ -124,8 +120,6 @@ impl Source {
     }
 }
 
-// === private ===
-
 /// The text of a regular file. A pipe or a device is an error, because reading it might never end.
 fn read(file: &Path) -> io::Result<String> {
     if !fs::metadata(file)?.is_file() {
@@ -160,4 +154,55 @@ fn note_secrets(value: &Value, secrets: &mut Vec<String>) {
         Value::Object(object) => object.values().for_each(|value| note_secrets(value, secrets)),
         _ => {}
     }
+}
+
+/// The first merge, per parameter: defaults (their nulls left out) under what the model gave.
+///
+/// `null`, `{}`, `[]` and `""` mean that the model gave nothing: the defaults apply. An object is merged over the
+/// defaults key by key; a key that it gives as null overwrites. `None`: nothing at all, the parameter is absent.
+pub fn merge_parameter(defaults: Option<&Value>, given: Option<&Value>) -> Option<Value> {
+    let defaults = match defaults {
+        Some(Value::Object(object)) => Some(Value::Object(without_nulls(object))).filter(|value| !is_nothing(value)),
+        Some(Value::Null) | None => None,
+        Some(other) => Some(other.clone()),
+    };
+    match (defaults, given.filter(|given| !is_nothing(given))) {
+        (defaults, None) => defaults,
+        (Some(Value::Object(mut merged)), Some(Value::Object(given))) => {
+            merged.extend(given.iter().map(|(key, value)| (key.clone(), value.clone())));
+            Some(Value::Object(merged))
+        }
+        (_, Some(given)) => Some(given.clone()),
+    }
+}
+
+/// The second merge, per parameter of the tool: internal values (their nulls left out) under the signature value that goes
+/// to the same parameter, its null keys left out. A signature value that is null counts as absent.
+///
+/// Without an internal value, the signature value is passed on unchanged.
+pub fn merge_tool(internal: &Map<String, Value>, signature: Option<&Value>) -> Option<Value> {
+    let mut merged = without_nulls(internal);
+    match signature {
+        None | Some(Value::Null) => (!merged.is_empty()).then_some(Value::Object(merged)),
+        Some(Value::Object(given)) if !merged.is_empty() => {
+            merged.extend(without_nulls(given));
+            Some(Value::Object(merged))
+        }
+        Some(other) => Some(other.clone()),
+    }
+}
+
+/// Whether the value means that the model gave nothing. `false` and `0` are inputs.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(object) => object.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn without_nulls(object: &Map<String, Value>) -> Map<String, Value> {
+    object.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), value.clone())).collect()
 }

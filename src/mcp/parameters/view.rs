@@ -30,8 +30,6 @@ pub(super) struct Binding {
     pub(super) merged: bool,
 }
 
-// === impl View ===
-
 impl View {
     /// Derives the view. `original`: the tool's input schema, which an empty `policy` leaves unchanged.
     pub fn new(original: &Value, policy: &Policy) -> View {
@@ -55,8 +53,6 @@ impl View {
         View { schema: Value::Object(schema), keeps_null, bindings, internal }
     }
 }
-
-// === impl Binding ===
 
 impl Binding {
     fn new(name: &str, policy: &Policy, internal: &[(String, &Factor)]) -> Binding {

@@ -27,7 +27,6 @@ use crate::{
 
 mod open;
 
-/// An open connection.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
     /// The transport: `stdio`, `http` or `sse`.
@@ -92,8 +91,6 @@ const LISTING: Duration = Duration::from_secs(15);
 const SILENT: &str = "mcp_silent";
 const PAGES: usize = 100;
 const TOOLS: usize = 2000;
-
-// === impl Connection ===
 
 impl Connection {
     fn new(service: RunningService<RoleClient, Listener>, dialect: &'static str, fault: Fault) -> Connection {
@@ -234,8 +231,6 @@ impl Connection {
     }
 }
 
-// === impl Definition ===
-
 impl Definition {
     fn of(tool: &rmcp::model::Tool) -> Definition {
         Definition {
@@ -248,8 +243,6 @@ impl Definition {
         }
     }
 }
-
-// === impl Listener ===
 
 impl ClientHandler for Listener {
     fn get_info(&self) -> ClientConfig {
@@ -267,8 +260,6 @@ impl ClientHandler for Listener {
         self.progress.send_modify(|count| *count += 1);
     }
 }
-
-// === private ===
 
 /// All pages of a server's tools, and how long they are good.
 async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>, Duration), Error> {

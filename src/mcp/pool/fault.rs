@@ -24,8 +24,6 @@ const LINES: usize = 8;
 const LINE_CHARS: usize = 300;
 const BEGINNING_CHARS: usize = 120;
 
-// === impl Fault ===
-
 impl Fault {
     /// Records the reason. The first one is kept.
     pub(super) fn set(&self, reason: impl Into<String>) {

@@ -29,8 +29,6 @@ pub(super) struct Http {
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Answer<T> = Result<T, StreamableHttpError<reqwest::Error>>;
 
-// === impl Http ===
-
 impl Http {
     pub(super) fn new(client: reqwest::Client, fault: Fault) -> Http {
         Http { client, fault }

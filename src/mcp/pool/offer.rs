@@ -56,7 +56,6 @@ fn without_header_marks(schema: &mut Value) {
     }
 }
 
-/// The built-in tools.
 pub(super) fn built_in() -> Vec<Offered> {
     let offer = |tool: &builtin::Definition| Offered {
         service: ServiceInfo::built_in(BUILT_IN, tool.name),

@@ -62,8 +62,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long what a dying child wrote may still be on its way.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-// === impl Process ===
-
 impl Process {
     /// Starts the command.
     pub(super) fn start(launch: &Launch, environment: &Environment, fault: Fault) -> io::Result<Process> {

@@ -51,8 +51,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How long closing may take: a process may first ignore the end of its input, then the polite signal.
 const SHUT_DOWN: Duration = Duration::from_secs(6);
 
-// === impl Slot ===
-
 impl Slot {
     pub(super) fn new(server: Arc<Server>, environment: Environment, clients: Clients) -> Slot {
         Slot { server, environment, clients, state: Mutex::new(Inner { state: State::Idle, failures: 0 }) }

@@ -34,8 +34,6 @@ const ENDPOINT: Duration = Duration::from_secs(10);
 /// How long a message may take to be accepted.
 const ACCEPT: Duration = Duration::from_secs(30);
 
-// === impl Sse ===
-
 impl Sse {
     /// Opens the stream and waits for its first event.
     pub(super) async fn connect(client: reqwest::Client, url: &Url, headers: HeaderMap, fault: Fault) -> Result<Sse, Error> {

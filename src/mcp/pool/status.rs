@@ -1,9 +1,15 @@
-//! The status of a server as known without asking it, for `GET /mcp/list` and `toolglot mcp list`.
+//! The status of a server as known without asking it, for `GET /mcp/list` and `toolglot mcp list`; and the calls of
+//! tools since the start, without arguments and results, for the metrics and the page.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::{Duration, SystemTime},
+};
 
 use serde_json::{Map, Value, json};
 
 use super::{Pool, slot::Seen};
-use crate::redact;
+use crate::{lock::Hold, redact};
 
 /// The status of a server.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,10 +32,6 @@ pub struct Status {
     pub protocol: Option<String>,
 }
 
-const ADDRESS_CHARS: usize = 500;
-
-// === impl Pool ===
-
 impl Pool {
     /// The status of every server of the registry, without asking any of them.
     pub fn status(&self) -> Vec<Status> {
@@ -37,7 +39,7 @@ impl Pool {
         let usable = snapshot.servers.iter().map(|server| {
             let base = Status {
                 name: server.name.clone(),
-                address: redact::shown(&server.address, ADDRESS_CHARS),
+                address: redact::line(&server.address),
                 is_process: server.is_process(),
                 state: "idle",
                 ..Status::default()
@@ -57,7 +59,7 @@ impl Pool {
         });
         let unusable = snapshot.unusable.iter().map(|entry| Status {
             name: entry.name.clone(),
-            address: redact::shown(&entry.address, ADDRESS_CHARS),
+            address: redact::line(&entry.address),
             state: if entry.error.is_some() { "unusable" } else { "disabled" },
             error: entry.error.clone(),
             ..Status::default()
@@ -65,8 +67,6 @@ impl Pool {
         usable.chain(unusable).collect()
     }
 }
-
-// === impl Status ===
 
 impl Status {
     /// As JSON: `{"name", "url" or "command", "status", ..}`.
@@ -83,5 +83,56 @@ impl Status {
         ];
         out.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
         Value::Object(out)
+    }
+}
+
+/// Calls of tools since the start.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// By server, and whether they failed.
+    counts: BTreeMap<(String, bool), u64>,
+    /// The latest last.
+    latest: VecDeque<Called>,
+}
+
+/// A call of a tool that is over.
+#[derive(Debug, Clone)]
+pub struct Called {
+    /// The server's name in the registry.
+    pub server: String,
+    /// The tool's own name.
+    pub tool: String,
+    /// Whether the answer was an error.
+    pub failed: bool,
+    /// When it ended.
+    pub at: SystemTime,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Maximum number of calls that are remembered one by one.
+const LATEST: usize = 100;
+/// So many of the latest calls of a server are shown.
+const SHOWN: usize = 5;
+
+impl Pool {
+    /// How often each server was called since the start: its name, whether the calls failed, how many.
+    pub fn calls(&self) -> Vec<(String, bool, u64)> {
+        self.calls.hold().counts.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
+    }
+
+    /// The latest calls of this server, the latest first.
+    pub fn latest_calls(&self, server: &str) -> Vec<Called> {
+        self.calls.hold().latest.iter().rev().filter(|called| called.server == server).take(SHOWN).cloned().collect()
+    }
+}
+
+impl Calls {
+    pub(super) fn add(&mut self, called: Called) {
+        *self.counts.entry((called.server.clone(), called.failed)).or_default() += 1;
+        if self.latest.len() >= LATEST {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(called);
     }
 }

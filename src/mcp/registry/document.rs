@@ -3,7 +3,7 @@
 
 use jsonc_parser::{
     ParseOptions,
-    cst::{CstInputValue, CstNode, CstObject, CstRootNode},
+    cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode},
 };
 use serde_json::{Map, Value};
 
@@ -22,8 +22,6 @@ enum Entries {
 
 /// The keys of the object forms. The first one that exists holds the entries. A new file of this form gets the first key.
 const KEYS: &[&str] = &["mcpServers", "servers"];
-
-// === impl Document ===
 
 impl Document {
     /// Parses a text. An empty one is an empty list. An error names line and column.
@@ -77,12 +75,13 @@ impl Document {
 
     /// Writes an entry. Replaces the one of this name, if any.
     pub(super) fn put(&self, name: &str, entry: &Map<String, Value>) {
-        match self.find() {
-            Some(Entries::List(list)) => {
+        let new_file = || Entries::Object(self.root.object_value_or_set().object_value_or_set(KEYS[0]));
+        match self.find().unwrap_or_else(new_file) {
+            Entries::List(list) => {
                 let mut named = vec![("name".to_owned(), CstInputValue::String(name.to_owned()))];
                 named.extend(entry.iter().map(|(key, value)| (key.clone(), input(value))));
                 let value = CstInputValue::Object(named);
-                match list.into_iter().find(|own| name_of(own).as_deref() == Some(name)) {
+                match named_in(list, name) {
                     Some(own) => drop(own.replace_with(value)),
                     None => {
                         let array = self.root.array_value_or_set();
@@ -91,12 +90,7 @@ impl Document {
                     }
                 }
             }
-            Some(Entries::Object(all)) => put_property(&all, name, input(&Value::Object(entry.clone()))),
-            None => {
-                let root = self.root.object_value_or_set();
-                let all = root.object_value_or_set(KEYS[0]);
-                put_property(&all, name, input(&Value::Object(entry.clone())));
-            }
+            Entries::Object(all) => put_property(&all, name, input(&Value::Object(entry.clone()))),
         }
     }
 
@@ -109,23 +103,12 @@ impl Document {
 
     /// Removes an entry; `false` if there is none.
     pub(super) fn remove(&self, name: &str) -> bool {
-        match self.find() {
-            None => false,
-            Some(Entries::List(list)) => match list.into_iter().find(|own| name_of(own).as_deref() == Some(name)) {
-                Some(own) => {
-                    own.remove();
-                    true
-                }
-                None => false,
-            },
-            Some(Entries::Object(all)) => match all.get(name) {
-                Some(own) => {
-                    own.remove();
-                    true
-                }
-                None => false,
-            },
-        }
+        let removed = match self.find() {
+            Some(Entries::List(list)) => named_in(list, name).map(CstObject::remove),
+            Some(Entries::Object(all)) => all.get(name).map(CstObjectProp::remove),
+            None => None,
+        };
+        removed.is_some()
     }
 
     pub(super) fn to_text(&self) -> String {
@@ -138,7 +121,7 @@ impl Document {
 
     fn entry(&self, name: &str) -> Option<CstObject> {
         match self.find()? {
-            Entries::List(list) => list.into_iter().find(|own| name_of(own).as_deref() == Some(name)),
+            Entries::List(list) => named_in(list, name),
             Entries::Object(all) => all.object_value(name),
         }
     }
@@ -154,8 +137,6 @@ impl Document {
     }
 }
 
-// === private ===
-
 fn put_property(object: &CstObject, key: &str, value: CstInputValue) {
     match object.get(key) {
         Some(own) => own.set_value(value),
@@ -166,8 +147,9 @@ fn put_property(object: &CstObject, key: &str, value: CstInputValue) {
     }
 }
 
-fn name_of(entry: &CstObject) -> Option<String> {
-    entry.get("name")?.value()?.as_string_lit()?.decoded_value().ok()
+fn named_in(list: Vec<CstObject>, name: &str) -> Option<CstObject> {
+    let name_of = |entry: &CstObject| entry.get("name")?.value()?.as_string_lit()?.decoded_value().ok();
+    list.into_iter().find(|entry| name_of(entry).as_deref() == Some(name))
 }
 
 fn input(value: &Value) -> CstInputValue {

@@ -40,9 +40,7 @@ pub struct Server {
 /// How to reach a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::mcp) enum Target {
-    /// A child process.
     Process(Launch),
-    /// An address.
     Remote { url: Url, dialect: Dialect, headers: Vec<(String, Secret)> },
 }
 
@@ -60,7 +58,6 @@ pub(in crate::mcp) struct Launch {
 pub(in crate::mcp) enum Dialect {
     /// Not configured: toolglot tries them.
     Detect,
-    /// Streamable HTTP.
     Http,
     /// HTTP with server-sent events of 2024-11-05.
     Sse,
@@ -97,8 +94,6 @@ const POLICIES: &[&str] =
 
 const TIMEOUT: f64 = 30.0;
 const LONGEST: f64 = 600.0;
-
-// === impl Server ===
 
 impl Server {
     /// Reads an entry; `Ok(None)` if it is switched off. The error names the key.
@@ -176,8 +171,6 @@ impl Server {
         matches!(self.target, Target::Process(_))
     }
 }
-
-// === private ===
 
 /// What a server may be called: qualified names and files of other clients must be able to carry it.
 pub(super) fn check_name(name: &str) -> Result<(), String> {

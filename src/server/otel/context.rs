@@ -24,8 +24,6 @@ struct Parent<'a> {
     sampled: bool,
 }
 
-// === impl Context ===
-
 impl Context {
     /// A new span in the trace that `headers` name, or in a new one. From now on they name this span. `None`, and the headers
     /// stay: the caller does not sample its trace.
@@ -59,8 +57,6 @@ pub(super) fn span_id() -> String {
     // The second half of a random UUID: its first two bits are fixed, so it is never zero.
     Uuid::new_v4().simple().to_string().split_off(16)
 }
-
-// === impl Parent ===
 
 impl Parent<'_> {
     fn read(text: &str) -> Option<Parent<'_>> {

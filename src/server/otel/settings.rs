@@ -22,9 +22,6 @@ pub(super) struct Collector {
 
 const SERVICE: &str = "service.name";
 const USUAL_MILLISECONDS: u64 = 10_000;
-const SHOWN_CHARS: usize = 200;
-
-// === impl Collector ===
 
 impl Collector {
     /// The collector of this environment, if it names one. An error says which variable is wrong.
@@ -55,7 +52,7 @@ impl Collector {
         let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
         if let Some((list, name)) = either("HEADERS") {
             for (key, value) in pairs(&list) {
-                let wrong = || format!("{name} has a header that HTTP does not allow: `{}`", redact::shown(&key, SHOWN_CHARS));
+                let wrong = || format!("{name} has a header that HTTP does not allow: `{}`", redact::line(&key));
                 let (key, mut value) = match (HeaderName::from_bytes(key.as_bytes()), HeaderValue::from_str(&value)) {
                     (Ok(key), Ok(value)) => (key, value),
                     _ => return Err(wrong()),
@@ -86,7 +83,7 @@ impl Collector {
 
     /// Its URL for people.
     pub(super) fn shown(&self) -> String {
-        redact::shown(&self.url, SHOWN_CHARS)
+        redact::line(&self.url)
     }
 }
 

@@ -18,28 +18,19 @@ const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
 /// `StatusCode`.
 const ERROR: u8 = 2;
-const SHOWN_CHARS: usize = 200;
-
 /// The spans of a request that is over: its own, and one for each tool that toolglot ran. None if no model was asked.
-pub(super) fn spans(
-    context: &Context,
-    facts: &Facts,
-    status: Option<u16>,
-    first: Option<Duration>,
-    now: SystemTime,
-    taken: Duration,
-) -> Vec<String> {
+pub(super) fn spans(context: &Context, facts: &Facts, now: SystemTime) -> Vec<String> {
     let (Some(target), Some(operation)) = (&facts.target, operation(&facts.path)) else { return Vec::new() };
-    let model = shown(&target.called);
+    let model = redact::line(&target.called);
     let turn = facts.turn.as_ref();
     let failed = turn.and_then(|turn| turn.failed.as_ref()).map(|failed| failed.code.clone());
-    let failed = failed.or_else(|| status.filter(|status| *status >= 400).map(|status| status.to_string()));
+    let failed = failed.or_else(|| facts.status.filter(|status| *status >= 400).map(|status| status.to_string()));
     let url: Option<Url> = target.backend.url.parse().ok();
     let mut attributes = vec![
         text("gen_ai.operation.name", operation),
         text("gen_ai.provider.name", target.backend.traits().provider),
         text("gen_ai.request.model", &model),
-        text("gen_ai.response.model", &shown(&target.model)),
+        text("gen_ai.response.model", &redact::line(&target.model)),
         text("toolglot.mode", facts.mode),
         text("toolglot.backend", &target.backend.name),
         text("toolglot.request.id", &facts.id),
@@ -58,7 +49,7 @@ pub(super) fn spans(
             let reasons = json!({"values": [{"stringValue": finish.as_str()}]});
             attributes.push(json!({"key": "gen_ai.response.finish_reasons", "value": {"arrayValue": reasons}}));
         }
-        if let Some(first) = first.filter(|_| turn.first_sent.is_some()) {
+        if let Some(first) = facts.first.filter(|_| turn.first_sent.is_some()) {
             let seconds = json!({"doubleValue": first.as_secs_f64()});
             attributes.push(json!({"key": "gen_ai.response.time_to_first_chunk", "value": seconds}));
         }
@@ -78,8 +69,8 @@ pub(super) fn spans(
         parent: context.parent.as_deref(),
         name: format!("{operation} {model}"),
         kind: CLIENT,
-        begun: now.checked_sub(taken).unwrap_or(UNIX_EPOCH),
-        taken,
+        begun: now.checked_sub(facts.taken).unwrap_or(UNIX_EPOCH),
+        taken: facts.taken,
         attributes,
         failed: failed.is_some(),
     };
@@ -111,12 +102,12 @@ fn operation(path: &str) -> Option<&'static str> {
 
 /// The span of a tool that ran, a child of the request's.
 fn tool(context: &Context, ran: &Ran, now: SystemTime) -> String {
-    let name = shown(&ran.name);
+    let name = redact::line(&ran.name);
     let mut attributes = vec![
         text("gen_ai.operation.name", "execute_tool"),
         text("gen_ai.tool.name", &name),
         text("gen_ai.tool.type", "extension"),
-        text("gen_ai.tool.call.id", &shown(&ran.id)),
+        text("gen_ai.tool.call.id", &redact::line(&ran.id)),
         text("toolglot.mcp.server", &ran.server),
     ];
     attributes.extend(ran.failed.then(|| text("error.type", "tool_error")));
@@ -134,7 +125,6 @@ fn tool(context: &Context, ran: &Ran, now: SystemTime) -> String {
     .written()
 }
 
-/// The fields of a span.
 struct Span<'a> {
     context: &'a Context,
     id: &'a str,
@@ -178,9 +168,4 @@ fn text(key: &str, value: &str) -> Value {
 
 fn number(key: &str, value: impl ToString) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
-}
-
-/// A name of a client's or a model's, cut.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }

@@ -34,8 +34,6 @@ struct Asked {
     model: String,
 }
 
-// === impl Bypass ===
-
 impl Bypass {
     /// Whether this sender's requests for this model pass as they are now.
     pub(in crate::server) fn covers(&self, sender: &str, model: &str) -> bool {
@@ -70,9 +68,8 @@ impl Bypass {
 
 /// `POST /ui/bypass` `{"minutes": 10, "model": "..."}`: without a model, all of them.
 pub(super) async fn set(app: App, request: Request) -> Result<Response, Error> {
-    let Received { sender, body, .. } = Received::read(&app, request).await?;
-    let asked: Asked = serde_json::from_slice(&body)
-        .map_err(|error| Error::client(format!("expected {{\"minutes\": 10}}, with a `model` or without: {error}")))?;
+    let expected = "{\"minutes\": 10}, with a `model` or without";
+    let (Received { sender, .. }, asked) = Received::json::<Asked>(&app, request, expected).await?;
     sender.check(&app.config, Some(Mode::Off), Mode::Off)?;
     app.process.bypass.set(&sender.tenant.name, &asked.model, asked.minutes);
     tracing::warn!(minutes = asked.minutes, model = asked.model, "everything passes as it is: the page asked for it");

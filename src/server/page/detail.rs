@@ -221,8 +221,6 @@ fn markers(known: &[String], text: &str) -> Vec<Range<usize>> {
     found
 }
 
-// === impl Shown ===
-
 impl Shown {
     /// Whether it looks the same as the piece after it, so that the two can be joined.
     fn continues(&self, next: &Shown) -> bool {
@@ -230,8 +228,6 @@ impl Shown {
         look(self) == look(next) && self.at.end == next.at.start && !next.is_cut
     }
 }
-
-// === impl Wrote ===
 
 impl Wrote {
     fn of(round: &Round, clean: &impl Fn(&str) -> String) -> Wrote {
@@ -267,8 +263,6 @@ impl Wrote {
         wrote
     }
 }
-
-// === impl Split ===
 
 impl Split {
     /// Reads the text as an answer that ends with this reason; `None`: as one that continues.

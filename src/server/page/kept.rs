@@ -1,6 +1,6 @@
 //! The content of one turn, kept in memory while a page is open: the client's request, the backend's answers, what was found in
 //! them, and what the client got. A tap writes it. What exceeds the limit is omitted, and the page says so. `turns` decides which
-//! turns are kept, and has the limits (50 turns, 8 MB).
+//! turns are kept, and has the limits (50 turns, 8 MB). A turn can be saved as a fixture, the file that `toolglot check` replays.
 
 use std::{
     sync::{
@@ -13,18 +13,19 @@ use std::{
 use bytes::Bytes;
 use serde_json::json;
 
-use super::turns::Entry;
+use super::turns::{Entry, Row};
 use crate::{
-    adapter::{Adapter, scanner},
+    adapter::{Adapter, Library, scanner},
     backend::Dialect,
     event::{Event, Note, Tools},
     fix::Checked,
-    fixture::{Read, Wire},
+    fixture::{self, Expected, Fixture, Read, Wire},
     lock::Hold,
     openai::ChatRequest,
     plan::Plan,
+    redact,
     server::recording,
-    turn::{prefix::Prefix, tap::Tap},
+    turn::{prefix::Prefix, recorded, tap::Tap},
 };
 
 /// The kept content of one turn.
@@ -129,8 +130,6 @@ pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
     kept.hold().clone()
 }
 
-// === impl Reader ===
-
 impl From<&Plan> for Reader {
     fn from(plan: &Plan) -> Reader {
         Reader {
@@ -142,8 +141,6 @@ impl From<&Plan> for Reader {
         }
     }
 }
-
-// === impl Kept ===
 
 impl Kept {
     pub(super) fn new(sent: &Bytes, all: Arc<AtomicUsize>, most: usize) -> Kept {
@@ -211,8 +208,6 @@ impl Kept {
     }
 }
 
-// === impl Room ===
-
 impl Clone for Room {
     fn clone(&self) -> Room {
         Room { own: 0, all: Arc::clone(&self.all), most: self.most }
@@ -224,8 +219,6 @@ impl Drop for Room {
         self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
-
-// === impl Watch ===
 
 impl Watch {
     fn kept(&self, write: impl FnOnce(&mut Kept)) {
@@ -285,6 +278,36 @@ impl Tap for Watch {
             }
         });
     }
+}
+
+/// The fixture's text, with the events that this version produces. An error says why there is no fixture.
+pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<String, String> {
+    if kept.cut {
+        return Err("there was no room to keep all of this turn, so it cannot be replayed".into());
+    }
+    let rounds = kept.rounds.iter().map(|round| {
+        let value = serde_json::from_str(&round.request).map_err(|error| error.to_string())?;
+        let request = ChatRequest::from_value(value).map_err(|error| error.message)?;
+        Ok(fixture::Round { request, wire: round.wire, reads: round.reads.clone() })
+    });
+    let rounds: Vec<fixture::Round> = rounds.collect::<Result<_, String>>()?;
+    if rounds.is_empty() {
+        return Err("no answer of a backend came in this turn".into());
+    }
+    let title = format!("{} at {}, saved from the page of toolglot {}", row.model, row.backend, env!("CARGO_PKG_VERSION"));
+    let plain = Fixture { title, rounds, ..Fixture::default() };
+    // The same as everywhere that people look: without credentials.
+    let text = redact::without(&plain.write(), kept.secrets.iter().map(String::as_str));
+    let mut fixture = Fixture::parse(&redact::redacted(&text)).map_err(|error| error.message)?;
+    let events = recorded::events(&fixture, library, |_, _, _, _| Ok(()))?;
+    fixture.events = Some(Expected { known_broken: None, text: events });
+    Ok(fixture.write())
+}
+
+/// `qwen3-8b-17.txt`
+pub(super) fn file_name(row: &Row) -> String {
+    let model: String = row.model.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    format!("{model}-{}.txt", row.number)
 }
 
 #[cfg(test)]

@@ -38,10 +38,8 @@ struct Asked {
 }
 
 pub(super) async fn normalize(app: App, request: Request) -> Result<Response, Error> {
-    let received = Received::read(&app, request).await?;
-    received.check_values()?;
-    let asked: Asked = serde_json::from_slice(&received.body)
-        .map_err(|error| Error::client(format!("expected {{\"model\": ..., \"tools\": [...], \"text\": ...}}: {error}")))?;
+    let expected = "{\"model\": ..., \"tools\": [...], \"text\": ...}";
+    let (received, asked) = Received::json::<Asked>(&app, request, expected).await?;
     if asked.text.len() > TEXT_BYTES {
         let what = format!("the page reads at most {TEXT_BYTES} bytes of text, and these are {}", asked.text.len());
         return Err(Error::client(what).with_status(413).with_code("request_too_large"));

@@ -11,8 +11,6 @@ use crate::{
     server::{guard::Sender, reply, state::App, survey},
 };
 
-const SHOWN_CHARS: usize = 500;
-
 pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
     let surveyed = match survey::survey(&app, None, &[]).await {
         Ok(surveyed) => surveyed,
@@ -43,7 +41,7 @@ fn server(app: &App, status: &Status) -> Value {
     let calls = app.process.mcp.pool().latest_calls(&status.name);
     let call = |called: &Called| {
         let at = called.at.duration_since(UNIX_EPOCH).map_or(0, |at| at.as_millis() as u64);
-        json!({"tool": redact::shown(&called.tool, SHOWN_CHARS), "failed": called.failed, "at": at, "ms": called.took.as_millis() as u64})
+        json!({"tool": redact::line(&called.tool), "failed": called.failed, "at": at, "ms": called.took.as_millis() as u64})
     };
     value["calls"] = calls.iter().map(call).collect();
     value

@@ -18,8 +18,8 @@ fn opening<'a>(model: &'a str, body: &'a Bytes, always: bool) -> Opening<'a> {
 fn end(entry: &Entry, model: &str) {
     let backend = Arc::new(Backend::open("b", Kind::OpenAi, ""));
     let target = Target { called: model.into(), model: model.into(), backend };
-    let facts = Facts { target: Some(target), mode: "off", ..Facts::default() };
-    entry.end(&facts, Some(200), None, None, Duration::from_millis(5));
+    let (status, taken) = (Some(200), Duration::from_millis(5));
+    entry.end(&Facts { target: Some(target), mode: "off", status, taken, ..Facts::default() });
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn a_slow_page_loses_events_and_stops_nobody() {
     let mut page = turns.listen();
     let body = Bytes::new();
     (0..1000).for_each(|_| end(&turns.begin(&opening("m", &body, false)), "m"));
-    assert!(matches!(page.changes.try_recv(), Err(tokio::sync::broadcast::error::TryRecvError::Lagged(_))));
-    let Ok(Change::Row(_, row)) = page.changes.try_recv() else { panic!("nothing heard") };
+    assert!(matches!(page.try_recv(), Err(tokio::sync::broadcast::error::TryRecvError::Lagged(_))));
+    let Ok(Change::Row(_, row)) = page.try_recv() else { panic!("nothing heard") };
     assert!(row.contains("\"model\":\"m\""), "{row}");
     turns.close();
     let mut last = None;
-    while let Ok(change) = page.changes.try_recv() {
+    while let Ok(change) = page.try_recv() {
         last = Some(change);
     }
     assert!(matches!(last, Some(Change::End)));

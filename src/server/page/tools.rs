@@ -19,13 +19,11 @@ use crate::{
         registry::Permission,
     },
     redact,
-    server::{guard::Sender, received::Received, reply, state::App},
+    server::{account::milliseconds, guard::Sender, received::Received, reply, state::App},
 };
 
 /// How long a tool may take while a person waits.
 const LONGEST: Duration = Duration::from_secs(120);
-const SHOWN_CHARS: usize = 500;
-
 #[derive(Deserialize)]
 struct Asked {
     /// The name under which it is offered.
@@ -37,29 +35,22 @@ struct Asked {
 /// The tools as models see them, and why others are not there.
 pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
     let Catalogue { tools, problems, .. } = offered(&app, &sender).await;
-    let problems: Vec<Value> = problems
-        .iter()
-        .map(|problem| json!({"server": problem.server, "message": redact::shown(&problem.message, SHOWN_CHARS)}))
-        .collect();
+    let problems: Vec<Value> =
+        problems.iter().map(|problem| json!({"server": problem.server, "message": redact::line(&problem.message)})).collect();
     reply::json(&json!({"tools": tools.iter().map(tool).collect::<Vec<_>>(), "problems": problems}))
 }
 
 /// Runs a tool. Pressing the button is the consent.
 pub(super) async fn run(app: App, request: Request) -> Result<Response, Error> {
-    let received = Received::read(&app, request).await?;
-    received.check_values()?;
-    let asked: Asked = serde_json::from_slice(&received.body)
-        .map_err(|error| Error::client(format!("expected {{\"name\": ..., \"arguments\": {{...}}}}: {error}")))?;
+    let (received, asked) = Received::json::<Asked>(&app, request, "{\"name\": ..., \"arguments\": {...}}").await?;
     let catalogue = offered(&app, &received.sender).await;
     let tool = catalogue.tools.iter().find(|tool| tool.wire_name == asked.name);
-    let tool = tool.ok_or_else(|| {
-        Error::client(format!("there is no tool `{}`", redact::shown(&asked.name, SHOWN_CHARS))).with_status(404)
-    })?;
+    let tool = tool.ok_or_else(|| Error::client(format!("there is no tool `{}`", redact::line(&asked.name))).with_status(404))?;
     let begun = Instant::now();
     let call = Call { consent: true, timeout: Some(LONGEST), ..Call::default() };
     let response = app.process.mcp.pool().call(&tool.service, asked.arguments, &call).await;
     tracing::info!(server = tool.service.server, tool = tool.service.tool, failed = response.is_error(), "tried on the page");
-    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let ms = milliseconds(begun.elapsed());
     Ok(reply::json(&json!({"failed": response.is_error(), "ms": ms, "text": response.to_text()})))
 }
 

@@ -7,7 +7,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use super::kept::Kept;
 use crate::{
     lock::Hold,
     redact,
-    server::account::{Facts, Turn},
+    server::account::{Facts, Turn, milliseconds},
 };
 
 /// Maximum number of rows.
@@ -32,15 +32,11 @@ const ROOM: usize = 1024 * 1024;
 const COUNTED: usize = 200;
 /// Maximum number of changes that a page may lag behind.
 const LAG: usize = 256;
-/// Maximum length of names and errors, in characters.
-const SHOWN_CHARS: usize = 300;
-
 /// The turns since the start.
 pub(in crate::server) struct Turns {
     state: Mutex<State>,
+    /// Its receivers are the open pages.
     changes: broadcast::Sender<Change>,
-    /// Number of listening pages.
-    pages: AtomicUsize,
     /// Total size of the kept content, in bytes.
     bytes: Arc<AtomicUsize>,
 }
@@ -149,24 +145,15 @@ pub(in crate::server) struct Entry {
     pub(super) kept: Option<Arc<Mutex<Kept>>>,
 }
 
-/// A page that listens.
-pub(super) struct Page {
-    turns: Arc<Turns>,
-    pub(super) changes: broadcast::Receiver<Change>,
-}
-
-// === impl Turns ===
-
 impl Default for Turns {
     fn default() -> Turns {
-        Turns { state: Mutex::default(), changes: broadcast::Sender::new(LAG), pages: AtomicUsize::new(0), bytes: Arc::default() }
+        Turns { state: Mutex::default(), changes: broadcast::Sender::new(LAG), bytes: Arc::default() }
     }
 }
 
 impl Turns {
-    /// A turn begins.
     pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
-        let keeps = opening.always || self.pages.load(Ordering::Relaxed) > 0;
+        let keeps = opening.always || self.changes.receiver_count() > 0;
         let mut state = self.state.hold();
         if keeps {
             state.make_room(ROOM.max(2 * opening.body.len()), &self.bytes);
@@ -180,8 +167,8 @@ impl Turns {
             at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, milliseconds),
             id: opening.id.to_owned(),
             path: opening.path.to_owned(),
-            client: shown(opening.client.split(' ').next().unwrap_or_default()),
-            model: shown(opening.model),
+            client: redact::line(opening.client.split(' ').next().unwrap_or_default()),
+            model: redact::line(opening.model),
             mode: "off",
             kept: keeps,
             ..Row::default()
@@ -219,10 +206,9 @@ impl Turns {
         own.map(|((_, model), counts)| (model.clone(), *counts)).collect()
     }
 
-    /// A page listens from now on.
-    pub(super) fn listen(self: &Arc<Turns>) -> Page {
-        self.pages.fetch_add(1, Ordering::Relaxed);
-        Page { turns: Arc::clone(self), changes: self.changes.subscribe() }
+    /// What changes from now on, for a page.
+    pub(super) fn listen(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
     }
 
     /// Lets all pages go: the server ends.
@@ -230,14 +216,13 @@ impl Turns {
         let _ = self.changes.send(Change::End);
     }
 
-    /// The bytes of everything that is kept.
     #[cfg(test)]
     pub(super) fn kept_bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
     fn tell(&self, row: &Row) {
-        if self.pages.load(Ordering::Relaxed) == 0 {
+        if self.changes.receiver_count() == 0 {
             return;
         }
         if let Ok(json) = serde_json::to_string(row) {
@@ -246,8 +231,6 @@ impl Turns {
         }
     }
 }
-
-// === impl State ===
 
 impl State {
     fn find(&mut self, number: u64) -> Option<&mut Listed> {
@@ -270,8 +253,6 @@ impl State {
     }
 }
 
-// === impl Entry ===
-
 impl Entry {
     /// Notes what is known now, and tells the pages.
     pub(super) fn update(&self, change: impl FnOnce(&mut Row)) {
@@ -293,26 +274,24 @@ impl Entry {
         self.kept.is_some()
     }
 
-    /// The turn is over. `error`: what the client was told of a failure.
-    pub(in crate::server) fn end(
-        &self,
-        facts: &Facts,
-        status: Option<u16>,
-        error: Option<&str>,
-        first: Option<Duration>,
-        taken: Duration,
-    ) {
+    /// The turn is over.
+    pub(in crate::server) fn end(&self, facts: &Facts) {
         let unread = Turn::default();
         let turn = facts.turn.as_ref().unwrap_or(&unread);
         let fixed = turn.calls.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
         let refused = turn.calls.verdicts.iter().filter(|verdict| **verdict == "refused").count();
         let calls =
             turn.calls.delivered.max(if facts.mode == "react" { (turn.calls.verdicts.len() - refused) as u32 } else { 0 });
-        let failed = status.is_some_and(|status| status >= 400) || turn.failed.is_some();
-        let error = error.or(turn.failed.as_ref().map(|failed| failed.message.as_str())).filter(|_| failed).map(shown);
+        let failed = facts.status.is_some_and(|status| status >= 400) || turn.failed.is_some();
+        let error = facts
+            .told
+            .as_deref()
+            .or(turn.failed.as_ref().map(|failed| failed.message.as_str()))
+            .filter(|_| failed)
+            .map(redact::line);
         let result = match () {
             () if failed => Outcome::Error,
-            () if status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,
+            () if facts.status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,
             () if facts.turn.is_none() => Outcome::Passed,
             () if calls == 0 && refused > 0 => Outcome::Refused,
             () if calls > 0 && turn.rounds > 1 && facts.mode != "react" => Outcome::Again,
@@ -331,9 +310,9 @@ impl Entry {
                     mode: facts.mode,
                     result,
                     writing: None,
-                    status,
-                    first_ms: first.map(milliseconds),
-                    ms: Some(milliseconds(taken)),
+                    status: facts.status,
+                    first_ms: facts.first.map(milliseconds),
+                    ms: Some(milliseconds(facts.taken)),
                     prompt_tokens: turn.usage.prompt_tokens,
                     completion_tokens: turn.usage.completion_tokens,
                     rounds: turn.rounds,
@@ -349,7 +328,7 @@ impl Entry {
         };
         // Names of models that no backend has are anybody's invention.
         if let Some(target) = &facts.target {
-            let key = (owner, shown(&target.called));
+            let key = (owner, redact::line(&target.called));
             if state.counts.contains_key(&key) || state.counts.len() < COUNTED {
                 let counts = state.counts.entry(key).or_default();
                 counts.turns += 1;
@@ -366,22 +345,4 @@ impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Entry({})", self.number)
     }
-}
-
-// === impl Page ===
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.turns.pages.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-// === private ===
-
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }

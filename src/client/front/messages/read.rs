@@ -104,8 +104,6 @@ impl Talk {
     }
 }
 
-// === private ===
-
 /// The blocks of a content; a string is one block of text.
 fn blocks(content: &Value) -> Vec<Value> {
     match content {

@@ -35,8 +35,6 @@ enum Block {
     Text,
 }
 
-// === impl Stream ===
-
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
         Stream { head, calls: Calls::default(), open: None, next: 0, stop_sequence: None }
@@ -60,7 +58,6 @@ impl Stream {
         self.delta(kind, field, text, out);
     }
 
-    /// A call, whole.
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);

@@ -62,8 +62,6 @@ pub fn read(body: &[u8]) -> Result<Generate, Error> {
     Ok(Generate { streamed, completion: Some(Value::Object(request)) })
 }
 
-// === impl Generated ===
-
 impl Generated {
     /// An answer that has not begun; `created` is in seconds since 1970.
     pub fn new(model: &str, created: u64) -> Generated {

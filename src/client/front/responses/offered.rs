@@ -27,7 +27,6 @@ const PATCH_EXAMPLE: &str =
 *** Delete File: old.txt
 *** End Patch";
 
-/// The offered tools.
 #[derive(Debug, Default)]
 pub(super) struct Offered {
     /// As functions of OpenAI's chat API.
@@ -35,8 +34,6 @@ pub(super) struct Offered {
     pub(super) special: Vec<Special>,
     pub(super) warnings: Vec<Note>,
 }
-
-// === impl Offered ===
 
 impl Offered {
     /// Reads `tools`. `speaks_of_patches`: the client's own prompt tells the model to use `apply_patch`; where it offers

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, items};
+use super::{Answer, call_item, message_item, output_text, reasoning_item, summary};
 use crate::{
     client::front::{Calls, Head, Protocol},
     error::Error,
@@ -46,8 +46,6 @@ pub fn finished(piece: &[u8]) -> Option<Value> {
     Some(event["response"].take())
 }
 
-// === impl Stream ===
-
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
         Stream { answer: Answer::new(head), calls: Calls::default(), open: None, sequence: 0 }
@@ -63,13 +61,13 @@ impl Stream {
                     json!({"id": id, "type": "reasoning", "summary": []}),
                     "response.reasoning_summary_part.added",
                     "summary_index",
-                    items::summary(""),
+                    summary(""),
                 ),
                 Piece::Message => (
                     json!({"id": id, "type": "message", "role": "assistant", "status": "in_progress", "content": []}),
                     "response.content_part.added",
                     "content_index",
-                    items::output_text(""),
+                    output_text(""),
                 ),
             };
             self.event("response.output_item.added", json!({"item": item}), out);
@@ -101,15 +99,15 @@ impl Stream {
         let item = match kind {
             Piece::Reasoning => {
                 self.event("response.reasoning_summary_text.done", json!({"item_id": id, "summary_index": 0, "text": text}), out);
-                let part = json!({"item_id": id, "summary_index": 0, "part": items::summary(&text)});
+                let part = json!({"item_id": id, "summary_index": 0, "part": summary(&text)});
                 self.event("response.reasoning_summary_part.done", part, out);
-                items::reasoning(&id, &text)
+                reasoning_item(&id, &text)
             }
             Piece::Message => {
                 self.event("response.output_text.done", json!({"item_id": id, "content_index": 0, "text": text}), out);
-                let part = json!({"item_id": id, "content_index": 0, "part": items::output_text(&text)});
+                let part = json!({"item_id": id, "content_index": 0, "part": output_text(&text)});
                 self.event("response.content_part.done", part, out);
-                items::message(&id, &text)
+                message_item(&id, &text)
             }
         };
         self.done(item, out);
@@ -117,7 +115,7 @@ impl Stream {
 
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
-        let item = items::call(&self.answer.id("fc"), call, &self.answer.head.tools);
+        let item = call_item(&self.answer.id("fc"), call, &self.answer.head.tools);
         let (field, event) = match item["type"].as_str() {
             Some("function_call") => ("arguments", "response.function_call_arguments"),
             Some("custom_tool_call") => ("input", "response.custom_tool_call_input"),
@@ -137,7 +135,6 @@ impl Stream {
         self.done(item, out);
     }
 
-    /// The item is whole.
     fn done(&mut self, item: Value, out: &mut BytesMut) {
         self.event("response.output_item.done", json!({"item": item}), out);
         self.answer.output.push(item);

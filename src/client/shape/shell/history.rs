@@ -12,7 +12,6 @@ use crate::openai::{ChatRequest, Content, Message, ToolCall, answer::call_id};
 /// Calls by the id of their command.
 pub type Known = HashMap<String, Spooled>;
 
-/// The content of a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Command<'a> {
     Id(&'a str),
@@ -59,8 +58,6 @@ pub fn translate(chat: &mut ChatRequest, known: &Known) {
         chat.messages.extend(results);
     }
 }
-
-// === impl Command ===
 
 impl<'a> Command<'a> {
     fn of(command: &'a str) -> Option<Command<'a>> {

@@ -16,8 +16,6 @@ pub(super) struct Defuser {
     pub(super) count: u32,
 }
 
-// === impl Defuser ===
-
 impl Defuser {
     pub(super) fn new<'a>(tools: impl Iterator<Item = &'a str>) -> Defuser {
         Defuser { tags: tools.map(|name| format!("<{name}")).collect(), held: String::new(), count: 0 }

@@ -72,8 +72,6 @@ struct Result {
     remainder: Option<Message>,
 }
 
-// === impl Call ===
-
 impl<'a> Call<'a> {
     /// The last call in `text`, if it is at its end. A name that is not offered (any more) counts only if a result of
     /// that name follows.
@@ -126,8 +124,6 @@ fn typed(text: &str, property: Option<&Value>) -> Value {
     });
     value.unwrap_or_else(|| json!(text))
 }
-
-// === impl Result ===
 
 impl Result {
     fn of(message: &Message, grammar: Grammar) -> Option<Result> {

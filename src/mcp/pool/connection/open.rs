@@ -21,8 +21,6 @@ use crate::{
     mcp::registry::{Dialect, Launch, Server, Target},
 };
 
-// === impl Connection ===
-
 impl Connection {
     /// Connects. The caller bounds the time.
     pub(in crate::mcp::pool) async fn open(
@@ -103,8 +101,6 @@ impl Connection {
         }
     }
 }
-
-// === private ===
 
 /// The code of errors that mean: the server is there and did not take the greeting.
 const PUZZLED: &str = "mcp_greeting";
