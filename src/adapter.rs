@@ -206,8 +206,6 @@ pub enum Inside {
     Parse,
 }
 
-// === impl Framing ===
-
 impl Framing {
     /// All control tokens, and the markers of reasoning and answer.
     pub fn markers(&self) -> impl Iterator<Item = &String> {
@@ -216,8 +214,6 @@ impl Framing {
         reasoning.chain(answer).chain([&self.drop]).flatten()
     }
 }
-
-// === impl Adapter ===
 
 impl Adapter {
     /// How well the adapter is tested, as one word and one sentence for people. The generic adapter is always `unknown`: it was

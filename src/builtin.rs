@@ -37,8 +37,6 @@ pub struct Definition {
 #[cfg(not(feature = "sample-tools"))]
 pub const DEFINITIONS: &[Definition] = &[];
 
-// === impl Builtin ===
-
 impl Builtin {
     /// Tools over this database file, which is created with sample data on first use.
     pub fn new(file: impl Into<PathBuf>) -> Builtin {

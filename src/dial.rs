@@ -23,8 +23,6 @@ struct Each {
     elsewhere: OnceLock<Client>,
 }
 
-// === impl Clients ===
-
 impl Clients {
     /// Clients that are configured like this.
     pub fn new(configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static) -> Clients {

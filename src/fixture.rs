@@ -80,8 +80,6 @@ pub struct Expected {
     pub text: String,
 }
 
-// === impl Wire ===
-
 impl Wire {
     /// The word in the section's header.
     pub fn as_str(self) -> &'static str {
@@ -99,8 +97,6 @@ impl Wire {
     }
 }
 
-// === impl Read ===
-
 impl Read {
     /// Records bytes that arrived `after` the previous ones.
     pub fn record(reads: &mut Vec<Read>, after: Duration, bytes: &[u8]) {
@@ -111,16 +107,12 @@ impl Read {
     }
 }
 
-// === impl Round ===
-
 impl Round {
     /// All bytes of the stream in one piece.
     pub fn bytes(&self) -> Vec<u8> {
         self.reads.iter().flat_map(|read| read.bytes.iter().copied()).collect()
     }
 }
-
-// === impl Fixture ===
 
 impl Fixture {
     /// Parses a fixture.

@@ -96,8 +96,6 @@ pub fn json(body: &[u8]) -> Result<Value, Error> {
     })
 }
 
-// === impl ChatRequest ===
-
 impl ChatRequest {
     /// Reads a request body.
     ///
@@ -148,8 +146,6 @@ impl ChatRequest {
     }
 }
 
-// === impl Message ===
-
 impl Message {
     /// A message of plain text.
     pub fn text(role: impl Into<String>, text: impl Into<String>) -> Message {
@@ -185,8 +181,6 @@ impl Message {
     }
 }
 
-// === impl Content ===
-
 impl Content {
     /// The text: the string, or the text parts joined by newlines, without images and other parts.
     pub fn text(&self) -> Cow<'_, str> {
@@ -214,8 +208,6 @@ impl Content {
         }
     }
 }
-
-// === impl ToolCall ===
 
 impl ToolCall {
     fn from_value(value: Value) -> ToolCall {

@@ -293,8 +293,6 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
     })
 }
 
-// === impl Plan ===
-
 impl Plan {
     /// A round of this turn. `offer`: whether tools may be called. `num_ctx`: the context to request from Ollama.
     pub fn round(&self, offer: bool, num_ctx: Option<u64>) -> backend::Round<'_> {

@@ -35,6 +35,7 @@ mod fit;
 mod gate;
 mod outlet;
 pub mod prefix;
+mod quoted;
 mod react;
 mod reading;
 mod reask;
@@ -198,8 +199,6 @@ fn after(opening: &mut BytesMut, bytes: BytesMut) -> Bytes {
     opening.extend_from_slice(&bytes);
     opening.split().freeze()
 }
-
-// === impl Written ===
 
 impl Written {
     /// Writes the held text.

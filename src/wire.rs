@@ -58,8 +58,6 @@ enum Data {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-// === impl Frames ===
-
 impl Frames {
     /// A decoder for this framing. A frame of more than `limit` bytes is an error.
     pub fn new(framing: Framing, limit: usize) -> Frames {
@@ -182,8 +180,6 @@ impl Frames {
         Err(Error::backend(format!("the backend sent one piece of more than {} bytes", self.limit)).with_code("frame_too_large"))
     }
 }
-
-// === impl Data ===
 
 impl Data {
     fn add(&mut self, line: Bytes) {

@@ -112,8 +112,6 @@ pub(super) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
     })
 }
 
-// === impl Adapter ===
-
 impl Adapter {
     /// Parses an adapter file. `generic` are the forms that follow every family's own.
     pub fn parse(name: &str, text: &str, generic: &[Arc<Call>]) -> Result<Adapter, Error> {
@@ -189,8 +187,6 @@ fn lazy<T>(build: impl FnOnce() -> T + Send + 'static) -> Lazy<T> {
     Arc::new(LazyLock::new(Box::new(build)))
 }
 
-// === impl Call ===
-
 impl Call {
     /// The form of messages with headers. It has no marker of its own: the scanner finds the header.
     fn headed(recipient: &Arc<Recipient>) -> Call {
@@ -210,8 +206,6 @@ impl Call {
         }
     }
 }
-
-// === impl File ===
 
 impl File {
     /// Adds the other spellings of all markers.
@@ -239,8 +233,6 @@ fn respell(markers: &mut Vec<String>, spellings: &BTreeMap<String, Vec<String>>)
         markers.extend(others.iter().flat_map(|other| written.iter().map(move |marker| marker.replace(piece.as_str(), other))));
     }
 }
-
-// === impl FileCall ===
 
 impl FileCall {
     fn validate(mut self) -> Result<Call, String> {

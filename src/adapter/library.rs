@@ -42,8 +42,6 @@ pub struct Found {
     pub why: String,
 }
 
-// === impl Library ===
-
 impl Library {
     /// Loads the embedded adapters.
     pub fn embedded() -> Result<Library, Error> {
@@ -126,8 +124,6 @@ impl Library {
         self.adapters.iter().chain([&self.generic])
     }
 }
-
-// === impl Glob ===
 
 impl Glob {
     fn new(glob: &str, adapter: &Arc<Adapter>) -> Glob {

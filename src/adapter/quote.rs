@@ -31,8 +31,6 @@ const BARS: [char; 2] = ['|', '\u{ff5c}'];
 /// Maximum length of the name between them, in bytes.
 const TOKEN_BYTES: usize = 64;
 
-// === impl Turns ===
-
 impl Turns {
     /// Collects the control tokens of a family.
     pub(crate) fn of(framing: &Framing) -> Turns {

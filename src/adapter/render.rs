@@ -143,8 +143,6 @@ const RENDERED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum size of a template, in bytes.
 const TEMPLATE_BYTES: usize = 64 * 1024;
 
-// === impl Prompt ===
-
 impl Default for Prompt {
     fn default() -> Prompt {
         Prompt {
@@ -214,8 +212,6 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     rest.shift_remove("parallel_tool_calls");
     Ok(ChatRequest { model: request.model.clone(), messages, stream: request.stream, tools: Vec::new(), tool_choice: None, rest })
 }
-
-// === impl Templates ===
 
 impl<'p> Templates<'p> {
     /// Compiles the templates of bare JSON, or of the family's own form (`own`).
@@ -337,8 +333,6 @@ impl<'p> Templates<'p> {
         Ok(Message { role: role.to_owned(), content, ..Message::default() })
     }
 }
-
-// === impl Bounded ===
 
 impl io::Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

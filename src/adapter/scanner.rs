@@ -88,8 +88,6 @@ enum Region {
     Lost,
 }
 
-// === impl Scanner ===
-
 impl Scanner {
     /// Creates a scanner for one answer.
     pub fn new(adapter: Arc<Adapter>, tools: Arc<Tools>, schemas: Arc<Schemas>, options: Options) -> Scanner {

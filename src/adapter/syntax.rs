@@ -114,8 +114,6 @@ pub(super) enum Reader {
     Nested(nested::NestedReader),
 }
 
-// === impl Reader ===
-
 impl Reader {
     pub(super) fn new(syntax: &Syntax) -> Reader {
         match syntax {

@@ -99,16 +99,12 @@ pub(super) struct Triggers {
     closers: Vec<String>,
 }
 
-// === impl Mark ===
-
 impl Mark {
     /// Whether it means something even if no calls are recognised.
     pub(super) fn is_framing(&self) -> bool {
         self.framing != Divides::default() || self.code || self.family.is_some()
     }
 }
-
-// === impl Triggers ===
 
 impl Triggers {
     pub(super) fn new(framing: &Framing, calls: &[Arc<Call>], families: &[String]) -> Triggers {

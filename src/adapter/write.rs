@@ -21,8 +21,6 @@ pub struct Written {
     pub arguments: Map<String, Value>,
 }
 
-// === impl Adapter ===
-
 impl Adapter {
     /// Writes calls in the family's own form, one after another. `None`: no own form can carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
@@ -84,8 +82,6 @@ impl Adapter {
         self.calls.get(..self.own_calls).unwrap_or_default()
     }
 }
-
-// === impl Call ===
 
 impl Call {
     /// Writes calls in this form, one after another.

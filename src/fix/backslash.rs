@@ -88,8 +88,6 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Position<'_>, fixes: &
     changed
 }
 
-// === impl Position ===
-
 impl Position<'_> {
     fn shape(&self) -> Shape {
         match self.above {

@@ -37,8 +37,6 @@ pub(super) struct Coercion<'c> {
     looks: Rc<Cell<u32>>,
 }
 
-// === impl Coercion ===
-
 impl<'c> Coercion<'c> {
     pub(super) fn new(schema: &'c Schema, source: &'c str, keeps_null: &'c [String]) -> Coercion<'c> {
         Coercion {

@@ -107,16 +107,12 @@ pub(super) fn is_converted_after_repair(fixes: &[Fix]) -> bool {
     })
 }
 
-// === impl Around ===
-
 impl Around<'_, '_> {
     /// Whether the object has no member with exactly this key.
     fn lacks(&self, key: &str) -> bool {
         !self.members.iter().any(|member| member.key == key)
     }
 }
-
-// === impl Source ===
 
 impl Source<'_> {
     /// What is wrong with a reading. `mended`: a bracket may belong in another place.

@@ -56,8 +56,6 @@ struct Open {
     too_large: bool,
 }
 
-// === impl Fixer ===
-
 impl Fixer {
     /// A stage for one answer. The limit is [`MAX_BYTES`], and the log shows no values.
     pub fn new(tools: Arc<Tools>, schemas: Arc<Schemas>) -> Fixer {

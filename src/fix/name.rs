@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::event::{Origin, Tool, Tools};
+use crate::event::{Origin, Tool, Tools, Why};
 
 /// The tool that a written name means.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +36,6 @@ struct Offered<'t> {
     folded: String,
 }
 
-// === impl Offered ===
-
 impl<'t> Offered<'t> {
     /// The tool's name, and its wire name if it differs.
     fn names(tool: &'t Tool) -> impl Iterator<Item = Offered<'t>> {
@@ -54,6 +52,15 @@ pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
     match known_tool(tools, written) {
         Some(tool) => Resolved::Known { tool, exact: false },
         None => Resolved::Unknown { near: near(tools, written) },
+    }
+}
+
+/// Why a call of `written` is refused, if that means no offered tool.
+pub fn unknown(tools: &Tools, written: &str) -> Option<Why> {
+    match resolve(tools, written) {
+        Resolved::Known { .. } => None,
+        Resolved::Unknown { near } if near.is_empty() => Some(Why::UnknownTool(String::new())),
+        Resolved::Unknown { near } => Some(Why::UnknownTool(format!("; near names: {}", near.join(", ")))),
     }
 }
 

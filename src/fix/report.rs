@@ -72,8 +72,6 @@ pub(super) fn cost(fixes: &[Fix]) -> u32 {
     fixes.iter().map(Fix::cost).sum()
 }
 
-// === impl Fix ===
-
 impl Fix {
     /// A fix that concerns the arguments as a whole.
     pub(super) fn whole(rule: Code, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
@@ -97,8 +95,6 @@ impl Fix {
         }
     }
 }
-
-// === impl Report ===
 
 impl Report {
     /// The report on a refused call, without arguments.
@@ -125,8 +121,6 @@ impl Report {
         }
     }
 }
-
-// === impl Verdict ===
 
 impl Verdict {
     /// The verdict's name in logs and in JSON output.

@@ -64,15 +64,11 @@ pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
     ALIASES.into_iter().filter(move |names| names.contains(&name)).flatten().copied()
 }
 
-// === impl Fault ===
-
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {}", self.what, if self.path.is_empty() { "/" } else { &self.path })
     }
 }
-
-// === impl Schema ===
 
 impl Default for Schema {
     /// The schema that allows everything.

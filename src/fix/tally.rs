@@ -14,8 +14,6 @@ pub struct Tally {
     rules: [AtomicU64; Code::ALL.len()],
 }
 
-// === impl Tally ===
-
 impl Default for Tally {
     fn default() -> Tally {
         Tally { verdicts: [const { AtomicU64::new(0) }; VERDICTS.len()], rules: [const { AtomicU64::new(0) }; Code::ALL.len()] }

@@ -24,8 +24,6 @@ pub struct Extent {
     last: u8,
 }
 
-// === impl Extent ===
-
 impl Extent {
     /// Feeds the next bytes. `Some(n)` once the value has ended after the first `n` of them; nothing may be fed after that.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<usize> {

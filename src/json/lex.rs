@@ -72,8 +72,6 @@ const CLASS: [u8; 256] = {
 /// Longest key that is recognised ahead, in bytes.
 const KEY_REACH: usize = 256;
 
-// === impl Text ===
-
 impl<'s> Text<'s> {
     pub(crate) fn new(source: &'s str) -> Text<'s> {
         Text { source, bytes: source.as_bytes(), ..Text::default() }

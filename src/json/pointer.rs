@@ -53,8 +53,6 @@ pub(crate) fn push_index(path: &mut String, at: usize) {
     path.extend(digits[from..].iter().map(|digit| char::from(*digit)));
 }
 
-// === impl Pointer ===
-
 impl Pointer {
     /// The pointer to the whole document.
     pub const ROOT: Pointer = Pointer(Kept::Short(0, [0; SHORT]));

@@ -131,8 +131,6 @@ pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Read
     Ok(build::build(&search, best))
 }
 
-// === impl Reading ===
-
 impl<'s> Reading<'s> {
     /// The reading of a container that is strict JSON.
     fn strict(root: Node<'s>) -> Reading<'s> {

@@ -31,8 +31,6 @@ struct Parser<'s> {
     depth: u16,
 }
 
-// === impl Parser ===
-
 impl<'s> Parser<'s> {
     fn value(&mut self) -> Option<Node<'s>> {
         self.space();

@@ -47,8 +47,6 @@ pub struct Member<'s> {
     pub node: Node<'s>,
 }
 
-// === impl Node ===
-
 impl<'s> Node<'s> {
     /// A node that is not in the source.
     pub(crate) fn made(value: Value<'s>) -> Node<'s> {

@@ -49,8 +49,6 @@ pub struct Completion {
     pub usage: Usage,
 }
 
-// === impl Chunks ===
-
 impl Chunks {
     /// A writer for one answer.
     pub fn new(envelope: &Envelope) -> Chunks {
@@ -140,8 +138,6 @@ impl Chunks {
         out.put_slice(b"},\"finish_reason\":null}]}");
     }
 }
-
-// === impl Completion ===
 
 impl Completion {
     /// The `chat.completion` object. `reasoning_field`: the message field for reasoning; `None`: reasoning is omitted.

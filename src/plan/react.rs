@@ -28,8 +28,6 @@ pub struct React {
     pub registry: PathBuf,
 }
 
-// === impl React ===
-
 impl React {
     /// Adds the tools to the request. A name that the client uses stays the client's.
     ///

@@ -36,8 +36,6 @@ const STATUS_BYTES: usize = 300;
 /// Words of such a result, in lower case.
 const FAILURES: [&str; 8] = ["error", "failed", "failure", "exception", "traceback", "not found", "no such", "not run"];
 
-// === impl Repeats ===
-
 impl Repeats {
     /// The calls since the user's last words, with their results, in a conversation in the internal form.
     pub fn of(messages: &[Message], tools: &Tools) -> Repeats {

@@ -71,8 +71,6 @@ pub fn trim(chat: &mut ChatRequest, tools: &mut Tools, context: u64, percent: u6
     Some(Note::Warning { code: "tools_trimmed", text })
 }
 
-// === impl Rule ===
-
 impl Rule {
     fn apply(&self, tool: &mut Tool) {
         let description = (self.tool)(&tool.description).to_owned();

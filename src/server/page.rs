@@ -203,8 +203,6 @@ fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::conver
     }
 }
 
-// === who may see it ===
-
 /// Without client keys, only this machine: `insecure` opens models, not conversations.
 async fn only_here(State(app): State<App>, request: Request, next: Next) -> Response {
     if app.config.access.keys.is_empty() && !is_here(&request) {
@@ -249,8 +247,6 @@ fn wants_a_page(headers: &HeaderMap) -> bool {
     }
     html > 0.0 && html >= others
 }
-
-// === the list without JavaScript ===
 
 /// A row of the table; the script writes the same.
 fn line(row: &Row, out: &mut String) {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::gate::Gate;
+use super::gate::{Gate, Made};
 pub use super::gate::{Policy, Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
@@ -61,8 +61,6 @@ pub struct Outcome {
     pub began_inside: Option<bool>,
 }
 
-// === impl Outcome ===
-
 impl Outcome {
     /// The tool whose call was refused because the model ended its answer inside the arguments.
     pub fn unclosed(&self) -> Option<&str> {
@@ -71,8 +69,6 @@ impl Outcome {
         Some(&refused.name)
     }
 }
-
-// === impl Answer ===
 
 impl Answer {
     /// A reader for an answer that has not begun.
@@ -100,6 +96,12 @@ impl Answer {
     /// The same answer, in a turn that has run these calls before: a call that repeats one of them is refused.
     pub fn after(mut self, before: Repeats) -> Answer {
         self.gate.after(before, Arc::clone(&self.tools));
+        self
+    }
+
+    /// The same answer, to results that contain these calls: the model is asked whether it means them.
+    pub(super) fn quoting(mut self, quoted: Vec<Made>) -> Answer {
+        self.gate.quoting(quoted);
         self
     }
 

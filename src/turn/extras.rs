@@ -23,8 +23,6 @@ pub(super) struct Extras {
 /// How long a conversation may be idle.
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-// === impl Extras ===
-
 impl Extras {
     /// Looks at an event on its way to the client; `answer` is the answer's id.
     pub(super) fn event(&mut self, event: &Event<'_>, answer: &str) {

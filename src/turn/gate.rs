@@ -17,6 +17,7 @@ use super::announced::{advises, announces};
 use crate::{
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
+    fix::name::unknown,
     plan::Repeats,
 };
 
@@ -60,7 +61,7 @@ pub enum Reask {
 impl Reask {
     /// Whether the other calls of the answer were meant all the same.
     fn keeps_others(&self) -> bool {
-        matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Scattered))
+        matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered))
     }
 
     /// What the user reads if nothing comes of asking again.
@@ -90,6 +91,8 @@ pub(super) struct Gate {
     carrier: Carrier,
     /// The earlier calls of this turn that have results, and the tools of the request.
     before: (Repeats, Arc<Tools>),
+    /// Calls in results that the model has read.
+    quoted: Vec<Made>,
     delivered: Delivered,
     /// The call that is passing through.
     open: Assembly,
@@ -105,12 +108,18 @@ pub(super) struct Gate {
     stop_sequence: Option<String>,
 }
 
+/// A call as it is compared: its name, and its arguments without whitespace.
+pub(super) type Made = (String, String);
+
+pub(super) fn made(name: &str, arguments: &str) -> Made {
+    (name.to_owned(), canonical(arguments))
+}
+
 /// The delivered calls of this answer.
 #[derive(Debug, Default)]
 struct Delivered {
     count: u32,
-    /// The delivered calls: name, arguments without whitespace.
-    calls: Vec<(String, String)>,
+    calls: Vec<Made>,
     /// How many of them were in the text, once native calls begin.
     in_text: Option<usize>,
 }
@@ -135,14 +144,13 @@ const VAIN_BYTES: usize = 1024;
 /// Approximate maximum length of the text that is withheld after a delivered call, in bytes.
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
-// === impl Gate ===
-
 impl Gate {
     pub(super) fn new(policy: Policy) -> Gate {
         Gate {
             policy,
             carrier: Carrier::default(),
             before: Default::default(),
+            quoted: Vec::new(),
             delivered: Delivered::default(),
             open: Assembly::default(),
             withheld: String::new(),
@@ -207,6 +215,11 @@ impl Gate {
         self.before = (before, tools);
     }
 
+    /// The results that the model has read contain these calls: the model is asked whether it means them.
+    pub(super) fn quoting(&mut self, quoted: Vec<Made>) {
+        self.quoted = quoted;
+    }
+
     /// This answer follows one in which a call was refused, with valid calls after it, which are `kept`. `empty`: what the user
     /// reads if this answer is empty.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
@@ -259,7 +272,7 @@ impl Gate {
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
         let (placed, doubt) = self.carrier.placed(name, arguments);
         let arguments = placed.as_ref();
-        let key = (name.to_owned(), canonical(arguments));
+        let key = made(name, arguments);
         // A backend may repeat as its own call what also was in the text.
         if self.delivered.had_in_text(&key) {
             return;
@@ -271,7 +284,22 @@ impl Gate {
         if let Some(doubt) = doubt.filter(|_| may_ask) {
             return self.refuse(name, &doubt, arguments, out);
         }
+        if self.delivered.count == 0 && self.quoted.contains(&key) {
+            if self.policy.may_reask {
+                return self.refuse(name, &Why::Quoted, arguments, out);
+            }
+            // It quotes the result once more.
+            if self.said.text {
+                return self.notice(&not_run(name, &Why::Quoted), out);
+            }
+        }
         let (before, tools) = &self.before;
+        if may_ask
+            && !tools.is_empty()
+            && let Some(why) = unknown(tools, name)
+        {
+            return self.refuse(name, &why, arguments, out);
+        }
         let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         // A model that insists on a call with effects may have a reason.
         if self.delivered.count == 0 && before.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
@@ -328,7 +356,7 @@ impl Gate {
 
     fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
         for call in std::mem::take(&mut self.kept) {
-            let is_new = !self.delivered.has(&(call.name.clone(), canonical(&call.arguments)));
+            let is_new = !self.delivered.has(&made(&call.name, &call.arguments));
             if is_new && self.reask.is_none() {
                 self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
             }
@@ -366,27 +394,23 @@ impl Gate {
     }
 }
 
-// === impl Delivered ===
-
 impl Delivered {
     /// Whether this call of the backend's own was delivered out of the text already.
-    fn had_in_text(&self, call: &(String, String)) -> bool {
+    fn had_in_text(&self, call: &Made) -> bool {
         self.in_text.is_some_and(|count| self.calls[..count].contains(call))
     }
 
-    fn has(&self, call: &(String, String)) -> bool {
+    fn has(&self, call: &Made) -> bool {
         self.calls.contains(call)
     }
 
     /// Counts a call; its index.
-    fn add(&mut self, call: (String, String)) -> u32 {
+    fn add(&mut self, call: Made) -> u32 {
         self.calls.push(call);
         self.count += 1;
         self.count - 1
     }
 }
-
-// === impl Said ===
 
 impl Said {
     /// The client gets this text.

@@ -91,8 +91,6 @@ impl<O: Sink> Sink for Outlet<O> {
     }
 }
 
-// === impl Aside ===
-
 impl Aside {
     pub(super) fn new(wanted: bool) -> Aside {
         Aside { wanted, lines: String::new(), called: false }

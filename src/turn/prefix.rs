@@ -74,8 +74,6 @@ pub(super) async fn compare(plan: &Plan, shared: &Shared, request: &Outgoing) ->
     Some(Compared { key, parts, prefix })
 }
 
-// === impl Compared ===
-
 impl Compared {
     /// The backend has accepted the request: keeps it for the next comparison. `None`: the conversation is new.
     pub(super) async fn keep(self, shared: &Shared) -> Option<Prefix> {
@@ -83,8 +81,6 @@ impl Compared {
         self.prefix
     }
 }
-
-// === impl Body ===
 
 impl Body<'_> {
     /// `before`: the last request. A prompt is cut at the same positions, so that equal text gives equal parts.
@@ -100,8 +96,6 @@ impl Body<'_> {
         Parts(std::iter::once(tools).chain(messages).map(|text| part(text.as_bytes())).collect())
     }
 }
-
-// === impl Parts ===
 
 impl Parts {
     fn after(&self, before: &Parts) -> Prefix {

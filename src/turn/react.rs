@@ -78,8 +78,6 @@ struct Observation {
     failed: bool,
 }
 
-// === impl Agent ===
-
 impl Agent {
     pub(super) fn new(react: React, pool: Arc<Pool>) -> Agent {
         let last = (react.last_counts && react.limits.rounds == 1).then_some(Limit::Rounds(1));

@@ -45,8 +45,6 @@ pub(super) enum Next {
 /// After this much work, other answers on the thread get their turn.
 const SLICE: Duration = Duration::from_millis(5);
 
-// === impl Reading ===
-
 impl Reading {
     /// Whether a call, or text that may become one, is held back.
     pub(super) fn holds(&self) -> bool {

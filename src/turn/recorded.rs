@@ -123,8 +123,6 @@ pub fn events(
     Ok(out.trim_end().to_owned())
 }
 
-// === impl Case ===
-
 impl Case {
     /// Read with the adapter that the model's name selects.
     pub fn of(round: &Round, library: &Library) -> Result<Case, String> {
@@ -165,8 +163,6 @@ impl Case {
     }
 }
 
-// === impl Owned ===
-
 impl From<Delta<'_>> for Owned {
     fn from(delta: Delta<'_>) -> Owned {
         match delta {
@@ -198,8 +194,6 @@ impl Owned {
         }
     }
 }
-
-// === impl Lines ===
 
 impl Lines {
     fn flush(&mut self) {

@@ -22,6 +22,7 @@ use super::{
     answer::{Answer, Reask},
     extras::{self, Extras},
     fit,
+    gate::Made,
     outlet::{Aside, Onward, Outlet},
     prefix,
     react::Agent,
@@ -71,6 +72,8 @@ struct Asks {
     because: Option<Reask>,
     /// Valid calls of the earlier answers, which are delivered with those of the next one.
     kept: Vec<ToolCall>,
+    /// The calls in the results to which the first answer replies.
+    quoted: Vec<Made>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -90,8 +93,6 @@ const ERROR_BYTES: usize = 64 * 1024;
 const PROGRESS: Duration = Duration::from_secs(2);
 /// A turn that holds this many bytes is heavy: deciding about them at once may take long.
 const HEAVY_BYTES: usize = 64 * 1024;
-
-// === impl Rounds ===
 
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {

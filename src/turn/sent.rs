@@ -30,8 +30,6 @@ struct Echo {
 /// Approximate maximum length of the prose that is shown to a model that is asked again, in bytes.
 const SAID_BYTES: usize = 64 * 1024;
 
-// === impl Sent ===
-
 impl Sent {
     /// Whether the client has something of this turn. A fault is part of the answer from then on.
     pub(super) fn has_any(&self) -> bool {
@@ -98,8 +96,6 @@ impl Sent {
         }
     }
 }
-
-// === impl Echo ===
 
 impl Echo {
     /// What this text adds to what was said, and whether it continues there. A repetition ends with a line or with a sentence.

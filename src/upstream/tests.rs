@@ -155,7 +155,7 @@ async fn dropping_the_body_or_the_wait_drops_the_connection() {
 
         // The backend has not answered yet: it reads a prompt. What it writes then meets nobody.
         let fake = Fake::start(|_| {
-            vec![Step::Pause(Duration::from_millis(250)), Step::SendForEver(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())]
+            vec![Step::Pause(Duration::from_secs(1)), Step::SendForEver(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())]
         });
         let waited = tokio::time::timeout(Duration::from_millis(150), way.post(&fake.url)).await;
         assert!(waited.is_err());

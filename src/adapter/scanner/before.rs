@@ -11,8 +11,6 @@ pub(super) struct Before {
     tried: bool,
 }
 
-// === impl Before ===
-
 impl Before {
     /// At the start of an answer.
     pub(super) fn nothing() -> Before {

@@ -42,8 +42,6 @@ impl Deref for Buffer {
     }
 }
 
-// === impl Buffer ===
-
 impl Buffer {
     pub(super) fn from(&self) -> usize {
         self.from

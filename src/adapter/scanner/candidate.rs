@@ -13,7 +13,7 @@ use crate::{
     event::{Sink, Tool, Why},
     fix::{
         End, are_placeholders, fix,
-        name::{Resolved, is_known, known_tool, resolve},
+        name::{is_known, known_tool, unknown},
     },
 };
 
@@ -52,8 +52,6 @@ pub(super) struct Fence {
     pub(super) close: [String; 1],
 }
 
-// === impl Candidate ===
-
 impl Candidate {
     /// Adjusts the positions after the buffer dropped `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
@@ -64,8 +62,6 @@ impl Candidate {
         }
     }
 }
-
-// === impl Scanner ===
 
 impl Scanner {
     /// Reads on with the current form. Returns whether progress is possible without more text.
@@ -325,19 +321,14 @@ impl Scanner {
         if !named || described || !(is_answer || asks) {
             return None;
         }
-        match resolve(&self.tools, &call.name) {
-            Resolved::Unknown { near } => Some(Why::UnknownTool(match near.as_slice() {
-                [] => String::new(),
-                near => format!("; near names: {}", near.join(", ")),
-            })),
-            Resolved::Known { tool, .. } => {
-                let given: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
-                let types = Types::new(Some(tool));
-                let missing: Vec<String> =
-                    types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
-                (!missing.is_empty()).then(|| Why::Missing(missing.join(", ")))
-            }
+        if let Some(why) = unknown(&self.tools, &call.name) {
+            return Some(why);
         }
+        let given: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
+        let types = Types::new(known_tool(&self.tools, &call.name));
+        let missing: Vec<String> =
+            types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
+        (!missing.is_empty()).then(|| Why::Missing(missing.join(", ")))
     }
 
     /// Whether these arguments are complete for some offered tool that requires any.

@@ -24,8 +24,6 @@ pub(super) struct Draft {
     field: String,
 }
 
-// === impl Draft ===
-
 impl Draft {
     /// `open`: the answer may begin inside reasoning.
     pub(super) fn new(open: bool) -> Draft {
@@ -107,8 +105,6 @@ impl Sink for LastCalls {
         }
     }
 }
-
-// === impl Scanner ===
 
 impl Scanner {
     /// Whether calls at this position are drafts unless nothing but calls follows.

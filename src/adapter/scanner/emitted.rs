@@ -30,8 +30,6 @@ pub(super) struct Emitted {
 /// How calls are written: the index of the form, and whether it was marked.
 pub(super) type Writing = (usize, bool);
 
-// === impl Emitted ===
-
 impl Emitted {
     pub(super) fn nothing(swallow_blank: bool) -> Emitted {
         Emitted {

@@ -38,8 +38,6 @@ pub(super) struct Entry {
     pub(super) closed_by: usize,
 }
 
-// === impl Entry ===
-
 impl Entry {
     fn new(form: usize, body: usize, marked: bool) -> Entry {
         Entry { form, body, marked, closed_by: form }

@@ -19,8 +19,6 @@ pub(super) struct Message {
     aside: bool,
 }
 
-// === impl Message ===
-
 impl Message {
     pub(super) fn new(primed: bool) -> Message {
         Message { at_start: true, primed, stripped: false, for_user: false, in_answer: false, transcript: false, aside: false }

@@ -24,8 +24,6 @@ pub struct Options {
     pub asked: bool,
 }
 
-// === impl Options ===
-
 impl Default for Options {
     fn default() -> Options {
         Options {

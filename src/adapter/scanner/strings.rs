@@ -25,8 +25,6 @@ struct Value {
     breaks: bool,
 }
 
-// === impl Strings ===
-
 impl Strings {
     /// Follows the value that begins at `at`, unless it is inside the value already followed.
     pub(super) fn follow(&mut self, at: usize, breaks: bool) {
@@ -50,8 +48,6 @@ impl Strings {
         self.0.as_ref().is_some_and(|value| value.quote.is_some())
     }
 }
-
-// === impl Value ===
 
 impl Value {
     /// Reads on. Returns `false` if the value ended or never began.

@@ -29,8 +29,6 @@ pub(super) struct Tentative {
     pub(super) wrap: Option<Wrap>,
 }
 
-// === impl Tentative ===
-
 impl Tentative {
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()

@@ -51,8 +51,6 @@ struct Closing {
     past: usize,
 }
 
-// === impl Enclosing ===
-
 impl Enclosing {
     pub(super) fn nothing() -> Enclosing {
         Enclosing { open: Vec::new(), tag: String::new(), line_blank: true, searched: 0, closing: None, thought: 0 }
@@ -169,8 +167,6 @@ impl Enclosing {
         self.closing.as_ref()
     }
 }
-
-// === impl Scanner ===
 
 impl Scanner {
     /// Whether the text after a call that ends at `to` withdraws it. `counts_inside`: the call counts inside elements, so an

@@ -79,8 +79,6 @@ impl Default for Phase {
     }
 }
 
-// === impl Arguments ===
-
 impl Arguments {
     /// Begins after the call's head. `key` is an argument whose tag was read as part of the head.
     pub(super) fn new(at: usize, key: Option<String>, form: &dyn Form) -> Arguments {

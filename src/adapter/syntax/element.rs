@@ -63,8 +63,6 @@ enum Head {
     No,
 }
 
-// === impl ElementReader ===
-
 impl ElementReader {
     pub(crate) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
         if self.name.is_none() {
@@ -284,8 +282,6 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
         _ => Head::No,
     }
 }
-
-// === impl Element ===
 
 impl Form for Element<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {

@@ -27,8 +27,6 @@ pub(super) struct Field<'t> {
     pub(super) stopped: Option<&'t str>,
 }
 
-// === impl Field ===
-
 impl Field<'_> {
     /// Whether it may be the name of a tool.
     pub(super) fn is_name(&self, tools: &Tools) -> bool {

@@ -63,8 +63,6 @@ enum Phase {
     Torn(TornReader),
 }
 
-// === impl JsonReader ===
-
 impl JsonReader {
     pub(crate) fn read(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
         loop {

@@ -50,8 +50,6 @@ enum Head {
     No,
 }
 
-// === impl LaxReader ===
-
 impl LaxReader {
     pub(crate) fn read(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Step {
         loop {

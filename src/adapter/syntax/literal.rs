@@ -29,8 +29,6 @@ pub(crate) enum Node {
     Dict(Vec<(String, Node)>),
 }
 
-// === impl Node ===
-
 impl Node {
     /// Whether `test` holds for any text in it.
     pub(crate) fn any_text(&self, test: &dyn Fn(&str) -> bool) -> bool {
@@ -129,8 +127,6 @@ enum Expect {
     /// A comma, or the closing bracket.
     After,
 }
-
-// === impl Literal ===
 
 impl Literal {
     /// Reads the brackets that open at `start`.

@@ -63,15 +63,11 @@ enum Body {
     },
 }
 
-// === impl Body ===
-
 impl Body {
     fn ended(end: usize) -> Body {
         Body::Ended { end, trail: Trail::after(end) }
     }
 }
-
-// === impl NamedReader ===
 
 impl NamedReader {
     pub(crate) fn read(&mut self, text: &str, named: &Named, context: Context<'_>) -> Step {

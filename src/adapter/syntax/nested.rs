@@ -54,8 +54,6 @@ struct Tag<'t> {
     end: usize,
 }
 
-// === impl NestedReader ===
-
 impl NestedReader {
     pub(crate) fn read(&mut self, text: &str, nested: &Nested, context: Context<'_>) -> Step {
         if self.name.is_none() {
@@ -210,8 +208,6 @@ enum Progress {
     Reject,
     Done(String),
 }
-
-// === impl Element ===
 
 impl Element {
     /// Its value as JSON text. `source` is the text between its tags.

@@ -20,8 +20,6 @@ pub(crate) struct Document(View);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'s>(fix::Place<'s>);
 
-// === impl Document ===
-
 impl Document {
     pub(crate) fn new(tool: Option<&Tool>) -> Document {
         Document(View::of(tool))
@@ -31,8 +29,6 @@ impl Document {
         Place(self.0.root())
     }
 }
-
-// === impl Place ===
 
 impl<'s> Place<'s> {
     /// The names of the members described here, in the schema's order.

@@ -54,8 +54,6 @@ enum Phase {
     Torn { name: String, closing: Closing },
 }
 
-// === impl PythonReader ===
-
 impl PythonReader {
     pub(crate) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
         loop {

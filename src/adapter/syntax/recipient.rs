@@ -238,8 +238,6 @@ fn known_words(text: &str, data: &Recipient) -> bool {
     bare.split_whitespace().all(|word| known.contains(&word) || to(word))
 }
 
-// === impl Parameters ===
-
 impl Parameters {
     /// The tags as a form whose name is elsewhere.
     fn tagged(&self) -> Tagged {
@@ -257,8 +255,6 @@ impl Parameters {
         }
     }
 }
-
-// === impl RecipientReader ===
 
 impl RecipientReader {
     pub(crate) fn read(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {

@@ -47,8 +47,6 @@ enum Body {
     Lines(usize, Closing),
 }
 
-// === impl TaggedReader ===
-
 impl TaggedReader {
     /// Reads a call whose name is known. Its arguments begin at `body`.
     pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {

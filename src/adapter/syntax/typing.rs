@@ -26,8 +26,6 @@ pub(crate) enum Hint {
 #[derive(Debug, Default)]
 pub(crate) struct Types(View);
 
-// === impl Types ===
-
 impl Types {
     /// The parameters of `tool`. Without a tool, every value is what it looks like.
     pub(crate) fn new(tool: Option<&Tool>) -> Types {
@@ -100,8 +98,6 @@ pub(super) fn verbatim(text: &str) -> String {
 /// The type of one value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Type<'a>(Place<'a>);
-
-// === impl Type ===
 
 impl<'a> Type<'a> {
     /// Writes a text as JSON: the literal that it spells if the schema accepts it, else a string.

@@ -28,8 +28,6 @@ pub(crate) enum Got {
     Closed(usize, usize),
 }
 
-// === impl ValueReader ===
-
 impl ValueReader {
     pub(crate) fn at(start: usize) -> ValueReader {
         ValueReader { extent: Extent::default(), seen: start }
@@ -94,8 +92,6 @@ pub(crate) struct Trail {
     /// The end of the extra braces, separators and whitespace after it.
     seen: usize,
 }
-
-// === impl Trail ===
 
 impl Trail {
     /// The value ended at `end`.

@@ -69,8 +69,6 @@ pub(super) struct Escapes<'r> {
     paths: Vec<Range<usize>>,
 }
 
-// === impl Escapes ===
-
 impl<'r> Escapes<'r> {
     /// `quoted`: the string is between double quotes, so double quotes in it should be escaped.
     pub(super) fn of(raw: &'r str, quoted: bool) -> Escapes<'r> {

@@ -8,8 +8,6 @@ use crate::json::Code;
 use crate::json::read::{Ending, Shape};
 use crate::json::tree::{Node, Value};
 
-// === impl Coercion ===
-
 impl Coercion<'_> {
     /// A string where the schema allows none.
     pub(super) fn text_instead<'s>(&mut self, node: Node<'s>, rule: &Rule, shape: Shape) -> Node<'s> {

@@ -22,8 +22,6 @@ struct Cache {
     bytes: usize,
 }
 
-// === impl Schemas ===
-
 impl Schemas {
     /// The compiled form of a schema. Never fails: nothing is checked against an invalid schema.
     pub fn get(&self, text: &Arc<str>) -> Arc<Schema> {

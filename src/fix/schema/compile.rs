@@ -41,8 +41,6 @@ pub(super) fn rules(view: &View) -> Vec<Rule> {
     rules
 }
 
-// === impl Compiler ===
-
 impl Compiler {
     /// The shape of a subschema, which is compiled on first use.
     fn shape(&mut self, place: Place<'_>) -> Shape {

@@ -73,8 +73,6 @@ pub(crate) fn fold(name: &str) -> String {
     name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-// === impl Rule ===
-
 impl Rule {
     /// The property with exactly this name.
     pub(crate) fn named(&self, key: &str) -> Option<&Property> {
@@ -127,8 +125,6 @@ impl Rule {
         rule.default.as_ref().or_else(constant)
     }
 }
-
-// === impl Properties ===
 
 impl Properties {
     /// Adds a property.

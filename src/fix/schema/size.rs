@@ -89,8 +89,6 @@ struct Walk {
     recursive: bool,
 }
 
-// === impl Walk ===
-
 impl Walk {
     /// The number of subschemas, this one included; `None` if it has no bound. `here`: it applies to the same value as the one
     /// around it.

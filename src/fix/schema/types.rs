@@ -8,8 +8,6 @@ use crate::json::tree::{self, Node};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Types(u8);
 
-// === impl Types ===
-
 impl Default for Types {
     fn default() -> Types {
         Types::ALL

@@ -25,8 +25,6 @@ pub(crate) struct Place<'v> {
     base: &'v Value,
 }
 
-// === impl View ===
-
 impl View {
     /// The schema of this tool's arguments. Without a tool, nothing is known.
     pub(crate) fn of(tool: Option<&Tool>) -> View {
@@ -61,8 +59,6 @@ fn document(text: &str) -> Value {
     foreign::translate(&mut document);
     document
 }
-
-// === impl Place ===
 
 impl<'v> Place<'v> {
     /// The names of the members described here, in the schema's order.

@@ -24,8 +24,6 @@ pub(crate) enum Quote {
     Bare,
 }
 
-// === impl Text ===
-
 impl Text<'_> {
     /// The quote that opens at `i`, and its length in bytes.
     pub(crate) fn quote(&self, i: usize) -> Option<(Quote, usize)> {

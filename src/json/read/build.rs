@@ -88,8 +88,6 @@ fn values(steps: &[&Step]) -> Vec<(StepKind, u32, u32)> {
         .collect()
 }
 
-// === impl Builder ===
-
 impl<'s> Builder<'s> {
     /// Closes what is open and returns the reading. `state` is its last state.
     pub(super) fn finish(mut self, state: &State, rival: Option<String>) -> Reading<'s> {

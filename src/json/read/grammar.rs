@@ -24,8 +24,6 @@ pub(super) struct Grammar<'s, 'g> {
     pub(super) stuck: Unreadable,
 }
 
-// === impl Grammar ===
-
 impl<'s, 'g> Grammar<'s, 'g> {
     pub(super) fn new(source: &'s str, guide: &'g dyn Guide) -> Grammar<'s, 'g> {
         Grammar {

@@ -42,8 +42,6 @@ pub(super) struct Search<'s, 'g> {
     steps: usize,
 }
 
-// === impl Search ===
-
 impl<'s, 'g> Search<'s, 'g> {
     pub(super) fn new(source: &'s str, guide: &'g dyn Guide) -> Search<'s, 'g> {
         Search { grammar: Grammar::new(source, guide), queue: Vec::new(), lowest: 0, entered: HashMap::new(), steps: 0 }

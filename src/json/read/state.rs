@@ -124,8 +124,6 @@ pub(super) struct Branch {
     pub(super) cost: u32,
 }
 
-// === impl Bracket ===
-
 impl Bracket {
     /// The bracket that this closing byte closes.
     pub(super) fn closed_by(byte: u8) -> Bracket {
@@ -146,8 +144,6 @@ impl Bracket {
     }
 }
 
-// === impl State ===
-
 impl State {
     /// The state before the bracket at `start`.
     pub(super) fn first(start: usize) -> State {
@@ -163,8 +159,6 @@ impl State {
         }
     }
 }
-
-// === impl Scan ===
 
 impl Scan {
     /// A scan for the end of the string that opens at `open` and whose content begins at `start`. Both are equal if the opening

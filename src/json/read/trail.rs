@@ -17,8 +17,6 @@ pub(super) struct Trail {
     keys: Vec<(u32, u64)>,
 }
 
-// === impl Trail ===
-
 impl Trail {
     /// Appends a step to a reading.
     pub(super) fn note(&mut self, state: &mut State, kind: StepKind, start: usize, end: usize) {

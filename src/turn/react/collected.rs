@@ -19,8 +19,6 @@ pub(super) struct Collected {
     end: Option<(FinishReason, Option<Usage>)>,
 }
 
-// === impl Collected ===
-
 impl Collected {
     /// Keeps what is not for the client yet; `false` for everything else.
     pub(super) fn keeps(&mut self, event: &Event<'_>) -> bool {

@@ -55,16 +55,12 @@ pub(super) struct Judge<'a> {
     pub(super) may_reask: bool,
 }
 
-// === impl Fate ===
-
 impl Fate {
     /// The model gets this in the place of a result.
     pub(super) fn not_run(text: String) -> Fate {
         Fate::Answered { text, told: None, of_client: false, refused: false }
     }
 }
-
-// === impl Judge ===
 
 impl Judge<'_> {
     /// Decides; the call comes back under the name by which it leaves.

@@ -42,8 +42,6 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[T
     }
 }
 
-// === impl Unfinished ===
-
 impl Unfinished {
     /// Continues where the same request was broken off. Returns the number of results, and the server whose results strangers may
     /// have written.

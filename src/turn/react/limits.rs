@@ -45,8 +45,6 @@ pub(super) enum Limit {
 /// How many rounds in a row may fail.
 const FAILURES: u32 = 3;
 
-// === impl Used ===
-
 impl Used {
     /// Asking again for a call in its right form is no round of its own, in no mode.
     pub(super) fn excuse_round(&mut self) {
@@ -68,8 +66,6 @@ impl Used {
         }
     }
 }
-
-// === impl Limit ===
 
 impl Limit {
     /// Whether the user set it, so that it is worth a line after a good answer.

@@ -46,8 +46,6 @@ struct Run {
     arguments: Map<String, Value>,
 }
 
-// === impl Runner ===
-
 impl Runner {
     /// The results of those calls that run.
     pub(super) fn run(self, calls: &[Pending]) -> BoxStream<'static, Done> {

@@ -13,8 +13,6 @@ pub(super) struct Seen {
     pub(super) vain: Vec<(String, String)>,
 }
 
-// === impl Seen ===
-
 impl Seen {
     /// The model sees a result of this service; whether strangers may have written it.
     pub(super) fn add(&mut self, service: &ServiceInfo, open_world: bool) {

@@ -17,8 +17,6 @@ pub(super) struct Trace {
 /// How much of a result is shown, in characters.
 const EXCERPT: usize = 300;
 
-// === impl Trace ===
-
 impl Trace {
     /// A call that got its result.
     pub(super) fn call(&mut self, round: u32, call: &ToolCall, result: &Observation, took: Duration) {

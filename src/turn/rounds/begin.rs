@@ -8,6 +8,7 @@ use super::{
     super::{
         announced,
         answer::{Answer, Policy, Reask, Setup},
+        quoted,
         react::Agent,
         reading::Reading,
     },
@@ -28,6 +29,9 @@ impl<O: Sink> Rounds<O> {
     /// Reads the body of an answer that has begun.
     pub(super) fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
         self.outlet.sent.begin();
+        if self.agent.is_none() && self.asks.again == 0 {
+            self.asks.quoted = quoted::calls(&self.plan, &self.shared.schemas);
+        }
         let plan = &self.plan;
         Box::new(Reading {
             body,
@@ -62,7 +66,7 @@ impl<O: Sink> Rounds<O> {
         let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
         let answer = match &self.agent {
             Some(_) => answer, // it looks at repetitions itself
-            None => answer.after(plan.rules.repeats.clone()),
+            None => answer.after(plan.rules.repeats.clone()).quoting(self.asks.quoted.clone()),
         };
         let answer = answer.again(self.asks.kept.clone(), self.asks.because.as_ref().and_then(Reask::notice));
         answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())

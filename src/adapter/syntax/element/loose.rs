@@ -212,8 +212,6 @@ fn pairs(text: &str, types: &Types) -> Option<Members> {
     Some(members)
 }
 
-// === impl Tag ===
-
 impl<'t> Tag<'t> {
     /// Reads the tag that `text` begins with, after its bracket. `None`: attributes that name no parameter, or no tag at all.
     fn read(text: &'t str) -> Option<Tag<'t>> {

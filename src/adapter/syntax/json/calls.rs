@@ -38,8 +38,6 @@ pub(super) struct Found {
     pub(super) closed: bool,
 }
 
-// === impl JsonKeys ===
-
 impl JsonKeys {
     /// The keys of calls if the adapter specifies none.
     pub(in crate::adapter) fn usual() -> JsonKeys {

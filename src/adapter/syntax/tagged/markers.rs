@@ -40,8 +40,6 @@ pub(super) struct Markers<'a> {
     pub(super) name: &'a str,
 }
 
-// === impl Markers ===
-
 impl Markers<'_> {
     /// Whether the head of another call of the same tool follows a call without arguments.
     pub(super) fn twin(&self, text: &str, name: &str) -> Start {

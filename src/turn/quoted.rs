@@ -1,0 +1,52 @@
+//! The calls in results that the model has read. A model that repeats such a result does not make the call in it, so it is asked
+//! whether it means the call.
+
+use std::{borrow::Cow, sync::Arc};
+
+use super::{
+    answer::{Answer, Policy, Setup},
+    gate::{Made, made},
+};
+use crate::{
+    adapter::scanner,
+    event::{Assembly, Channel, Delta, Effect, Event, FinishReason, ToolChoice, Tools},
+    fix::Schemas,
+    plan::Plan,
+};
+
+/// How much of each result is read, in bytes.
+const RESULT_BYTES: usize = 64 * 1024;
+/// What ends the tag around a result in the prompts of clients whose calls are elements.
+const CLIENT_RESULT: &str = "_result>";
+
+/// The calls with effects in the results since the user's last words.
+pub(super) fn calls(plan: &Plan, schemas: &Arc<Schemas>) -> Vec<Made> {
+    let is_result = |text: &str| plan.asking.verbatim && text.contains(CLIENT_RESULT);
+    let messages = plan.chat.messages.iter().rev().map(|message| (message.role == "tool", message.content.text()));
+    let results = messages.take_while(|(is_tool, text)| *is_tool || is_result(text)).map(|(_, text)| text);
+    let named = |text: &str| plan.tools.iter().any(|tool| tool.effect != Effect::Reads && text.contains(tool.name.as_str()));
+    results.filter(|text| named(text)).flat_map(|text| read(plan, schemas, &text)).collect()
+}
+
+/// The calls in one result. As if a call were required, nothing around them makes them examples.
+fn read(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
+    let mut tools = Tools::clone(&plan.tools);
+    tools.choice = ToolChoice::Required;
+    let mut answer = Answer::new(Setup {
+        adapter: Arc::clone(&plan.adapter),
+        tools: Arc::new(tools),
+        schemas: Arc::clone(schemas),
+        scanner: scanner::Options { strays: false, ..plan.scanner() },
+        policy: Policy::default(),
+    });
+    let mut open = Assembly::default();
+    let mut calls = Vec::new();
+    let mut keep = |event: Event<'_>| {
+        calls.extend(open.event(&event).map(|(_, call)| made(&call.name, &call.arguments)));
+    };
+    let text: Cow<'_, str> = text[..text.floor_char_boundary(RESULT_BYTES)].into();
+    answer.delta(Delta::Text(Channel::Content, &text), &mut keep);
+    answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
+    answer.finish(&mut keep);
+    calls
+}
