@@ -68,6 +68,8 @@ impl Decoder {
             return Ok(());
         }
         if frame == b"[DONE]" {
+            // Some servers never send a reason.
+            self.answer.finish.get_or_insert(FinishReason::Stop);
             return self.finish(out);
         }
         if frame.first() == Some(&b'[') {
@@ -93,7 +95,7 @@ impl Decoder {
     /// connection too: an answer whose finish was seen is complete.
     ///
     /// # Errors
-    /// `backend_incomplete` if no finish was seen. Such an answer never counts as a `stop`.
+    /// `backend_incomplete` if neither a finish nor `[DONE]` was seen. Such an answer never counts as a `stop`.
     pub fn finish(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
         if self.done {
             return Ok(());

@@ -425,7 +425,6 @@ fn an_error_inside_the_stream_is_the_backends_own() {
 fn an_end_without_a_finish_is_an_error_and_no_stop() {
     let torn = [
         (Dialect::OpenAi, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"),
-        (Dialect::OpenAi, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n"),
         (Dialect::OpenAi, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"del"),
         (Dialect::Ollama, "{\"message\":{\"content\":\"a\"},\"done\":false}\n"),
         (Dialect::Ollama, "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"message\":{\"con"),
@@ -436,6 +435,9 @@ fn an_end_without_a_finish_is_an_error_and_no_stop() {
         assert_eq!(seen, ["text a"], "{stream}");
         assert_eq!(failed.and_then(|error| error.code).as_deref(), Some("backend_incomplete"), "{stream}");
     }
+    // The backend says that it is done, but never why.
+    let told = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n";
+    assert_eq!(deltas(Dialect::OpenAi, told), ["text a", "finish stop"]);
     // A call that was pending then is not delivered.
     let stream = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"rm\",\"arguments\":\"{}\"}}]}}]}\n\n";
     assert_eq!(decoded(Dialect::OpenAi, stream).0, Vec::<String>::new());
