@@ -72,6 +72,9 @@ impl Decoder {
             self.answer.finish.get_or_insert(FinishReason::Stop);
             return self.finish(out);
         }
+        // As server-sent events have it: what is no UTF-8 is U+FFFD.
+        let frame = &*String::from_utf8_lossy(frame);
+        let frame = frame.as_bytes();
         if frame.first() == Some(&b'[') {
             // Google wraps an answer that is not streamed, and an error, in an array.
             let elements: Vec<&RawValue> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;

@@ -446,6 +446,37 @@ fn an_end_without_a_finish_is_an_error_and_no_stop() {
 }
 
 #[test]
+fn bytes_that_are_no_utf8_are_replaced_and_cost_nothing_else() {
+    let text = |dialect: Dialect, stream: &[u8], size: usize| {
+        let (mut frames, mut decoder, mut all) = (Frames::new(dialect.framing(), 1000), Decoder::new(dialect), String::new());
+        let mut out = |delta: Delta<'_>| {
+            if let Delta::Text(_, text) = delta {
+                all.push_str(text);
+            }
+        };
+        for piece in stream.chunks(size) {
+            frames.push(piece);
+            while let Some(frame) = frames.next().unwrap() {
+                decoder.frame(&frame, &mut out).unwrap();
+            }
+        }
+        decoder.finish(&mut out).unwrap();
+        all
+    };
+    // A stray byte, half a character, and whole ones around them.
+    let piece = b"{\"choices\":[{\"delta\":{\"content\":\"\xe2\x82\xaca\xffb \xe2\x82\"}}]}";
+    let good = "{\"choices\":[{\"delta\":{\"content\":\" €\"}}]}".as_bytes();
+    let sse = [b"data: ", &piece[..], b"\n\ndata: ", good, b"\n\ndata: ", piece, b"\n\ndata: [DONE]\n\n"].concat();
+    let line = b"{\"message\":{\"content\":\"\xe2\x82\xaca\xffb \xe2\x82\"}}\n";
+    let lines = [&line[..], b"{\"message\":{\"content\":\" \xe2\x82\xac\"}}\n", line, b"{\"done\":true}\n"].concat();
+    for size in 1..=sse.len() {
+        for (dialect, stream) in [(Dialect::OpenAi, &sse), (Dialect::Ollama, &lines)] {
+            assert_eq!(text(dialect, stream, size), "€a�b � €€a�b �", "{dialect:?} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
 fn an_answer_whose_finish_was_seen_survives_a_broken_connection() {
     let mut decoder = Decoder::new(Dialect::OpenAi);
     let mut seen = Vec::new();
