@@ -9,6 +9,7 @@ use super::{Dialect, errors};
 use crate::{
     error::Error,
     event::{Channel, Delta, FinishReason, Usage},
+    openai::without_halves,
 };
 
 mod calls;
@@ -72,9 +73,9 @@ impl Decoder {
             self.answer.finish.get_or_insert(FinishReason::Stop);
             return self.finish(out);
         }
-        // As server-sent events have it: what is no UTF-8 is U+FFFD.
+        // As server-sent events have it: what is no character is U+FFFD.
         let frame = &*String::from_utf8_lossy(frame);
-        let frame = frame.as_bytes();
+        let frame = &*without_halves(frame.as_bytes());
         if frame.first() == Some(&b'[') {
             // Google wraps an answer that is not streamed, and an error, in an array.
             let elements: Vec<&RawValue> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;

@@ -19,7 +19,7 @@ use crate::{
     client::front::{self, TRACE},
     config::{Mode, Tenant},
     error::{Blame, Error},
-    openai::ChatRequest,
+    openai::{self, ChatRequest},
 };
 
 /// What is asked for.
@@ -62,7 +62,7 @@ async fn answer(app: &App, request: Request, tools: bool) -> Response {
     let received = Received::read(app, request).await;
     let parsed = received.and_then(|received| received.check_values().map(|()| received)).map_err(|error| error.message);
     let parsed = parsed.and_then(|received| {
-        let request: Value = serde_json::from_slice(&received.body).map_err(|error| format!("not JSON: {error}"))?;
+        let request: Value = openai::parse(&received.body).map_err(|error| format!("not JSON: {error}"))?;
         Ok((received, request))
     });
     let (received, request) = match parsed {

@@ -21,7 +21,7 @@ use crate::{
     client::front,
     config::{Mode, Tenant},
     error::Error,
-    plan,
+    openai, plan,
 };
 
 /// The header that chooses the mode of one request.
@@ -77,7 +77,7 @@ impl Received {
     pub(super) async fn json<T: DeserializeOwned>(app: &App, request: Request, expected: &str) -> Result<(Received, T), Error> {
         let received = Received::read(app, request).await?;
         received.check_values()?;
-        let value = serde_json::from_slice(&received.body);
+        let value = openai::parse(&received.body);
         Ok((received, value.map_err(|error| Error::client(format!("expected {expected}: {error}")))?))
     }
 

@@ -15,6 +15,7 @@ mod again;
 mod backends;
 mod chat;
 mod faults;
+mod lenient;
 mod messages;
 mod ollama;
 mod page;

@@ -477,6 +477,12 @@ fn bytes_that_are_no_utf8_are_replaced_and_cost_nothing_else() {
 }
 
 #[test]
+fn half_of_a_surrogate_pair_in_a_frame_is_one_character_that_is_none() {
+    let stream = openai(&[r#"{"content":"a\ud83d"}"#, r#"{"content":"\uD83D\uDE00 \ude00\\ud83d"}"#], "stop");
+    assert_eq!(deltas(Dialect::OpenAi, &stream), ["text a\u{fffd}", "text \u{1f600} \u{fffd}\\ud83d", "finish stop"]);
+}
+
+#[test]
 fn an_answer_whose_finish_was_seen_survives_a_broken_connection() {
     let mut decoder = Decoder::new(Dialect::OpenAi);
     let mut seen = Vec::new();

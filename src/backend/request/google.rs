@@ -8,7 +8,7 @@ use crate::{
     backend::chat::Chat,
     error::Error,
     event::{Note, ToolChoice, Tools},
-    openai::{Content, Message},
+    openai::{self, Content, Message},
 };
 
 /// OpenAI's name of a field, and its name in `generationConfig`.
@@ -143,7 +143,7 @@ fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Valu
         }
     }
     for call in &message.tool_calls {
-        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+        let arguments: Value = openai::parse(call.arguments.as_bytes()).unwrap_or_else(|_| json!({}));
         let mut part = json!({"functionCall": {"name": call.name, "args": arguments}});
         let signature = call.extra.as_ref().and_then(|extra| extra.get("google")?.get("thought_signature"));
         if let (Some(signature), Some(part)) = (signature, part.as_object_mut()) {

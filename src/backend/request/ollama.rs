@@ -10,7 +10,7 @@ use crate::{
     backend::{Round, chat::Chat},
     error::Error,
     event::{Note, Tools},
-    openai::{Content, Message},
+    openai::{self, Content, Message},
 };
 
 /// OpenAI's name of a field, and the name of Ollama's option.
@@ -97,7 +97,7 @@ fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<No
     }
     if !message.tool_calls.is_empty() {
         let calls = message.tool_calls.iter().map(|call| {
-            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+            let arguments: Value = openai::parse(call.arguments.as_bytes()).unwrap_or_else(|_| json!({}));
             json!({"id": call.id, "function": {"name": call.name, "arguments": arguments}})
         });
         out.insert("tool_calls".into(), calls.collect());
