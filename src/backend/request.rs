@@ -8,7 +8,7 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, history};
+use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, history, spelling};
 use crate::{
     adapter::render::{self, System},
     error::Error,
@@ -94,7 +94,7 @@ fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>
     }
     history::leaked::clean(&mut chat.messages, round.adapter, round.tools);
     for message in &mut chat.messages {
-        with_wire_names(message, round.tools);
+        with_wire_names(message, round);
     }
     if round.mode != ToolMode::Native {
         let mut tools = Cow::Borrowed(&**round.tools);
@@ -110,15 +110,16 @@ fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>
     Ok(addressed(round, chat))
 }
 
-/// Writes the names of a message's calls as the backend knows them.
-fn with_wire_names(message: &mut Cow<'_, Message>, tools: &Tools) {
-    let wire_name = |name: &str| tools.get(name).map(|tool| &tool.wire_name).filter(|wire_name| *wire_name != name);
-    if message.tool_calls.iter().all(|call| wire_name(&call.name).is_none()) {
-        return;
-    }
-    for call in &mut message.to_mut().tool_calls {
-        if let Some(wire_name) = wire_name(&call.name) {
-            call.name.clone_from(wire_name);
+/// Writes the names of a message's calls as the backend knows them, also of tools that are not offered any more.
+fn with_wire_names(message: &mut Cow<'_, Message>, round: &Round<'_>) {
+    for at in 0..message.tool_calls.len() {
+        let name = &message.tool_calls[at].name;
+        let wire_name = match round.tools.get(name) {
+            Some(tool) => tool.wire_name.clone(),
+            None => spelling::spelt(round.backend, round.adapter.names, name),
+        };
+        if wire_name != *name {
+            message.to_mut().tool_calls[at].name = wire_name;
         }
     }
 }

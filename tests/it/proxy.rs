@@ -14,6 +14,7 @@ mod access;
 mod again;
 mod backends;
 mod chat;
+mod choice;
 mod faults;
 mod lenient;
 mod messages;

@@ -24,7 +24,10 @@ async fn a_text_that_was_cut_within_an_emoji_is_read() {
         ("/v1/messages", r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"cut \ud83d"}]}"#),
         ("/v1/responses", r#"{"model":"m","input":"cut \ud83d"}"#),
         ("/api/chat", r#"{"model":"m","stream":false,"messages":[{"role":"user","content":"cut \ud83d"}]}"#),
-        ("/generate", r#"{"jsonrpc":"2.0","id":1,"method":"generate","params":{"model":"m","messages":[{"role":"user","content":"cut \ud83d"}]}}"#),
+        (
+            "/generate",
+            r#"{"jsonrpc":"2.0","id":1,"method":"generate","params":{"model":"m","messages":[{"role":"user","content":"cut \ud83d"}]}}"#,
+        ),
     ] {
         let (status, answer) = answer(proxy.post(path, body)).await;
         assert_eq!(status, 200, "{path}: {answer}");
