@@ -2,6 +2,8 @@
 //! (a [`Refusal`]). [`Learned`](super::Learned) keeps what a refusal teaches. Every other error goes to the client, in the form of
 //! its protocol (`client::front`).
 
+use std::time::Duration;
+
 use http::HeaderMap;
 use serde_json::Value;
 
@@ -103,6 +105,12 @@ pub fn is_loading(error: &Error) -> bool {
 
 /// The headers about limits and retries that clients act on (`retry-after`, `*ratelimit-*`), as names and values.
 pub fn pace_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+/// How long the server asks to wait (`retry-after` in seconds).
+pub fn retry_after(error: &Error) -> Option<Duration> {
+    let (_, value) = error.headers.iter().find(|(name, _)| name == "retry-after")?;
+    value.trim().parse().ok().map(Duration::from_secs)
+}
+
     let is_pace = |name: &str| name.starts_with("retry-after") || name.contains("ratelimit-");
     let named = headers.iter().filter(|(name, _)| is_pace(name.as_str()));
     named.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned()))).collect()
