@@ -102,11 +102,13 @@ impl<O: Sink> Rounds<O> {
         let aside = Aside::new(plan.reply.show_warnings);
         let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
         let (sent, extras, id) = (Sent::default(), Extras::default(), plan.reply.head.envelope.id.clone());
+        let calls = plan.chat.messages.iter().flat_map(|message| &message.tool_calls);
+        let call_ids = calls.map(|call| call.id.clone()).collect();
         Rounds {
             agent,
             plan,
             shared,
-            outlet: Outlet { tap, shape, out, sent, extras, aside, id },
+            outlet: Outlet { tap, shape, out, sent, extras, aside, id, call_ids },
             reading: None,
             asks: Asks::default(),
             shown: Shown::default(),
