@@ -180,7 +180,7 @@ pub fn error_body(error: &Error) -> Value {
         (_, 403) => "permission_error",
         (_, 404) => "not_found_error",
         (_, 429) => "rate_limit_error",
-        (Blame::Client, _) => "invalid_request_error",
+        (_, 400..500) | (Blame::Client, _) => "invalid_request_error",
         _ => "server_error",
     };
     json!({"error": {"message": error.message, "type": kind, "param": null, "code": error.code}})

@@ -402,6 +402,16 @@ fn an_error_inside_the_stream_is_the_backends_own() {
         ),
         (OpenAi, "event: error\ndata: {\"error\":\"Model unloaded.\"}\n\n", 502, "Model unloaded."),
         (OpenAi, "data: {\"object\":\"error\",\"message\":\"boom\",\"code\":400}\n\n", 400, "boom"),
+        (OpenAi, "event: error\ndata: {\"message\":\"boom\"}\n\n", 502, "boom"),
+        (OpenAi, "error: {\"code\":500,\"message\":\"slot gone\",\"type\":\"server_error\"}\n\n", 500, "slot gone"),
+        (OpenAi, "data: {\"detail\":\"not here\"}\n\n", 502, "not here"),
+        (OpenAi, "data: {\"detail\":[{\"loc\":[\"body\",\"n\"],\"msg\":\"too many\"}]}\n\n", 502, "body.n: too many"),
+        (
+            OpenAi,
+            "<html>log in</html>",
+            502,
+            "the backend sent something that cannot be read (expected value at line 1 column 1): <html>log in</html>",
+        ),
         (
             OpenAi,
             "[{\n  \"error\": {\"code\": 429, \"message\": \"quota\", \"status\": \"RESOURCE_EXHAUSTED\"}\n}]",
@@ -414,6 +424,9 @@ fn an_error_inside_the_stream_is_the_backends_own() {
         let error = decoded(*dialect, stream).1.expect(stream);
         assert_eq!((error.status, error.message.as_str()), (*status, *message), "{stream}");
     }
+    // A chunk without choices is no error.
+    let usage = "data: {\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2},\"message\":\"x\"}\n\ndata: {\"id\":\"x\"}\n\ndata: [DONE]\n\n";
+    assert_eq!(deltas(OpenAi, usage), ["usage 1 2", "finish stop"]);
     // `"error": null` is none.
     assert_eq!(
         deltas(OpenAi, "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"),

@@ -84,3 +84,5 @@ impl Protocol for Stream {
         write_sse(out, |out| out.put_slice(error_body(error).to_string().as_bytes()));
     }
 }
+        // Some clients wait for it, whatever came before.
+        write_sse(out, |out| out.put_slice(b"[DONE]"));
