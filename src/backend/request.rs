@@ -13,7 +13,7 @@ use crate::{
     adapter::render::{self, System},
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
-    openai::Message,
+    openai::{Content, Message},
     upstream::{HttpRequest, Outgoing},
 };
 
@@ -58,11 +58,12 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     }
     let round = &Round { mode: constrain::mode(round), ..*round };
     let mut notes = Vec::new();
+    check_parts(round, &mut notes)?;
     let chat = conversation(round, &mut notes)?;
     let offered = (round.mode == ToolMode::Native && round.offer).then_some(&**round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
-        Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)?), Dialect::Ollama),
-        Kind::Google => (google::path(chat.model), written(&google::body(&chat, offered, &mut notes)?), Dialect::Google),
+        Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)), Dialect::Ollama),
+        Kind::Google => (google::path(chat.model), written(&google::body(&chat, offered, &mut notes)), Dialect::Google),
         Kind::OpenAi | Kind::Replay => {
             ("/chat/completions".into(), written(&openai::body(chat, offered, round)), Dialect::OpenAi)
         }
@@ -256,12 +257,44 @@ fn in_message(at: usize, part: &Value) -> String {
     format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null))
 }
 
-/// An image of a message as (MIME type, base64); `None` if the part is no image. A URL that would have to be fetched is an error.
-fn image(part: &Value, at: usize) -> Option<Result<(&str, &str), Error>> {
+/// Looks for parts of messages that the backend's API cannot express. They are found in the client's own messages, because the
+/// backend gets others: the client would not know what `messages[1]` is.
+fn check_parts(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<(), Error> {
+    let backend = match round.backend.kind {
+        Kind::Ollama => "Ollama",
+        Kind::Google => "Google",
+        Kind::OpenAi | Kind::Replay => return Ok(()),
+    };
+    for (at, message) in round.chat.messages.iter().enumerate() {
+        let Content::Parts(parts) = &message.content else { continue };
+        // Only the images of a result are shown, and only to a model that sees ([`history::show_images`]).
+        let is_result = message.role == "tool";
+        for part in parts.iter().filter(|part| part.get("text").is_none()) {
+            match image_url(part) {
+                None if !is_result => dropped(notes, &in_message(at, part), backend),
+                Some(url) if (round.vision || !is_result) && inline(url).is_none() => {
+                    return Err(Error::client(format!(
+                        "`messages[{at}]` holds an image by URL; this backend takes images only as `data:` URLs with base64, and nothing \
+                         is fetched here"
+                    )));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An image of a message as (MIME type, base64).
+fn image(part: &Value) -> Option<(&str, &str)> {
+    inline(image_url(part)?)
+}
+
+fn image_url(part: &Value) -> Option<&str> {
     let url = part.get("image_url")?;
-    let url = url.as_str().or_else(|| url.get("url")?.as_str())?;
-    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    Some(inline.ok_or_else(|| {
-        Error::client(format!("`messages[{at}]` holds an image by URL; this backend takes images only as `data:` URLs with base64, and nothing is fetched here"))
-    }))
+    url.as_str().or_else(|| url.get("url")?.as_str())
+}
+
+fn inline(url: &str) -> Option<(&str, &str)> {
+    url.strip_prefix("data:")?.split_once(";base64,")
 }

@@ -3,10 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, image, in_message, left_out, named, parameters_of};
+use super::{Called, dropped, image, left_out, named, parameters_of};
 use crate::{
     backend::chat::Chat,
-    error::Error,
     event::{Note, ToolChoice, Tools},
     openai::{self, Content, Message},
 };
@@ -31,19 +30,19 @@ pub(super) fn path(model: &str) -> String {
     format!("/models/{}:streamGenerateContent?alt=sse", name.collect::<String>())
 }
 
-pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Result<Value, Error> {
+pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
     let mut body = Map::new();
     let mut system = Vec::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut called = Called::default();
-    for (at, message) in chat.messages.iter().enumerate() {
+    for message in &chat.messages {
         called.add(message);
         if message.role == "system" {
-            system.extend(parts(at, message, notes)?);
+            system.extend(parts(message));
             continue;
         }
         let role = if message.role == "assistant" { "model" } else { "user" };
-        let parts = if message.role == "tool" { result(message, &called) } else { parts(at, message, notes)? };
+        let parts = if message.role == "tool" { result(message, &called) } else { parts(message) };
         // The results of parallel calls belong to one turn.
         match contents.last_mut() {
             Some((last, all)) if *last == role => all.extend(parts),
@@ -81,7 +80,7 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>
     if !config.is_empty() {
         body.insert("generationConfig".into(), Value::Object(config));
     }
-    Ok(Value::Object(body))
+    Value::Object(body)
 }
 
 fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
@@ -122,7 +121,7 @@ fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
     config
 }
 
-fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Value>, Error> {
+fn parts(message: &Message) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut say = |text: &str| parts.push(json!({"text": text}));
     match &message.content {
@@ -133,11 +132,8 @@ fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Valu
             for part in list {
                 if let Some(text) = part.get("text").and_then(Value::as_str) {
                     parts.push(json!({"text": text}));
-                } else if let Some(image) = image(part, at) {
-                    let (mime, data) = image?;
+                } else if let Some((mime, data)) = image(part) {
                     parts.push(json!({"inlineData": {"mimeType": mime, "data": data}}));
-                } else {
-                    dropped(notes, &in_message(at, part), "Google");
                 }
             }
         }
@@ -151,7 +147,7 @@ fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Valu
         }
         parts.push(part);
     }
-    Ok(parts)
+    parts
 }
 
 /// A result: Google wants an object, and the name of the function instead of an id.
