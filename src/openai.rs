@@ -205,7 +205,7 @@ impl Message {
         };
         let tool_calls = match rest.shift_remove("tool_calls") {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(calls)) => calls.into_iter().map(ToolCall::from_value).collect(),
+            Some(Value::Array(calls)) => calls.iter().map(ToolCall::from_value).collect(),
             Some(_) => return Err(Error::client(format!("`messages[{at}].tool_calls` must be an array"))),
         };
         let tool_call_id = match rest.shift_remove("tool_call_id") {
@@ -249,7 +249,8 @@ impl Content {
 // === impl ToolCall ===
 
 impl ToolCall {
-    fn from_value(value: Value) -> ToolCall {
+    /// Reads a call: `{id, function: {name, arguments}}`.
+    pub fn from_value(value: &Value) -> ToolCall {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let function = value.get("function");
         let arguments = match function.and_then(|function| function.get("arguments")) {
