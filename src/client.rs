@@ -72,7 +72,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     if tools.iter().any(|tool| !tool.paths.is_empty()) {
         tools.workspace = workspace::read(&request.messages);
     }
-    tools.choice = shape::native::read_choice(&request, &tools, &mut warnings)?;
+    shape::native::read_choice(&request, &mut tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);
     let profile = profile::detect(hints, kind == shape::Kind::VOID || own_tools || marks > 0);

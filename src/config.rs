@@ -184,7 +184,8 @@ pub struct Overrides {
     pub listen: Option<String>,
     /// `--backend URL` or `--backend KIND=URL`, added to the backends of the file. One of the same name replaces it.
     pub backends: Vec<String>,
-    /// For commands that do not serve: a missing secret is not an error, but reported in [`Backend::missing`].
+    /// For commands that do not serve: a missing secret is not an error, but reported in [`Backend::missing`] and
+    /// [`Access::missing`].
     pub without_secrets: bool,
 }
 
@@ -238,9 +239,9 @@ impl Config {
             backends.push(added);
         }
         let store = SharedStore::read(&raw, source)?;
-        let keys = access::keys(&raw, source)?;
+        let (keys, missing) = access::keys(&raw, source)?;
         let config = Config {
-            access: Access { keys, insecure: raw.insecure, modes: raw.modes },
+            access: Access { keys, missing, insecure: raw.insecure, modes: raw.modes },
             workers: raw.workers,
             store,
             drain: Drain {

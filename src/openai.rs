@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -91,9 +91,40 @@ pub fn distinct(name: &str, whole: &str) -> String {
 /// # Errors
 /// 400, with the place that is not valid.
 pub fn json(body: &[u8]) -> Result<Value, Error> {
-    serde_json::from_slice(body).map_err(|error| {
-        Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))
+    parse(body).map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))
+}
+
+/// Parses JSON as clients write it. Half of a surrogate pair (`\ud83d`, where a text was cut within an emoji) is U+FFFD: JSON's
+/// grammar permits it, but it is no character.
+///
+/// # Errors
+/// Where the JSON is not valid.
+pub fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(json).or_else(|error| match without_halves(json) {
+        Cow::Borrowed(_) => Err(error),
+        Cow::Owned(whole) => serde_json::from_slice(&whole),
     })
+}
+
+/// JSON with U+FFFD in the place of each half of a surrogate pair. Its length is the same.
+pub fn without_halves(json: &[u8]) -> Cow<'_, [u8]> {
+    let unit = |at: usize| {
+        let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let (mut whole, mut at) = (Cow::Borrowed(json), 0);
+    while let Some(found) = memchr::memchr(b'\\', json.get(at..).unwrap_or_default()) {
+        at += found;
+        match unit(at) {
+            Some(0xd800..0xdc00) if matches!(unit(at + 6), Some(0xdc00..0xe000)) => at += 12,
+            Some(0xd800..0xe000) => {
+                whole.to_mut()[at + 2..at + 6].copy_from_slice(b"fffd");
+                at += 6;
+            }
+            _ => at += 2,
+        }
+    }
+    whole
 }
 
 impl ChatRequest {
@@ -170,7 +201,7 @@ impl Message {
         };
         let tool_calls = match rest.shift_remove("tool_calls") {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(calls)) => calls.into_iter().map(ToolCall::from_value).collect(),
+            Some(Value::Array(calls)) => calls.iter().map(ToolCall::from_value).collect(),
             Some(_) => return Err(Error::client(format!("`messages[{at}].tool_calls` must be an array"))),
         };
         let tool_call_id = match rest.shift_remove("tool_call_id") {
@@ -210,7 +241,8 @@ impl Content {
 }
 
 impl ToolCall {
-    fn from_value(value: Value) -> ToolCall {
+    /// Reads a call: `{id, function: {name, arguments}}`.
+    pub fn from_value(value: &Value) -> ToolCall {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let function = value.get("function");
         let arguments = match function.and_then(|function| function.get("arguments")) {

@@ -14,8 +14,9 @@ mod tests;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
     /// Server-sent events: a frame is the `data` of one event, its lines joined by newlines. `[DONE]` is a frame like any
-    /// other. A body that begins with `{` or `[` is no event stream: it is one frame (servers that ignore `stream: true`,
-    /// error bodies).
+    /// other. An error, in an event of that name or in llama.cpp's field `error`, is the frame `{"error": DATA}`. A body that
+    /// begins with `{`, `[` or `<` is no event stream: it is one frame (servers that ignore `stream: true`, error bodies,
+    /// pages).
     Sse,
     /// One JSON value per line.
     Lines,
@@ -34,6 +35,8 @@ pub struct Frames {
     after_cr: bool,
     /// The data of the event that is being read.
     data: Data,
+    /// That event is an error.
+    is_error: bool,
 }
 
 /// What the bytes are read as.
@@ -61,7 +64,15 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 impl Frames {
     /// A decoder for this framing. A frame of more than `limit` bytes is an error.
     pub fn new(framing: Framing, limit: usize) -> Frames {
-        Frames { state: State::Start(framing), limit, buffer: BytesMut::new(), scanned: 0, after_cr: false, data: Data::None }
+        Frames {
+            state: State::Start(framing),
+            limit,
+            buffer: BytesMut::new(),
+            scanned: 0,
+            after_cr: false,
+            data: Data::None,
+            is_error: false,
+        }
     }
 
     /// Takes the next bytes.
@@ -103,10 +114,8 @@ impl Frames {
         self.scanned = 0;
         match self.state {
             State::Sse => {
-                if let Some(value) = data_of(&rest) {
-                    self.data.add(value);
-                }
-                self.data.take()
+                self.field(&rest);
+                self.dispatch()
             }
             State::Start(_) | State::Lines | State::Whole => {
                 let trimmed = rest.trim_ascii();
@@ -128,7 +137,7 @@ impl Frames {
             Framing::Sse => {
                 // Blank lines before the first event mean nothing, so they may be looked through, but not consumed.
                 let first = self.buffer.iter().find(|byte| !byte.is_ascii_whitespace())?;
-                Some(if matches!(first, b'{' | b'[') { State::Whole } else { State::Sse })
+                Some(if matches!(first, b'{' | b'[' | b'<') { State::Whole } else { State::Sse })
             }
         }
     }
@@ -165,12 +174,29 @@ impl Frames {
             return (!trimmed.is_empty()).then(|| line.slice_ref(trimmed));
         }
         if line.is_empty() {
-            return self.data.take();
+            return self.dispatch();
         }
-        if let Some(value) = data_of(&line) {
-            self.data.add(value);
-        }
+        self.field(&line);
         None
+    }
+
+    /// Takes a line of an event.
+    fn field(&mut self, line: &Bytes) {
+        if let Some(value) = value_of(line, b"data") {
+            self.data.add(value);
+        } else if let Some(value) = value_of(line, b"error") {
+            self.is_error = true;
+            self.data.add(value);
+        } else if value_of(line, b"event").is_some_and(|name| name == "error") {
+            self.is_error = true;
+        }
+    }
+
+    /// The frame of the event that ends here.
+    fn dispatch(&mut self) -> Option<Bytes> {
+        let is_error = std::mem::take(&mut self.is_error);
+        let data = self.data.take()?;
+        Some(if is_error { [b"{\"error\":", &data[..], b"}"].concat().into() } else { data })
     }
 
     fn bounded(&self, bytes: usize) -> Result<(), Error> {
@@ -234,9 +260,9 @@ pub fn write_comment(out: &mut BytesMut, text: &str) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// The value of a `data` line; `None` for comments and all other fields.
-fn data_of(line: &Bytes) -> Option<Bytes> {
-    let value = line.strip_prefix(b"data")?;
+/// The value of a line of this field; `None` for comments and all other fields.
+fn value_of(line: &Bytes, field: &[u8]) -> Option<Bytes> {
+    let value = line.strip_prefix(field)?;
     let value = match value.first() {
         None => value,
         Some(b':') => value.get(1..)?,

@@ -9,6 +9,7 @@ use super::{Dialect, errors};
 use crate::{
     error::Error,
     event::{Channel, Delta, FinishReason, Usage},
+    openai::without_halves,
 };
 
 mod calls;
@@ -68,8 +69,13 @@ impl Decoder {
             return Ok(());
         }
         if frame == b"[DONE]" {
+            // Some servers never send a reason.
+            self.answer.finish.get_or_insert(FinishReason::Stop);
             return self.finish(out);
         }
+        // As server-sent events have it: what is no character is U+FFFD.
+        let frame = &*String::from_utf8_lossy(frame);
+        let frame = &*without_halves(frame.as_bytes());
         if frame.first() == Some(&b'[') {
             // Google wraps an answer that is not streamed, and an error, in an array.
             let elements: Vec<&RawValue> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
@@ -93,7 +99,7 @@ impl Decoder {
     /// connection too: an answer whose finish was seen is complete.
     ///
     /// # Errors
-    /// `backend_incomplete` if no finish was seen. Such an answer never counts as a `stop`.
+    /// `backend_incomplete` if neither a finish nor `[DONE]` was seen. Such an answer never counts as a `stop`.
     pub fn finish(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
         if self.done {
             return Ok(());

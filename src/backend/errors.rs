@@ -2,6 +2,8 @@
 //! (a [`Refusal`]). [`Learned`](super::Learned) keeps what a refusal teaches. Every other error goes to the client, in the form of
 //! its protocol (`client::front`).
 
+use std::time::Duration;
+
 use http::HeaderMap;
 use serde_json::Value;
 
@@ -78,6 +80,8 @@ const TOO_LONG: &[&str] = &["context length", "context size", "context window", 
 
 /// Longest message that is passed on, in characters.
 const SHOWN_CHARS: usize = 2000;
+/// Longest text of a page that is passed on, in characters.
+const PAGE_CHARS: usize = 200;
 
 impl Refusal {
     /// The refusal that an error expresses (from [`error_from`] or the decoder), if any.
@@ -101,6 +105,12 @@ pub fn is_loading(error: &Error) -> bool {
     error.status == 503 && error.message.to_lowercase().contains("loading model")
 }
 
+/// How long the server asks to wait (`retry-after` in seconds).
+pub fn retry_after(error: &Error) -> Option<Duration> {
+    let (_, value) = error.headers.iter().find(|(name, _)| name == "retry-after")?;
+    value.trim().parse().ok().map(Duration::from_secs)
+}
+
 /// The headers about limits and retries that clients act on (`retry-after`, `*ratelimit-*`), as names and values.
 pub fn pace_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     let is_pace = |name: &str| name.starts_with("retry-after") || name.contains("ratelimit-");
@@ -110,9 +120,14 @@ pub fn pace_headers(headers: &HeaderMap) -> Vec<(String, String)> {
 
 /// The error in a stream with status 200; `value` is its `error` field, or the whole object.
 pub(super) fn in_stream(value: &Value) -> Error {
-    let said = Said::of(value).unwrap_or_else(|| Said { message: shown(&value.to_string()), code: None, status: None });
+    said(value).unwrap_or_else(|| Said { message: shown(&value.to_string()), code: None, status: None }.into_error(502))
+}
+
+/// The error that an object in a stream expresses, if it holds a message.
+pub(super) fn said(value: &Value) -> Option<Error> {
+    let said = Said::of(value)?;
     let status = said.status.unwrap_or(502);
-    said.into_error(status)
+    Some(said.into_error(status))
 }
 
 /// The content of an error body.
@@ -127,7 +142,13 @@ impl Said {
     fn of(value: &Value) -> Option<Said> {
         match value {
             Value::String(text) => Some(Said { message: shown(text), code: None, status: None }),
-            Value::Array(list) => Said::of(list.first()?),
+            // FastAPI lists what is wrong with each field.
+            Value::Array(list) => {
+                let mut all = list.iter().filter_map(Said::of);
+                let first = all.next()?;
+                let message = all.fold(first.message, |message, next| format!("{message}; {}", next.message));
+                Some(Said { message: shown(&message), ..first })
+            }
             Value::Object(object) => {
                 if let Some(inner) = object.get("error").filter(|inner| !inner.is_null()) {
                     return Said::of(inner);
@@ -137,6 +158,11 @@ impl Said {
                     Value::String(text) => Said { message: shown(text), code: None, status: None },
                     other => Said::of(other)?,
                 };
+                if let Some(place) = object.get("loc").and_then(Value::as_array) {
+                    let place: Vec<String> =
+                        place.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect();
+                    said.message = format!("{}: {}", place.join("."), said.message);
+                }
                 // OpenRouter puts the message of the real backend into a field of its own.
                 if let Some(raw) = object.get("metadata").and_then(|metadata| metadata.get("raw")).and_then(Value::as_str) {
                     said.message = format!("{}: {}", said.message, shown(raw));
@@ -158,10 +184,13 @@ impl Said {
     fn plain(status: u16, body: &[u8]) -> Said {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
-        let message = if text.is_empty() || text.starts_with('<') {
-            format!("the backend answered with HTTP status {status} and no message")
-        } else {
-            shown(text)
+        let is_page = text.starts_with('<');
+        let message = match if is_page { without_tags(text) } else { text.to_owned() } {
+            text if text.is_empty() => format!("the backend answered with HTTP status {status} and no message"),
+            text if is_page => {
+                format!("the backend answered with HTTP status {status} and a page: {}", redact::shown(&text, PAGE_CHARS))
+            }
+            text => shown(&text),
         };
         Said { message, code: None, status: None }
     }
@@ -179,6 +208,12 @@ impl Said {
         };
         Error { code, ..Error::backend(self.message).with_status(status) }
     }
+}
+
+/// The words of a page.
+fn without_tags(page: &str) -> String {
+    let text = page.split('<').filter_map(|piece| piece.split_once('>').map(|(_, text)| text));
+    text.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
 fn shown(text: &str) -> String {

@@ -70,7 +70,7 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
                 if is_placeholder(&message.content) {
                     message.to_mut().content = Content::None;
                 }
-                if message.content.is_empty() && message.tool_calls.is_empty() && !message.rest.contains_key("function_call") {
+                if message.content.is_empty() && message.tool_calls.is_empty() {
                     continue;
                 }
                 mend(&mut message, at, notes);

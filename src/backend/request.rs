@@ -8,12 +8,12 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, history};
+use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, history, spelling};
 use crate::{
     adapter::render::{self, System},
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
-    openai::Message,
+    openai::{Content, Message},
     upstream::{HttpRequest, Outgoing},
 };
 
@@ -58,11 +58,12 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     }
     let round = &Round { mode: constrain::mode(round), ..*round };
     let mut notes = Vec::new();
+    check_parts(round, &mut notes)?;
     let chat = conversation(round, &mut notes)?;
     let offered = (round.mode == ToolMode::Native && round.offer).then_some(&**round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
-        Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)?), Dialect::Ollama),
-        Kind::Google => (google::path(chat.model), written(&google::body(&chat, offered, &mut notes)?), Dialect::Google),
+        Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)), Dialect::Ollama),
+        Kind::Google => (google::path(chat.model), written(&google::body(&chat, offered, &mut notes)), Dialect::Google),
         Kind::OpenAi | Kind::Replay => {
             ("/chat/completions".into(), written(&openai::body(chat, offered, round)), Dialect::OpenAi)
         }
@@ -94,7 +95,7 @@ fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>
     }
     history::leaked::clean(&mut chat.messages, round.adapter, round.tools);
     for message in &mut chat.messages {
-        with_wire_names(message, round.tools);
+        with_wire_names(message, round);
     }
     if round.mode != ToolMode::Native {
         let mut tools = Cow::Borrowed(&**round.tools);
@@ -110,15 +111,16 @@ fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>
     Ok(addressed(round, chat))
 }
 
-/// Writes the names of a message's calls as the backend knows them.
-fn with_wire_names(message: &mut Cow<'_, Message>, tools: &Tools) {
-    let wire_name = |name: &str| tools.get(name).map(|tool| &tool.wire_name).filter(|wire_name| *wire_name != name);
-    if message.tool_calls.iter().all(|call| wire_name(&call.name).is_none()) {
-        return;
-    }
-    for call in &mut message.to_mut().tool_calls {
-        if let Some(wire_name) = wire_name(&call.name) {
-            call.name.clone_from(wire_name);
+/// Writes the names of a message's calls as the backend knows them, also of tools that are not offered any more.
+fn with_wire_names(message: &mut Cow<'_, Message>, round: &Round<'_>) {
+    for at in 0..message.tool_calls.len() {
+        let name = &message.tool_calls[at].name;
+        let wire_name = match round.tools.get(name) {
+            Some(tool) => tool.wire_name.clone(),
+            None => spelling::spelt(round.backend, round.adapter.names, name),
+        };
+        if wire_name != *name {
+            message.to_mut().tool_calls[at].name = wire_name;
         }
     }
 }
@@ -255,12 +257,44 @@ fn in_message(at: usize, part: &Value) -> String {
     format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null))
 }
 
-/// An image of a message as (MIME type, base64); `None` if the part is no image. A URL that would have to be fetched is an error.
-fn image(part: &Value, at: usize) -> Option<Result<(&str, &str), Error>> {
+/// Looks for parts of messages that the backend's API cannot express. They are found in the client's own messages, because the
+/// backend gets others: the client would not know what `messages[1]` is.
+fn check_parts(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<(), Error> {
+    let backend = match round.backend.kind {
+        Kind::Ollama => "Ollama",
+        Kind::Google => "Google",
+        Kind::OpenAi | Kind::Replay => return Ok(()),
+    };
+    for (at, message) in round.chat.messages.iter().enumerate() {
+        let Content::Parts(parts) = &message.content else { continue };
+        // Only the images of a result are shown, and only to a model that sees ([`history::show_images`]).
+        let is_result = message.role == "tool";
+        for part in parts.iter().filter(|part| part.get("text").is_none()) {
+            match image_url(part) {
+                None if !is_result => dropped(notes, &in_message(at, part), backend),
+                Some(url) if (round.vision || !is_result) && inline(url).is_none() => {
+                    return Err(Error::client(format!(
+                        "`messages[{at}]` holds an image by URL; this backend takes images only as `data:` URLs with base64, and nothing \
+                         is fetched here"
+                    )));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An image of a message as (MIME type, base64).
+fn image(part: &Value) -> Option<(&str, &str)> {
+    inline(image_url(part)?)
+}
+
+fn image_url(part: &Value) -> Option<&str> {
     let url = part.get("image_url")?;
-    let url = url.as_str().or_else(|| url.get("url")?.as_str())?;
-    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    Some(inline.ok_or_else(|| {
-        Error::client(format!("`messages[{at}]` holds an image by URL; this backend takes images only as `data:` URLs with base64, and nothing is fetched here"))
-    }))
+    url.as_str().or_else(|| url.get("url")?.as_str())
+}
+
+fn inline(url: &str) -> Option<(&str, &str)> {
+    url.strip_prefix("data:")?.split_once(";base64,")
 }

@@ -18,11 +18,16 @@ mod tests;
 pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
     let mut taken: HashSet<String> = HashSet::with_capacity(tools.len());
     for tool in tools.iter_mut() {
-        let plain = limited(names, spelled(backend, &tool.name));
-        let alike = taken.contains(&plain);
-        tool.wire_name = if alike || plain.len() > NAME_BYTES { distinct(&plain, &tool.name) } else { plain };
+        let plain = spelt(backend, names, &tool.name);
+        tool.wire_name = if taken.contains(&plain) { distinct(&plain, &tool.name) } else { plain };
         taken.insert(tool.wire_name.clone());
     }
+}
+
+/// The wire name of a tool, if no other tool has it.
+pub(super) fn spelt(backend: &Backend, names: Names, name: &str) -> String {
+    let plain = limited(names, spelled(backend, name));
+    if plain.len() > NAME_BYTES { distinct(&plain, name) } else { plain }
 }
 
 /// The name in the characters that the backend accepts.

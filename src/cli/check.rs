@@ -125,8 +125,13 @@ impl Findings {
             let missing = backend.missing.as_ref().map(|what| format!("backend `{}` (not checked: {what})", backend.name));
             self.looked_at.extend(missing);
         }
+        let keys = config.access.missing.iter().filter(|missing| !missing.in_file);
+        self.looked_at.extend(keys.map(|missing| format!("keys of clients (not checked: {})", missing.what)));
         if let Some(file) = &config.file {
             self.looked_at.push(file.display().to_string());
+            for missing in config.access.missing.iter().filter(|missing| missing.in_file) {
+                self.add(at(file, quoting_line(&read(file)?, &missing.what)), &missing.what);
+            }
             let wrong = server::library(&config).err().map(|error| error.message).unwrap_or_default();
             // What is wrong with an adapter is told below, with its line.
             if !wrong.is_empty() && !wrong.starts_with("adapter ") {

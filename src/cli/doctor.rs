@@ -92,10 +92,10 @@ impl Doctor {
         let tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
         let proxy = Proxy::look(&config.listen).await;
         let addresses = addresses::addresses(&addresses::Facts::of_this_machine(), &config.listen);
-        let missing = config.backends.iter().filter_map(|backend| {
-            Some(format!("backend {}: {}; `serve` does not start without it", backend.name, backend.missing.as_ref()?))
-        });
-        let missing: Vec<String> = missing.collect();
+        let keys = config.access.missing.iter().map(|missing| missing.what.clone());
+        let missing =
+            config.backends.iter().filter_map(|backend| Some(format!("backend {}: {}", backend.name, backend.missing.as_ref()?)));
+        let missing: Vec<String> = keys.chain(missing).map(|what| format!("{what}; `serve` does not start without it")).collect();
         let passed_over =
             config.passed_over.as_ref().map(|file| format!("{} belongs to another program and is not read", file.display()));
         let (app, mut backends) = surveyed(config, environment, self.model.as_deref(), &tools).await?;

@@ -21,12 +21,16 @@ pub mod ollama;
 mod openai;
 pub mod responses;
 
+pub use openai::functions;
+
 /// The protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Kind {
     /// OpenAI's chat completions: server-sent events, or one JSON object.
     #[default]
     OpenAi,
+    /// The same with `functions`, the older form of tools.
+    Functions,
     /// Ollama's `/api/chat`: JSON lines, or one JSON object.
     Ollama,
     /// Anthropic's `/v1/messages`: server-sent events, or one JSON object.
@@ -126,7 +130,7 @@ impl Kind {
     /// The content type of a stream.
     pub fn content_type(self) -> &'static str {
         match self {
-            Kind::OpenAi | Kind::Messages | Kind::Responses => "text/event-stream",
+            Kind::OpenAi | Kind::Functions | Kind::Messages | Kind::Responses => "text/event-stream",
             Kind::Ollama => "application/x-ndjson",
         }
     }
@@ -135,14 +139,14 @@ impl Kind {
     pub fn own_name(self, name: &str) -> &str {
         match self {
             Kind::Messages => messages::without_alias(name),
-            Kind::OpenAi | Kind::Ollama | Kind::Responses => name,
+            Kind::OpenAi | Kind::Functions | Kind::Ollama | Kind::Responses => name,
         }
     }
 
     /// The prefix of the ids of answers.
     pub fn id_prefix(self) -> &'static str {
         match self {
-            Kind::OpenAi | Kind::Ollama => "chatcmpl-",
+            Kind::OpenAi | Kind::Functions | Kind::Ollama => "chatcmpl-",
             Kind::Messages => "msg_",
             Kind::Responses => "resp_",
         }
@@ -151,7 +155,7 @@ impl Kind {
     /// The response body of an error before the answer.
     pub fn error_body(self, error: &Error) -> Value {
         match self {
-            Kind::OpenAi | Kind::Responses => error_body(error),
+            Kind::OpenAi | Kind::Functions | Kind::Responses => error_body(error),
             Kind::Ollama => ollama::error_body(error),
             Kind::Messages => messages::error_body(error),
         }
@@ -173,7 +177,7 @@ impl Kind {
 
     fn protocol(self, head: Head) -> Box<dyn Protocol> {
         match self {
-            Kind::OpenAi => Box::new(openai::Stream::new(head)),
+            Kind::OpenAi | Kind::Functions => Box::new(openai::Stream::new(head)),
             Kind::Ollama => Box::new(ollama::Stream::new(head)),
             Kind::Messages => Box::new(messages::Stream::new(head)),
             Kind::Responses => Box::new(responses::Stream::new(head)),
@@ -276,6 +280,7 @@ impl Collected {
     pub fn into_value(self) -> Value {
         let mut value = match self.head.kind {
             Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
+            Kind::Functions => functions::completion(self.completion.to_value(&self.head.envelope, self.head.reasoning_field)),
             Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
             Kind::Messages => messages::completion(&self.completion, &self.head),
             Kind::Responses => responses::completion(&self.completion, self.head),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     config::ShellForm,
     event::{Doubt, Effect, Event, Origin, Sink, Tools, Why},
+    fix::name::unknown,
     openai::{ChatRequest, Message},
 };
 
@@ -119,10 +120,19 @@ impl Shape {
 
 impl Carrier {
     /// The arguments with relative paths moved into the workspace, for clients that open them at the root of the file system, and
-    /// why the model should confirm a path first.
+    /// why the model should confirm the call first: a path, or a name that is not offered.
     pub fn placed<'a>(&self, name: &str, arguments: &'a str) -> (Cow<'a, str>, Option<Why>) {
         let (placed, doubt) = placed(&self.tools, name, arguments).unwrap_or_default();
-        (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure))
+        (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure).or_else(|| self.strange(name)))
+    }
+
+    /// That a tool is not offered. In mode `react`, a name that is not in the table may mean a tool of the registry.
+    fn strange(&self, name: &str) -> Option<Why> {
+        let may_be_ours = || self.tools.iter().any(|tool| tool.origin != Origin::Client);
+        if !self.tools.wanted() || self.tools.get(name).is_some() || may_be_ours() {
+            return None;
+        }
+        unknown(&self.tools, name)
     }
 
     /// Whether the client's form can carry the call; `Err` says why not.
@@ -134,7 +144,10 @@ impl Carrier {
             return Ok(()); // it never reaches the client
         }
         match self.kind {
-            Kind::Native => Ok(()),
+            Kind::Native => match self.strange(name).filter(|_| self.tools.is_limited) {
+                Some(why) => Err(why),
+                None => Ok(()),
+            },
             Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
         }
     }

@@ -12,12 +12,23 @@ use crate::error::Error;
 /// Who may use the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Access {
-    /// The keys of clients. Empty: no key is needed.
+    /// The keys of clients. Empty, and none missing: no key is needed.
     pub keys: Vec<ClientKey>,
+    /// The keys that could not be read, if that is not an error ([`super::Overrides::without_secrets`]).
+    pub missing: Vec<Missing>,
     /// Whether other machines may use the server without a key.
     pub insecure: bool,
     /// The modes that a request may choose by its path or header; `None`: all. Modes set in the configuration are always allowed.
     pub modes: Option<Vec<Mode>>,
+}
+
+/// Keys of clients that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Why.
+    pub what: String,
+    /// They would be in a file, and not in a variable.
+    pub in_file: bool,
 }
 
 /// A key of a client. Only the hash of the key is kept.
@@ -126,8 +137,8 @@ impl Config {
     /// # Errors
     /// `configuration` if `listen` is beyond loopback, there is no key, and `insecure` is not set.
     pub fn check_exposure(&self) -> Result<(), Error> {
-        let Access { keys, insecure, .. } = &self.access;
-        if *insecure || !keys.is_empty() || !self.listen.is_beyond_loopback() {
+        let Access { keys, missing, insecure, .. } = &self.access;
+        if *insecure || !keys.is_empty() || !missing.is_empty() || !self.listen.is_beyond_loopback() {
             return Ok(());
         }
         let address = self.listen.addresses.first().map(ToString::to_string).unwrap_or_default();
@@ -139,16 +150,35 @@ impl Config {
     }
 }
 
-/// The keys of the file, the variable and the tables. Missing ones are skipped if [`super::Overrides::without_secrets`] is set.
-pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<Vec<ClientKey>, Error> {
-    let mut keys = match unnamed(raw, source) {
-        Err(_) if source.without_secrets => Vec::new(),
-        keys => keys?,
+/// The keys of the file, the variable and the tables, and those that are missing.
+pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<(Vec<ClientKey>, Vec<Missing>), Error> {
+    let (mut keys, mut missing) = (Vec::new(), Vec::new());
+    let mut lacks = |what: String, in_file: bool| match source.without_secrets {
+        true => {
+            missing.push(Missing { what, in_file });
+            Ok(())
+        }
+        false => Err(Error::proxy(what)),
     };
+    if let Some(file) = &raw.api_keys_file {
+        let file = source.base.join(file);
+        match std::fs::read_to_string(&file) {
+            Ok(text) => keys.extend(ClientKey::read_all(&text, "api_keys_file")?),
+            Err(error) => lacks(format!("`api_keys_file`: cannot read {}: {error}", file.display()), true)?,
+        }
+    }
+    if let Some(variable) = &raw.api_key_env {
+        match source.environment.get(variable) {
+            Some(text) => keys.extend(ClientKey::read_all(text, "api_key_env")?),
+            None => lacks(format!("`api_key_env`: the environment variable `{variable}` is not set"), false)?,
+        }
+    }
     for tenant in &raw.tenants {
-        match tenant.read(source) {
-            Err(_) if source.without_secrets => {}
-            key => keys.push(key?),
+        let wrong = |what: String| format!("the key of `{}`: {what}", tenant.name);
+        tenant.check().map_err(|what| Error::proxy(wrong(what)))?;
+        match Secret::read("key", tenant.key_env.as_deref(), tenant.key_file.as_deref(), source) {
+            Ok(key) => keys.extend(key.map(|key| tenant.with(&key)).transpose().map_err(|what| Error::proxy(wrong(what)))?),
+            Err(what) => lacks(wrong(what), tenant.key_file.is_some())?,
         }
     }
     for (at, key) in keys.iter().enumerate() {
@@ -157,41 +187,28 @@ pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<Vec<ClientKey>, Erro
             return Err(Error::proxy(format!("`{one}` and `{two}` have the same key: give each one of its own")));
         }
     }
-    Ok(keys)
-}
-
-/// The keys of `api_keys_file` and `api_key_env`, whose holders may use everything.
-fn unnamed(raw: &Raw, source: Source<'_>) -> Result<Vec<ClientKey>, Error> {
-    let mut keys = Vec::new();
-    if let Some(file) = &raw.api_keys_file {
-        let file = source.base.join(file);
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| Error::proxy(format!("`api_keys_file`: cannot read {}: {error}", file.display())))?;
-        keys.extend(ClientKey::read_all(&text, "api_keys_file")?);
-    }
-    if let Some(variable) = &raw.api_key_env {
-        let text = source
-            .environment
-            .get(variable)
-            .ok_or_else(|| Error::proxy(format!("`api_key_env`: the environment variable `{variable}` is not set")))?;
-        keys.extend(ClientKey::read_all(text, "api_key_env")?);
-    }
-    Ok(keys)
+    Ok((keys, missing))
 }
 
 impl RawTenant {
-    fn read(&self, source: Source<'_>) -> Result<ClientKey, Error> {
-        let RawTenant { name, prefix, models, modes, mcp_servers, requests_per_minute, operator, .. } = self;
-        let wrong = |what: String| Error::proxy(format!("the key of `{name}`: {what}"));
-        for (field, text) in [("name", name), ("prefix", prefix.as_ref().unwrap_or(name))] {
+    /// What is wrong with the table, whatever its key is.
+    fn check(&self) -> Result<(), String> {
+        for (field, text) in [("name", &self.name), ("prefix", self.prefix.as_ref().unwrap_or(&self.name))] {
             if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
-                return Err(wrong(format!("its `{field}` must consist of letters, digits, `.`, `_` and `-`")));
+                return Err(format!("its `{field}` must consist of letters, digits, `.`, `_` and `-`"));
             }
         }
-        let key = Secret::read("key", self.key_env.as_deref(), self.key_file.as_deref(), source).map_err(wrong)?;
-        let key = key.ok_or_else(|| wrong("say in `key_env` or `key_file` which variable or file holds it".into()))?;
+        match (&self.key_env, &self.key_file) {
+            (None, None) => Err("say in `key_env` or `key_file` which variable or file holds it".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The table with its key.
+    fn with(&self, key: &Secret) -> Result<ClientKey, String> {
+        let RawTenant { name, prefix, models, modes, mcp_servers, requests_per_minute, operator, .. } = self;
         if !key.reveal().bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong("a key consists of visible ASCII characters, without spaces".into()));
+            return Err("a key consists of visible ASCII characters, without spaces".into());
         }
         let tenant = Tenant {
             name: name.clone(),

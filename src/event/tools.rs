@@ -180,6 +180,8 @@ pub struct Tools {
     places: HashMap<String, usize>,
     /// The client's `tool_choice`.
     pub choice: ToolChoice,
+    /// `tool_choice` leaves out some of the client's tools, so a call of a tool that is not here never reaches the client.
+    pub is_limited: bool,
     /// The user's workspace, if the client reports it.
     pub workspace: Option<Workspace>,
 }
@@ -200,6 +202,16 @@ impl Tools {
         place.insert(self.list.len());
         self.list.push(tool);
         true
+    }
+
+    /// Leaves only the tools with these names: `tool_choice` permits no others. Calls of the others may still be in the history.
+    pub fn limit(&mut self, names: &[&str]) {
+        let all = std::mem::take(&mut self.list);
+        self.is_limited = true;
+        self.places.clear();
+        for tool in all.into_iter().filter(|tool| names.contains(&tool.name.as_str())) {
+            self.add(tool);
+        }
     }
 
     /// The tool of exactly this name.

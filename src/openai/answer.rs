@@ -105,11 +105,22 @@ impl Chunks {
         });
     }
 
+    /// A whole call in the older form, `function_call`.
+    pub fn function(&self, call: &ToolCall, out: &mut BytesMut) {
+        self.delta(out, |out| {
+            out.put_slice(b"\"function_call\":{\"name\":");
+            put_string(&call.name, out);
+            out.put_slice(b",\"arguments\":");
+            put_string(arguments_or_empty(&call.arguments), out);
+            out.put_u8(b'}');
+        });
+    }
+
     /// The end: an empty delta with the reason.
-    pub fn finish(&self, reason: FinishReason, out: &mut BytesMut) {
+    pub fn finish(&self, reason: &str, out: &mut BytesMut) {
         out.put_slice(&self.envelope);
         out.put_slice(b"[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
-        out.put_slice(reason.as_str().as_bytes());
+        out.put_slice(reason.as_bytes());
         out.put_slice(b"\"}]}");
     }
 
@@ -176,7 +187,7 @@ pub fn error_body(error: &Error) -> Value {
         (_, 403) => "permission_error",
         (_, 404) => "not_found_error",
         (_, 429) => "rate_limit_error",
-        (Blame::Client, _) => "invalid_request_error",
+        (_, 400..500) | (Blame::Client, _) => "invalid_request_error",
         _ => "server_error",
     };
     json!({"error": {"message": error.message, "type": kind, "param": null, "code": error.code}})

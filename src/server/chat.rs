@@ -8,14 +8,24 @@ use super::{
     forward::{self, Endpoint},
     state::App,
 };
-use crate::{backend::Kind, error::Error, openai::ChatRequest};
+use crate::{
+    backend::Kind,
+    client::front::{self, functions},
+    config::Mode,
+    error::Error,
+    openai::ChatRequest,
+};
 
 pub(super) const ENDPOINT: Endpoint = Endpoint::OpenAi("/chat/completions");
 
-pub(super) async fn completions(app: App, asked: Asked) -> Result<Response, Error> {
-    let chat = ChatRequest::parse(&asked.received.body)?;
-    if asked.target.backend.kind == Kind::OpenAi && wants_more_than_an_answer(&chat) {
-        tracing::warn!(
+pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, Error> {
+    let mut chat = ChatRequest::parse(&asked.received.body)?;
+    if functions::read(&mut chat)? {
+        asked.front = front::Kind::Functions;
+    }
+    let offers = !chat.tools.is_empty() || matches!(asked.mode, Mode::Shell | Mode::React);
+    if asked.target.backend.kind == Kind::OpenAi && wants_more_than_an_answer(&chat, offers)? {
+        tracing::debug!(
             target.model = asked.target.model,
             "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls"
         );
@@ -24,9 +34,17 @@ pub(super) async fn completions(app: App, asked: Asked) -> Result<Response, Erro
     answer::respond(&app, asked, chat).await
 }
 
-/// Several answers at once, or probabilities of tokens where no call is looked for: only the backend's own bytes have that.
-fn wants_more_than_an_answer(chat: &ChatRequest) -> bool {
-    let several = chat.rest.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1);
+/// Several answers at once, or probabilities of tokens: only the backend's own bytes have that, and nobody looks for calls in them.
+///
+/// # Errors
+/// 400 for several answers where tools are offered.
+fn wants_more_than_an_answer(chat: &ChatRequest, offers_tools: bool) -> Result<bool, Error> {
+    let several = chat.rest.get("n").and_then(Value::as_u64).filter(|n| *n > 1);
+    if let Some(n) = several.filter(|_| offers_tools) {
+        return Err(Error::client(format!(
+            "`n` is {n}, but with tools toolglot gives one answer: send the request {n} times, or without tools, or in mode `off`"
+        )));
+    }
     let logprobs = chat.rest.get("logprobs").and_then(Value::as_bool) == Some(true);
-    several || (logprobs && chat.tools.is_empty())
+    Ok(several.is_some() || (logprobs && !offers_tools))
 }

@@ -1,10 +1,12 @@
 //! `POST /generate` and `POST /generate_with_mcp`: JSON-RPC 2.0 requests for one whole answer of a model. With tools,
-//! toolglot runs those of the registry until the model answers. Errors are JSON-RPC errors with status 200.
+//! toolglot runs those of the registry until the model answers. Errors are JSON-RPC errors with status 200;
+//! a request that is refused before it is read (429, 413) has its own status.
 
 use axum::{
     extract::{Request, State},
     response::Response,
 };
+use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -19,7 +21,7 @@ use crate::{
     client::front::{self, TRACE},
     config::{Mode, Tenant},
     error::{Blame, Error},
-    openai::ChatRequest,
+    openai::{self, ChatRequest},
 };
 
 /// What is asked for.
@@ -35,6 +37,8 @@ struct Params {
 
 /// JSON-RPC's codes.
 const PARSE_ERROR: i64 = -32700;
+/// The request was refused before it was read.
+const REFUSED: i64 = -32000;
 const INVALID_REQUEST: i64 = -32600;
 const INVALID_PARAMS: i64 = -32602;
 const INTERNAL_ERROR: i64 = -32603;
@@ -60,14 +64,13 @@ pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Respon
 async fn answer(app: &App, request: Request, tools: bool) -> Response {
     app.process.seen.chat();
     let received = Received::read(app, request).await;
-    let parsed = received.and_then(|received| received.check_values().map(|()| received)).map_err(|error| error.message);
-    let parsed = parsed.and_then(|received| {
-        let request: Value = serde_json::from_slice(&received.body).map_err(|error| format!("not JSON: {error}"))?;
-        Ok((received, request))
-    });
-    let (received, request) = match parsed {
-        Ok(parsed) => parsed,
-        Err(message) => return failed(&Value::Null, &Fault { code: PARSE_ERROR, message }),
+    let received = match received.and_then(|received| received.check_values().map(|()| received)) {
+        Ok(received) => received,
+        Err(error) => return refused(error),
+    };
+    let request: Value = match openai::parse(&received.body) {
+        Ok(request) => request,
+        Err(error) => return failed(&Value::Null, &Fault { code: PARSE_ERROR, message: format!("not JSON: {error}") }),
     };
     let id = request.get("id").cloned().unwrap_or_default();
     match generate(app, received, request, tools).await {
@@ -166,6 +169,14 @@ fn failed(id: &Value, fault: &Fault) -> Response {
     let Fault { code, message } = fault;
     tracing::warn!(code, message, "generate");
     reply::json(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
+}
+
+/// The answer to a request that was not read, under the error's own status.
+fn refused(error: Error) -> Response {
+    let mut response = failed(&Value::Null, &Fault { code: REFUSED, message: error.message });
+    *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+    reply::add_headers(&mut response, &error.headers);
+    response
 }
 
 impl From<Error> for Fault {

@@ -32,7 +32,7 @@ use crate::{
     config::Mode,
     error::Error,
     event::Delta,
-    plan, upstream,
+    openai, plan, upstream,
     wire::Frames,
 };
 
@@ -108,7 +108,7 @@ pub(super) async fn show(app: App, request: Request) -> Result<Response, Error> 
     received.check_values()?;
     let Received { body, prefix, sender, .. } = received;
     let mut question: Map<String, Value> =
-        serde_json::from_slice(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
+        openai::parse(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
     let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };

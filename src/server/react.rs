@@ -59,5 +59,6 @@ fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
     }
     let names = snapshot.servers.iter().map(|server| server.name.as_str()).filter(|name| tenant.may_use_server(name));
     let names: Vec<&str> = names.collect();
-    Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", "))).with_code("mcp_server"))
+    let instead = if names.is_empty() { "there is none".to_owned() } else { format!("there are: {}", names.join(", ")) };
+    Err(Error::client(format!("there is no MCP server `{name}`; {instead}")).with_code("mcp_server"))
 }

@@ -21,7 +21,7 @@ use crate::{
     client::front,
     config::{Mode, Tenant},
     error::Error,
-    plan,
+    openai, plan,
 };
 
 /// The header that chooses the mode of one request.
@@ -77,7 +77,7 @@ impl Received {
     pub(super) async fn json<T: DeserializeOwned>(app: &App, request: Request, expected: &str) -> Result<(Received, T), Error> {
         let received = Received::read(app, request).await?;
         received.check_values()?;
-        let value = serde_json::from_slice(&received.body);
+        let value = openai::parse(&received.body);
         Ok((received, value.map_err(|error| Error::client(format!("expected {expected}: {error}")))?))
     }
 
@@ -187,22 +187,26 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
 #[derive(Deserialize)]
 struct Named<'a> {
     #[serde(borrow)]
-    model: &'a RawValue,
+    model: Option<&'a RawValue>,
 }
 
 impl<'a> Named<'a> {
-    fn read(body: &'a [u8]) -> Result<(Named<'a>, String), Error> {
-        let wrong = |error| Error::client(format!("the body must be JSON with the name of a `model`: {error}"));
-        let named: Named<'_> = serde_json::from_slice(body).map_err(wrong)?;
-        let model = serde_json::from_str(named.model.get()).map_err(wrong)?;
-        Ok((named, model))
+    /// The model, as a piece of the body and as its name.
+    fn read(body: &'a [u8]) -> Result<(&'a str, String), Error> {
+        if body.trim_ascii_start().starts_with(b"[") {
+            return Err(Error::client("the request body must be a JSON object"));
+        }
+        let named: Named<'_> = serde_json::from_slice(body)
+            .map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))?;
+        let piece = named.model.map(RawValue::get);
+        let name = piece.and_then(|piece| serde_json::from_str(piece).ok());
+        piece.zip(name).ok_or_else(|| Error::client("`model` must be the name of a model: a string"))
     }
 }
 
 /// The body with the model's own name instead of the client's name. Everything else is unchanged.
 fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
-    let (named, _) = Named::read(body)?;
-    let written = named.model.get();
+    let (written, _) = Named::read(body)?;
     // It is a piece of the body.
     let start = (written.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
     let (before, after) = (body.get(..start), body.get(start + written.len()..));

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     client::front::{self, responses},
     error::Error,
+    openai,
     store::{self, Key, Kind, Store},
 };
 
@@ -41,8 +42,7 @@ struct Kept {
 
 pub(super) async fn create(app: App, asked: Asked) -> Result<Response, Error> {
     let received = &asked.received;
-    let mut body: Value =
-        serde_json::from_slice(&received.body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
+    let mut body = openai::json(&received.body)?;
     let items = responses::items(body.get("input"))?;
     let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
     let tenant = received.sender.tenant.prefix.clone();

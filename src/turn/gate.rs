@@ -17,7 +17,6 @@ use super::announced::{advises, announces};
 use crate::{
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
-    fix::name::unknown,
     plan::Repeats,
 };
 
@@ -294,12 +293,6 @@ impl Gate {
             }
         }
         let (before, tools) = &self.before;
-        if may_ask
-            && !tools.is_empty()
-            && let Some(why) = unknown(tools, name)
-        {
-            return self.refuse(name, &why, arguments, out);
-        }
         let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         // A model that insists on a call with effects may have a reason.
         if self.delivered.count == 0 && before.answers(name, arguments, reads) && (reads || self.policy.may_reask) {

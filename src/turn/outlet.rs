@@ -1,5 +1,7 @@
 //! The path of events to the client: the tap, the turn's memory of what was sent, the client's shape.
 
+use std::collections::HashSet;
+
 use super::{extras::Extras, react::Agent, sent::Sent, tap::Tap};
 use crate::{
     client::shape::Shape,
@@ -18,6 +20,8 @@ pub(super) struct Outlet<O> {
     pub(super) aside: Aside,
     /// The answer's id.
     pub(super) id: String,
+    /// The ids of the conversation's calls.
+    pub(super) call_ids: HashSet<String>,
 }
 
 /// The outlet for the events of one answer; in mode `react`, the agent keeps calls from going on.
@@ -46,6 +50,13 @@ impl<O: Sink> Outlet<O> {
 
 impl<O: Sink> Sink for Onward<'_, O> {
     fn event(&mut self, event: Event<'_>) {
+        let event = match event {
+            // Clients and backends find a call by its id: one that was there before is replaced.
+            Event::CallStart { index, id: Some(id), name } if !self.outlet.call_ids.insert(id.to_owned()) => {
+                Event::CallStart { index, id: None, name }
+            }
+            event => event,
+        };
         if !self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
             self.outlet.event(event);
         }
@@ -58,7 +69,7 @@ impl<O: Sink> Sink for Onward<'_, O> {
 
 impl<O: Sink> Sink for Outlet<O> {
     fn event(&mut self, event: Event<'_>) {
-        let Outlet { tap, shape, out, sent, extras, aside, id } = self;
+        let Outlet { tap, shape, out, sent, extras, aside, id, .. } = self;
         if let Some(tap) = tap {
             tap.event(&event);
         }

@@ -17,6 +17,7 @@ mod keep;
 mod learn;
 mod loading;
 
+use self::loading::Loading;
 use super::{
     Shared,
     answer::{Answer, Reask},
@@ -64,8 +65,8 @@ pub(super) struct Rounds<O> {
 struct Asks {
     /// The backend has accepted a request of this turn.
     taken: bool,
-    /// When the backend first reported that it is loading its model.
-    loading: Option<Instant>,
+    /// The backend has reported that it is loading its model.
+    loading: Option<Loading>,
     /// How often the model was asked again.
     again: u8,
     /// Why the model was asked again the last time.
@@ -104,11 +105,13 @@ impl<O: Sink> Rounds<O> {
         let aside = Aside::new(plan.reply.show_warnings);
         let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
         let (sent, extras, id) = (Sent::default(), Extras::default(), plan.reply.head.envelope.id.clone());
+        let calls = plan.chat.messages.iter().flat_map(|message| &message.tool_calls);
+        let call_ids = calls.map(|call| call.id.clone()).collect();
         Rounds {
             agent,
             plan,
             shared,
-            outlet: Outlet { tap, shape, out, sent, extras, aside, id },
+            outlet: Outlet { tap, shape, out, sent, extras, aside, id, call_ids },
             reading: None,
             asks: Asks::default(),
             shown: Shown::default(),
@@ -162,8 +165,10 @@ impl<O: Sink> Rounds<O> {
             // Whatever is rare is boxed: the future of a step is made anew for each piece, and is small.
             match Box::pin(self.ask()).await {
                 Ok(reading) => self.reading = Some(reading),
-                Err(error) if self.waits_for_the_model(&error) => sleep(loading::PAUSE).await,
-                Err(error) => return Err(error),
+                Err(error) => match self.waits_for_the_model(&error) {
+                    Some(pause) => sleep(pause).await,
+                    None => return Err(error),
+                },
             }
             return Ok(true);
         };
@@ -255,7 +260,8 @@ impl<O: Sink> Rounds<O> {
             let compared = async {
                 if self.asks.taken { None } else { prefix::compare(&self.plan, &self.shared, &prepared.outgoing).await }
             };
-            let (response, compared) = tokio::join!(biased; send(&self.shared.client, &prepared.outgoing), compared);
+            let insists = self.asks.loading.is_none();
+            let (response, compared) = tokio::join!(biased; send(&self.shared.client, &prepared.outgoing, insists), compared);
             let mut response = response?;
             if let Some(tap) = &mut self.outlet.tap {
                 tap.answered(&response.headers);

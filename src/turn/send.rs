@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{StatusCode, header};
 
 use crate::{
     error::Error,
@@ -14,16 +14,21 @@ use crate::{
 /// How long to wait before each further attempt.
 const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(200), Duration::from_millis(400)];
 
-pub(super) async fn send(client: &Client, request: &Outgoing) -> Result<Response, Error> {
+/// `insists`: a server that is not ready is asked again, unless it says when it will be.
+pub(super) async fn send(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
     for pause in PAUSES {
         match client.send(request).await {
             Err(error) if refused(&error) => tracing::debug!(%error, "once more"),
-            Ok(response) if response.status == StatusCode::SERVICE_UNAVAILABLE => tracing::debug!("503, once more"),
+            Ok(response) if insists && is_not_ready(&response) => tracing::debug!("503, once more"),
             answered => return answered,
         }
         tokio::time::sleep(pause).await;
     }
     client.send(request).await
+}
+
+fn is_not_ready(response: &Response) -> bool {
+    response.status == StatusCode::SERVICE_UNAVAILABLE && !response.headers.contains_key(header::RETRY_AFTER)
 }
 
 /// Whether the connection was refused at once. One that timed out is not tried again.

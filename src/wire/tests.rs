@@ -42,7 +42,10 @@ fn events_are_found_in_every_spelling_of_a_stream() {
         ("\u{feff}data: a\n\n", &["a"]),
         (": ping\n\ndata: a\n\n: ping\n\n", &["a"]),
         ("data: one\ndata: two\ndata\n\n", &["one\ntwo\n"]),
-        ("event: error\nid: 7\nretry: 10\ndata: a\n\n", &["a"]),
+        ("event: message\nid: 7\nretry: 10\ndata: a\n\n", &["a"]),
+        ("event: error\ndata: {\"m\":1}\n\ndata: a\n\n", &["{\"error\":{\"m\":1}}", "a"]),
+        ("data: a\n\nerror: {\"m\":1}\n\n", &["a", "{\"error\":{\"m\":1}}"]),
+        ("event: error\n\ndata: a\n\n", &["a"]),
         ("database: no\n\ndata: a\n\n", &["a"]),
         ("\n\n\ndata: a\n\n\n\n", &["a"]),
         ("data: {\"x\":1}\n\ndata: [DONE]\n\n", &["{\"x\":1}", "[DONE]"]),
@@ -56,6 +59,7 @@ fn events_are_found_in_every_spelling_of_a_stream() {
         // Not an event stream at all.
         ("{\"choices\": [\n  1\n]}\n", &["{\"choices\": [\n  1\n]}"]),
         ("\r\n [{\"error\": {}}]", &["[{\"error\": {}}]"]),
+        ("<html>\n<p>a</p>\n\n</html>\n", &["<html>\n<p>a</p>\n\n</html>"]),
     ];
     for (stream, expected) in cases {
         assert_eq!(at_every_cut(Framing::Sse, stream.as_bytes()), *expected, "{stream:?}");
@@ -156,7 +160,7 @@ proptest! {
             prop_oneof![
                 4 => "data:[ ]?[a-zé€{}:\\[\\] ]{0,12}",
                 1 => ":[a-z ]{0,5}",
-                1 => "(event|id|retry|other): [a-z0-9]{0,5}",
+                1 => "(event|id|retry|other): [a-z0-9]{0,4}",
                 2 => Just(String::new()),
             ],
             0..20,

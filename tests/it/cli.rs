@@ -418,9 +418,11 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 #[test]
 fn commands_that_do_not_serve_need_no_key() {
     let directory = tempfile::tempdir().unwrap();
-    let config = "[[backend]]\nname = \"far\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\napi_key_env = \"NOT_SET\"\n";
+    let config = "api_key_env = \"NO_KEY\"\n[[backend]]\nname = \"far\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\napi_key_env = \"NOT_SET\"\n";
     std::fs::write(directory.path().join("proxy.toml"), config).unwrap();
     for (arguments, code, said) in [
+        (&["check"][..], 0, "`api_key_env`: the environment variable `NO_KEY` is not set"),
+        (&["doctor"], 1, "the environment variable `NO_KEY` is not set; `serve` does not start without it"),
         (&["setup", "zed"][..], 0, "http://127.0.0.1:8000"),
         (&["check"], 0, "the environment variable NOT_SET"),
         (&["call", "get_all_employees"], 0, "Mina Park"),

@@ -35,6 +35,8 @@ pub(crate) struct Seen {
 pub(crate) struct Script {
     status: u16,
     content_type: &'static str,
+    /// A further line of the head, or nothing.
+    header: String,
     /// How long nothing comes, not even the head.
     silence: Duration,
     steps: Vec<Step>,
@@ -58,15 +60,26 @@ pub(crate) enum Step {
 
 impl Script {
     pub(crate) fn json(status: u16, body: impl Into<String>) -> Script {
-        Script { status, content_type: "application/json", silence: Duration::ZERO, steps: vec![Step::Send(body.into())] }
+        Script {
+            status,
+            content_type: "application/json",
+            header: String::new(),
+            silence: Duration::ZERO,
+            steps: vec![Step::Send(body.into())],
+        }
     }
 
     pub(crate) fn lines(steps: Vec<Step>) -> Script {
-        Script { status: 200, content_type: "application/x-ndjson", silence: Duration::ZERO, steps }
+        Script { status: 200, content_type: "application/x-ndjson", header: String::new(), silence: Duration::ZERO, steps }
     }
 
     pub(crate) fn events(steps: Vec<Step>) -> Script {
-        Script { status: 200, content_type: "text/event-stream", silence: Duration::ZERO, steps }
+        Script { status: 200, content_type: "text/event-stream", header: String::new(), silence: Duration::ZERO, steps }
+    }
+
+    /// The same answer with a further header.
+    pub(crate) fn with_header(self, name: &str, value: &str) -> Script {
+        Script { header: format!("{name}: {value}\r\n"), ..self }
     }
 
     /// The same answer, after a silence.
@@ -137,8 +150,8 @@ async fn serve(mut socket: TcpStream, script: impl Fn(&Seen) -> Script) -> Optio
     let seen = read(&mut socket).await?;
     let script = script(&seen);
     let head = format!(
-        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close, x-hop\r\nkeep-alive: timeout=5\r\nx-hop: 1\r\nx-from-backend: yes\r\n\r\n",
-        script.status, script.content_type
+        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close, x-hop\r\nkeep-alive: timeout=5\r\nx-hop: 1\r\nx-from-backend: yes\r\n{}\r\n",
+        script.status, script.content_type, script.header
     );
     tokio::time::sleep(script.silence).await;
     socket.write_all(head.as_bytes()).await.ok()?;

@@ -26,7 +26,7 @@ use crate::{
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Chunk<'a> {
-    choices: Choices<'a>,
+    choices: Option<Choices<'a>>,
     usage: Option<Counts>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
@@ -86,7 +86,7 @@ struct Counts {
 impl<'a> Chunk<'a> {
     /// The text, if the chunk contains nothing else.
     fn lone(&self) -> Option<Lone<'a>> {
-        let Chunk { choices: Choices(Some(choice)), usage: None, error: None, object: _ } = self else { return None };
+        let Chunk { choices: Some(Choices(Some(choice))), usage: None, error: None, object: _ } = self else { return None };
         let Choice { delta: Some(message), message: None, .. } = choice else { return None };
         let Message { content, refusal, reasoning_content, reasoning, thinking, tool_calls, function_call: None } = message
         else {
@@ -140,10 +140,14 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
     if let Some(error) = chunk.error {
         reported(error)?;
     }
-    if chunk.object.0 == "error" {
-        return Err(
-            serde_json::from_slice(frame).map_or_else(|error| unreadable(&error, frame), |value| errors::in_stream(&value))
-        );
+    // vLLM marks its errors; others send nothing but what is wrong (`{"detail": ..}`).
+    if chunk.object.0 == "error" || (chunk.choices.is_none() && chunk.usage.is_none()) {
+        let value = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
+        match errors::said(&value) {
+            Some(error) => return Err(error),
+            None if chunk.object.0 == "error" => return Err(errors::in_stream(&value)),
+            None => {}
+        }
     }
     if let Some(counts) = chunk.usage {
         answer.usage = Some(Usage {
@@ -151,7 +155,7 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
             completion_tokens: counts.completion_tokens.0.unwrap_or_default(),
         });
     }
-    if let Some(choice) = chunk.choices.0 {
+    if let Some(choice) = chunk.choices.and_then(|choices| choices.0) {
         let whole = choice.message.is_some();
         if let Some(text) = choice.text.some() {
             out(Delta::Text(Channel::Content, text));

@@ -402,6 +402,16 @@ fn an_error_inside_the_stream_is_the_backends_own() {
         ),
         (OpenAi, "event: error\ndata: {\"error\":\"Model unloaded.\"}\n\n", 502, "Model unloaded."),
         (OpenAi, "data: {\"object\":\"error\",\"message\":\"boom\",\"code\":400}\n\n", 400, "boom"),
+        (OpenAi, "event: error\ndata: {\"message\":\"boom\"}\n\n", 502, "boom"),
+        (OpenAi, "error: {\"code\":500,\"message\":\"slot gone\",\"type\":\"server_error\"}\n\n", 500, "slot gone"),
+        (OpenAi, "data: {\"detail\":\"not here\"}\n\n", 502, "not here"),
+        (OpenAi, "data: {\"detail\":[{\"loc\":[\"body\",\"n\"],\"msg\":\"too many\"}]}\n\n", 502, "body.n: too many"),
+        (
+            OpenAi,
+            "<html>log in</html>",
+            502,
+            "the backend sent something that cannot be read (expected value at line 1 column 1): <html>log in</html>",
+        ),
         (
             OpenAi,
             "[{\n  \"error\": {\"code\": 429, \"message\": \"quota\", \"status\": \"RESOURCE_EXHAUSTED\"}\n}]",
@@ -414,6 +424,9 @@ fn an_error_inside_the_stream_is_the_backends_own() {
         let error = decoded(*dialect, stream).1.expect(stream);
         assert_eq!((error.status, error.message.as_str()), (*status, *message), "{stream}");
     }
+    // A chunk without choices is no error.
+    let usage = "data: {\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2},\"message\":\"x\"}\n\ndata: {\"id\":\"x\"}\n\ndata: [DONE]\n\n";
+    assert_eq!(deltas(OpenAi, usage), ["usage 1 2", "finish stop"]);
     // `"error": null` is none.
     assert_eq!(
         deltas(OpenAi, "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"),
@@ -425,7 +438,6 @@ fn an_error_inside_the_stream_is_the_backends_own() {
 fn an_end_without_a_finish_is_an_error_and_no_stop() {
     let torn = [
         (Dialect::OpenAi, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"),
-        (Dialect::OpenAi, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n"),
         (Dialect::OpenAi, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"del"),
         (Dialect::Ollama, "{\"message\":{\"content\":\"a\"},\"done\":false}\n"),
         (Dialect::Ollama, "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"message\":{\"con"),
@@ -436,11 +448,51 @@ fn an_end_without_a_finish_is_an_error_and_no_stop() {
         assert_eq!(seen, ["text a"], "{stream}");
         assert_eq!(failed.and_then(|error| error.code).as_deref(), Some("backend_incomplete"), "{stream}");
     }
+    // The backend says that it is done, but never why.
+    let told = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n";
+    assert_eq!(deltas(Dialect::OpenAi, told), ["text a", "finish stop"]);
     // A call that was pending then is not delivered.
     let stream = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"rm\",\"arguments\":\"{}\"}}]}}]}\n\n";
     assert_eq!(decoded(Dialect::OpenAi, stream).0, Vec::<String>::new());
     // Nor is an answer nothing.
     assert!(decoded(Dialect::OpenAi, "").1.is_some());
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_replaced_and_cost_nothing_else() {
+    let text = |dialect: Dialect, stream: &[u8], size: usize| {
+        let (mut frames, mut decoder, mut all) = (Frames::new(dialect.framing(), 1000), Decoder::new(dialect), String::new());
+        let mut out = |delta: Delta<'_>| {
+            if let Delta::Text(_, text) = delta {
+                all.push_str(text);
+            }
+        };
+        for piece in stream.chunks(size) {
+            frames.push(piece);
+            while let Some(frame) = frames.next().unwrap() {
+                decoder.frame(&frame, &mut out).unwrap();
+            }
+        }
+        decoder.finish(&mut out).unwrap();
+        all
+    };
+    // A stray byte, half a character, and whole ones around them.
+    let piece = b"{\"choices\":[{\"delta\":{\"content\":\"\xe2\x82\xaca\xffb \xe2\x82\"}}]}";
+    let good = "{\"choices\":[{\"delta\":{\"content\":\" €\"}}]}".as_bytes();
+    let sse = [b"data: ", &piece[..], b"\n\ndata: ", good, b"\n\ndata: ", piece, b"\n\ndata: [DONE]\n\n"].concat();
+    let line = b"{\"message\":{\"content\":\"\xe2\x82\xaca\xffb \xe2\x82\"}}\n";
+    let lines = [&line[..], b"{\"message\":{\"content\":\" \xe2\x82\xac\"}}\n", line, b"{\"done\":true}\n"].concat();
+    for size in 1..=sse.len() {
+        for (dialect, stream) in [(Dialect::OpenAi, &sse), (Dialect::Ollama, &lines)] {
+            assert_eq!(text(dialect, stream, size), "€a�b � €€a�b �", "{dialect:?} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn half_of_a_surrogate_pair_in_a_frame_is_one_character_that_is_none() {
+    let stream = openai(&[r#"{"content":"a\ud83d"}"#, r#"{"content":"\uD83D\uDE00 \ude00\\ud83d"}"#], "stop");
+    assert_eq!(deltas(Dialect::OpenAi, &stream), ["text a\u{fffd}", "text \u{1f600} \u{fffd}\\ud83d", "finish stop"]);
 }
 
 #[test]

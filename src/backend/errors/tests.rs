@@ -35,9 +35,15 @@ fn the_backends_own_message_is_unwrapped() {
             "This model's maximum context length is 4096 tokens",
             Some("context_length_exceeded"),
         ),
-        (422, r#"{"detail":[{"loc":["body"],"msg":"field required"}]}"#, "field required", None),
+        (
+            422,
+            r#"{"detail":[{"loc":["body","max_tokens"],"msg":"field required"},{"loc":["body","n",0],"msg":"too many"}]}"#,
+            "body.max_tokens: field required; body.n.0: too many",
+            None,
+        ),
         (401, r#"{"detail":"Unauthorized"}"#, "Unauthorized", None),
-        (502, "<html><h1>Bad Gateway</h1></html>", "the backend answered with HTTP status 502 and no message", None),
+        (502, "<html><h1>Bad\nGateway</h1></html>", "the backend answered with HTTP status 502 and a page: Bad Gateway", None),
+        (502, "<html></html>", "the backend answered with HTTP status 502 and no message", None),
         (500, "", "the backend answered with HTTP status 500 and no message", None),
         (429, "slow down", "slow down", None),
         (

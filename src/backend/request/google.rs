@@ -3,12 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, image, in_message, left_out, named, parameters_of};
+use super::{Called, dropped, image, left_out, named, parameters_of};
 use crate::{
     backend::chat::Chat,
-    error::Error,
     event::{Note, ToolChoice, Tools},
-    openai::{Content, Message},
+    openai::{self, Content, Message},
 };
 
 /// OpenAI's name of a field, and its name in `generationConfig`.
@@ -31,19 +30,19 @@ pub(super) fn path(model: &str) -> String {
     format!("/models/{}:streamGenerateContent?alt=sse", name.collect::<String>())
 }
 
-pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Result<Value, Error> {
+pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
     let mut body = Map::new();
     let mut system = Vec::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut called = Called::default();
-    for (at, message) in chat.messages.iter().enumerate() {
+    for message in &chat.messages {
         called.add(message);
         if message.role == "system" {
-            system.extend(parts(at, message, notes)?);
+            system.extend(parts(message));
             continue;
         }
         let role = if message.role == "assistant" { "model" } else { "user" };
-        let parts = if message.role == "tool" { result(message, &called) } else { parts(at, message, notes)? };
+        let parts = if message.role == "tool" { result(message, &called) } else { parts(message) };
         // The results of parallel calls belong to one turn.
         match contents.last_mut() {
             Some((last, all)) if *last == role => all.extend(parts),
@@ -81,7 +80,7 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>
     if !config.is_empty() {
         body.insert("generationConfig".into(), Value::Object(config));
     }
-    Ok(Value::Object(body))
+    Value::Object(body)
 }
 
 fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
@@ -122,7 +121,7 @@ fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
     config
 }
 
-fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Value>, Error> {
+fn parts(message: &Message) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut say = |text: &str| parts.push(json!({"text": text}));
     match &message.content {
@@ -133,17 +132,14 @@ fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Valu
             for part in list {
                 if let Some(text) = part.get("text").and_then(Value::as_str) {
                     parts.push(json!({"text": text}));
-                } else if let Some(image) = image(part, at) {
-                    let (mime, data) = image?;
+                } else if let Some((mime, data)) = image(part) {
                     parts.push(json!({"inlineData": {"mimeType": mime, "data": data}}));
-                } else {
-                    dropped(notes, &in_message(at, part), "Google");
                 }
             }
         }
     }
     for call in &message.tool_calls {
-        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+        let arguments: Value = openai::parse(call.arguments.as_bytes()).unwrap_or_else(|_| json!({}));
         let mut part = json!({"functionCall": {"name": call.name, "args": arguments}});
         let signature = call.extra.as_ref().and_then(|extra| extra.get("google")?.get("thought_signature"));
         if let (Some(signature), Some(part)) = (signature, part.as_object_mut()) {
@@ -151,7 +147,7 @@ fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Valu
         }
         parts.push(part);
     }
-    Ok(parts)
+    parts
 }
 
 /// A result: Google wants an object, and the name of the function instead of an id.

@@ -5,12 +5,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, functions, image, in_message, left_out};
+use super::{Called, dropped, functions, image, left_out};
 use crate::{
     backend::{Round, chat::Chat},
-    error::Error,
     event::{Note, Tools},
-    openai::{Content, Message},
+    openai::{self, Content, Message},
 };
 
 /// OpenAI's name of a field, and the name of Ollama's option.
@@ -32,15 +31,15 @@ const OPTIONS: &[(&str, &str)] = &[
 /// Ollama's own fields, passed on unchanged.
 const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
 
-pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, round: &Round<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
+pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, round: &Round<'_>, notes: &mut Vec<Note>) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(chat.model));
     let mut called = Called::default();
-    let messages = chat.messages.iter().enumerate().map(|(at, turn)| {
+    let messages = chat.messages.iter().map(|turn| {
         called.add(turn);
-        message(at, turn, &called, notes)
+        message(turn, &called)
     });
-    body.insert("messages".into(), Value::Array(messages.collect::<Result<_, _>>()?));
+    body.insert("messages".into(), messages.collect());
     body.insert("stream".into(), json!(true));
     // Ollama has no `tool_choice`: if no call is wanted, no tool is offered.
     if let Some(tools) = tools.filter(|tools| tools.wanted()) {
@@ -72,21 +71,16 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, round: &Round<'_>, no
     if !options.is_empty() {
         body.insert("options".into(), Value::Object(options));
     }
-    Ok(Value::Object(body))
+    Value::Object(body)
 }
 
-fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
+fn message(message: &Message, called: &Called<'_>) -> Value {
     let mut out = Map::new();
     out.insert("role".into(), json!(message.role));
     out.insert("content".into(), json!(message.content.text()));
     if let Content::Parts(parts) = &message.content {
-        let mut images = Vec::new();
-        for part in parts.iter().filter(|part| part.get("text").is_none()) {
-            match image(part, at) {
-                Some(image) => images.push(json!(image?.1)),
-                None => dropped(notes, &in_message(at, part), "Ollama"),
-            }
-        }
+        let images = parts.iter().filter(|part| part.get("text").is_none()).filter_map(image);
+        let images: Vec<Value> = images.map(|(_, data)| json!(data)).collect();
         if !images.is_empty() {
             out.insert("images".into(), Value::Array(images));
         }
@@ -97,7 +91,7 @@ fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<No
     }
     if !message.tool_calls.is_empty() {
         let calls = message.tool_calls.iter().map(|call| {
-            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+            let arguments: Value = openai::parse(call.arguments.as_bytes()).unwrap_or_else(|_| json!({}));
             json!({"id": call.id, "function": {"name": call.name, "arguments": arguments}})
         });
         out.insert("tool_calls".into(), calls.collect());
@@ -108,7 +102,7 @@ fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<No
         }
         out.insert("tool_call_id".into(), json!(id));
     }
-    Ok(Value::Object(out))
+    Value::Object(out)
 }
 
 /// Ollama's `think` for a `reasoning_effort`; Ollama has fewer levels.

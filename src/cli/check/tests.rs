@@ -128,10 +128,18 @@ fn a_configuration_is_checked_with_all_that_it_names() {
         ("\n[[route]]\nmodel = \"*\"\nadapter = \"nonsense\"\n", "proxy.toml:4: the route for `*` names the adapter `nonsense`"),
         ("[[route]]\nmodel = \"*\"\nbackend = \"olama\"\n[[backend]]\nkind = \"ollama\"\n", "proxy.toml:3: "),
         ("adapters = \"not-here\"\n", "proxy.toml:1: `adapters`: "),
+        ("retry = 1\napi_keys_file = \"none.txt\"\n", "proxy.toml:2: `api_keys_file`: cannot read"),
+        ("[[key]]\nname = \"ann\"\n", "proxy.toml:2: the key of `ann`: say in `key_env` or `key_file`"),
+        ("[[key]]\nname = \"ann\"\nkey_file = \"none.txt\"\n", "the key of `ann`: the file"),
         ("profile = \"emacs\"\n", "proxy.toml:1: `profile` names the client `emacs`"),
     ] {
         let (passed, said) = check(text);
         assert!(!passed && said.contains(expected), "{text:?}: expected {expected:?}, got\n{said}");
+    }
+    // A variable may be set where it serves. Then other machines need a key.
+    for text in ["listen = \"0.0.0.0:8000\"\napi_key_env = \"NOT_SET\"\n", "[[key]]\nname = \"ann\"\nkey_env = \"NOT_SET\"\n"] {
+        let (passed, said) = check(text);
+        assert!(passed && said.contains("not checked") && said.contains("NOT_SET"), "{text}: {said}");
     }
     // Its adapters and its registry are read too.
     std::fs::create_dir(directory.path().join("adapters")).unwrap();

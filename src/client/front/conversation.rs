@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     error::Error,
-    openai::{ChatRequest, Content, Message, ToolCall},
+    openai::{ChatRequest, Content, Message, ToolCall, answer::call_id},
 };
 
 #[cfg(test)]
@@ -201,6 +201,46 @@ fn insert(content: &mut Content, own: usize, added: &str) -> usize {
         Content::Parts(parts) => {
             parts.insert(own.min(parts.len()), text(added));
             1
+        }
+    }
+}
+
+/// Gives ids to calls without one, and gives each result the id of the first call without a result (with its name, if the result
+/// names one). Ids depend only on position and content.
+pub(super) fn name_calls(request: &mut ChatRequest) {
+    let mut waiting: Vec<(String, String)> = Vec::new();
+    for (at, message) in request.messages.iter_mut().enumerate() {
+        for (nth, call) in message.tool_calls.iter_mut().enumerate() {
+            if call.id.is_empty() {
+                let position = (at as u64, nth as u64);
+                let parts: [&[u8]; 5] = [
+                    b"ollama",
+                    &position.0.to_le_bytes(),
+                    &position.1.to_le_bytes(),
+                    call.name.as_bytes(),
+                    call.arguments.as_bytes(),
+                ];
+                call.id = call_id(&parts);
+            }
+            waiting.push((call.name.clone(), call.id.clone()));
+        }
+        if message.role != "tool" {
+            continue;
+        }
+        let named = message.rest.shift_remove("tool_name").or_else(|| message.rest.shift_remove("name"));
+        let named = named.as_ref().and_then(Value::as_str);
+        let found = match &message.tool_call_id {
+            Some(id) => waiting.iter().position(|(_, waiting)| waiting == id),
+            None => waiting.iter().position(|(name, _)| named.is_none_or(|named| named == name)),
+        };
+        if let Some(found) = found {
+            message.tool_call_id = Some(waiting.remove(found).1);
+        } else if message.tool_call_id.is_none() {
+            // A result of a call that the history has lost.
+            message.role = "user".into();
+            if let (Some(name), Content::Text(text)) = (named, &mut message.content) {
+                *text = format!("Result of {name}: {text}");
+            }
         }
     }
 }

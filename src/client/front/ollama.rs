@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::{Calls, Head, Protocol};
 use crate::{
-    client::compact::compact,
+    client::{compact::compact, front::conversation::name_calls},
     error::Error,
     event::{Event, FinishReason, ToolCall, Usage},
     openai::{
-        self, ChatRequest, Content,
-        answer::{Completion, call_id, put_string},
+        self, ChatRequest,
+        answer::{Completion, put_string},
     },
 };
 
@@ -252,46 +252,6 @@ fn image_type(data: &str) -> &'static str {
     const TYPES: &[(&str, &str)] =
         &[("iVBOR", "image/png"), ("/9j/", "image/jpeg"), ("R0lG", "image/gif"), ("UklG", "image/webp")];
     TYPES.iter().find(|(start, _)| data.starts_with(start)).map_or("image/png", |(_, kind)| kind)
-}
-
-/// Gives ids to calls without one, and gives each result the id of the first call without a result (with its name, if the result
-/// names one). Ids depend only on position and content.
-fn name_calls(request: &mut ChatRequest) {
-    let mut waiting: Vec<(String, String)> = Vec::new();
-    for (at, message) in request.messages.iter_mut().enumerate() {
-        for (nth, call) in message.tool_calls.iter_mut().enumerate() {
-            if call.id.is_empty() {
-                let position = (at as u64, nth as u64);
-                let parts: [&[u8]; 5] = [
-                    b"ollama",
-                    &position.0.to_le_bytes(),
-                    &position.1.to_le_bytes(),
-                    call.name.as_bytes(),
-                    call.arguments.as_bytes(),
-                ];
-                call.id = call_id(&parts);
-            }
-            waiting.push((call.name.clone(), call.id.clone()));
-        }
-        if message.role != "tool" {
-            continue;
-        }
-        let named = message.rest.shift_remove("tool_name").or_else(|| message.rest.shift_remove("name"));
-        let named = named.as_ref().and_then(Value::as_str);
-        let found = match &message.tool_call_id {
-            Some(id) => waiting.iter().position(|(_, waiting)| waiting == id),
-            None => waiting.iter().position(|(name, _)| named.is_none_or(|named| named == name)),
-        };
-        if let Some(found) = found {
-            message.tool_call_id = Some(waiting.remove(found).1);
-        } else if message.tool_call_id.is_none() {
-            // A result of a call that the history has lost.
-            message.role = "user".into();
-            if let (Some(name), Content::Text(text)) = (named, &mut message.content) {
-                *text = format!("Result of {name}: {text}");
-            }
-        }
-    }
 }
 
 /// Unix seconds as RFC 3339 in UTC.

@@ -3,14 +3,15 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{Calls, Head, Protocol, TRACE, note_text};
+use super::{Calls, Head, Kind, Protocol, TRACE, note_text};
 use crate::{
     error::Error,
-    event::{Event, Note},
+    event::{Event, FinishReason, Note},
     openai::answer::{Chunks, error_body},
     wire::{write_comment, write_sse},
 };
 
+pub mod functions;
 #[cfg(test)]
 mod tests;
 
@@ -55,7 +56,10 @@ impl Protocol for Stream {
             Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
                 if let Some((index, call)) = self.calls.event(&event, &self.head.envelope.id) {
                     self.start(out);
-                    write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
+                    write_sse(out, |out| match self.head.kind {
+                        Kind::Functions => self.chunks.function(&call, out),
+                        _ => self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out),
+                    });
                 }
             }
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
@@ -64,6 +68,10 @@ impl Protocol for Stream {
             Event::Refused { .. } => {}
             Event::Finish { reason, usage } => {
                 self.start(out);
+                let reason = match (self.head.kind, reason) {
+                    (Kind::Functions, FinishReason::ToolCalls) => functions::FINISH,
+                    _ => reason.as_str(),
+                };
                 write_sse(out, |out| self.chunks.finish(reason, out));
                 if self.head.include_usage {
                     write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
@@ -82,5 +90,7 @@ impl Protocol for Stream {
 
     fn fault(&mut self, error: &Error, out: &mut BytesMut) {
         write_sse(out, |out| out.put_slice(error_body(error).to_string().as_bytes()));
+        // Some clients wait for it, whatever came before.
+        write_sse(out, |out| out.put_slice(b"[DONE]"));
     }
 }

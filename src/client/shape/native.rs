@@ -48,6 +48,11 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
     for (at, value) in request.tools.iter().enumerate() {
         let Some(function) = value.get("function") else {
             let kind = value.get("type").and_then(Value::as_str).unwrap_or("no type");
+            if value.get("name").is_some() || kind == "function" {
+                return Err(Error::client(format!(
+                    "`tools[{at}]` has no `function`; a tool is written as {{\"type\": \"function\", \"function\": {{\"name\": .., \"parameters\": ..}}}}"
+                )));
+            }
             warnings.push(warning(
                 "tool_ignored",
                 format!("`tools[{at}]` ({kind}) is not a function and is not offered to the model"),
@@ -71,27 +76,49 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
     Ok(tools)
 }
 
-/// The request's `tool_choice`.
-pub(in crate::client) fn read_choice(
-    request: &ChatRequest,
-    tools: &Tools,
-    warnings: &mut Vec<Note>,
-) -> Result<ToolChoice, Error> {
-    let Some(choice) = &request.tool_choice else { return Ok(ToolChoice::Auto) };
-    match choice.as_str() {
-        Some("auto") => return Ok(ToolChoice::Auto),
-        Some("none") => return Ok(ToolChoice::None),
-        Some("required" | "any") => return Ok(ToolChoice::Required),
-        _ => {}
+/// Applies the request's `tool_choice`: only the tools that it permits stay.
+pub(in crate::client) fn read_choice(request: &ChatRequest, tools: &mut Tools, warnings: &mut Vec<Note>) -> Result<(), Error> {
+    let Some(choice) = &request.tool_choice else { return Ok(()) };
+    if let Some(allowed) = choice.get("allowed_tools") {
+        let listed = allowed.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<&str> = listed.iter().filter_map(named).collect();
+        known(&names, tools)?;
+        tools.choice = if names.is_empty() { ToolChoice::None } else { word(allowed.get("mode").unwrap_or(&"auto".into()))? };
+        tools.limit(&names);
+    } else if let Some(name) = named(choice) {
+        known(&[name], tools)?;
+        tools.choice = ToolChoice::Named(name.to_owned());
+        tools.limit(&[name]);
+    } else if choice.is_object() {
+        warnings.push(warning("tool_choice_ignored", format!("`tool_choice` {choice} is not understood; the model decides")));
+    } else {
+        tools.choice = word(choice)?;
     }
-    let named = choice.get("function").unwrap_or(choice).get("name").and_then(Value::as_str);
-    match named {
-        Some(name) if tools.get(name).is_some() => Ok(ToolChoice::Named(name.to_owned())),
-        Some(name) => Err(Error::client(format!("`tool_choice` names `{name}`, which is not among `tools`"))),
-        None => {
-            warnings.push(warning("tool_choice_ignored", format!("`tool_choice` {choice} is not understood; the model decides")));
-            Ok(ToolChoice::Auto)
+    Ok(())
+}
+
+/// The name in a choice, which may be written with or without `function` around it.
+fn named(choice: &Value) -> Option<&str> {
+    choice.get("function").unwrap_or(choice).get("name").and_then(Value::as_str)
+}
+
+/// A choice in one word.
+fn word(choice: &Value) -> Result<ToolChoice, Error> {
+    match choice.as_str() {
+        Some("auto") => Ok(ToolChoice::Auto),
+        Some("none") => Ok(ToolChoice::None),
+        Some("required" | "any") => Ok(ToolChoice::Required),
+        _ => {
+            let what = "`auto`, `none`, `required`, a function, or `allowed_tools` with `mode` and `tools`";
+            Err(Error::client(format!("`tool_choice` is {choice}; possible is {what}")))
         }
+    }
+}
+
+fn known(names: &[&str], tools: &Tools) -> Result<(), Error> {
+    match names.iter().find(|name| tools.get(name).is_none()) {
+        Some(name) => Err(Error::client(format!("`tool_choice` names `{name}`, which is not among `tools`"))),
+        None => Ok(()),
     }
 }
 

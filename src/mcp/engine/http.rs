@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::{Body, Bytes, to_bytes},
     extract::{DefaultBodyLimit, Query, Request, State},
     response::{IntoResponse, Response},
     routing::{any, delete, get, post},
@@ -72,7 +72,21 @@ async fn either(State(routes): State<Routes>, request: Request) -> Response {
 }
 
 impl Routes {
-    async fn streamable(&self, mut request: Request) -> Response {
+    async fn streamable(&self, request: Request) -> Response {
+        let (head, body) = request.into_parts();
+        let Ok(body) = to_bytes(body, REQUEST_BYTES).await else {
+            return (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response();
+        };
+        // The SDK answers such a body in plain text.
+        if head.method == Method::POST
+            && let Err(refused) = sse::read(&body)
+        {
+            return *refused;
+        }
+        self.passed(Request::from_parts(head, Body::from(body))).await
+    }
+
+    async fn passed(&self, mut request: Request) -> Response {
         if request.method() == Method::POST && !request.headers().contains_key(SESSION) && !takes_events(request.headers()) {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
             return self.direct.handle(request).await.map(Body::new).into_response();

@@ -45,12 +45,9 @@ pub(super) fn open(engine: &Engine) -> Response {
 
 /// `POST /sse/message?session_id=..`.
 pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<Address>, parts: Parts, body: Bytes) -> Response {
-    let mut message = match serde_json::from_slice::<ClientJsonRpcMessage>(&body) {
+    let mut message = match read(&body) {
         Ok(message) => message,
-        Err(what) if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() => {
-            return error(StatusCode::BAD_REQUEST, -32600, &format!("this is not a JSON-RPC message: {what}"));
-        }
-        Err(what) => return error(StatusCode::BAD_REQUEST, -32700, &format!("this is not JSON: {what}")),
+        Err(refused) => return *refused,
     };
     // As the SDK does it for streamable HTTP: policies may read headers.
     if let ClientJsonRpcMessage::Request(request) = &mut message {
@@ -63,6 +60,17 @@ pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<
         }
         Err(NotTaken::Busy) => error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many messages of this MCP session wait"),
     }
+}
+
+/// The message in a body, or the answer to a body that holds none.
+pub(super) fn read(body: &[u8]) -> Result<ClientJsonRpcMessage, Box<Response>> {
+    serde_json::from_slice(body).map_err(|what| {
+        let (code, text) = match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
+            Ok(_) => (-32600, format!("this is not a JSON-RPC message: {what}")),
+            Err(_) => (-32700, format!("this is not JSON: {what}")),
+        };
+        Box::new(error(StatusCode::BAD_REQUEST, code, &text))
+    })
 }
 
 /// An error of the transport in JSON-RPC's form.

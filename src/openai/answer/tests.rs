@@ -43,7 +43,7 @@ fn every_chunk_is_json_with_the_whole_envelope() {
                 "choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
         );
     }
-    let finish: Value = serde_json::from_str(&text(|out| chunks.finish(FinishReason::ToolCalls, out))).unwrap();
+    let finish: Value = serde_json::from_str(&text(|out| chunks.finish("tool_calls", out))).unwrap();
     assert_eq!(finish["choices"][0], json!({"index": 0, "delta": {}, "finish_reason": "tool_calls"}));
     let usage = Usage { prompt_tokens: 3, completion_tokens: 4 };
     let usage: Value = serde_json::from_str(&text(|out| chunks.usage(usage, out))).unwrap();

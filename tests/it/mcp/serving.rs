@@ -137,6 +137,19 @@ async fn the_legacy_pair_in_all_its_steps() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_no_message_is_answered_in_json_rpc() {
+    let bench = Bench::new(json!({}));
+    let engine = bench.engine(false);
+    for accept in ["application/json, text/event-stream", "application/json"] {
+        for (text, code) in [("{bad", -32700), ("", -32700), ("{}", -32600), ("[1]", -32600)] {
+            let post = Request::post("/mcp").header("content-type", "application/json").header("accept", accept);
+            let (status, body) = send(&engine, post.body(Body::from(text)).unwrap()).await;
+            assert_eq!((status, &body["error"]["code"], &body["id"]), (400, &json!(code), &json!(null)), "{text}: {body}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_post_to_the_base_address_is_answered_directly() {
     let bench = Bench::new(json!({}));
     let engine = bench.engine(false);

@@ -79,6 +79,10 @@ async fn a_tenant_has_its_models_its_modes_and_its_pace() {
     assert_eq!(late.status(), 429);
     let seconds: u64 = late.headers()["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=61).contains(&seconds), "{seconds}");
+    let late = proxy.post("/generate", "{}").header("x-api-key", "s3cret").send().await.unwrap();
+    assert!(late.status() == 429 && late.headers().contains_key("retry-after"), "{late:?}");
+    let told: Value = serde_json::from_str(&late.text().await.unwrap()).unwrap();
+    assert_eq!((&told["error"]["code"], &told["id"]), (&json!(-32000), &Value::Null));
     let (proxy, _fake) = with(&of("operator = true"), "").await;
     assert_eq!(key(proxy.get("/mcp/list")).await.0, 200);
     key(proxy.post("/v1/embeddings", body)).await;

@@ -458,6 +458,21 @@ async fn only_what_has_not_run_is_asked_again() {
     let saw = stream(&proxy).await;
     assert_eq!((saw.status, saw.text.as_str()), (200, "hello"));
     assert_eq!(saw.raw.matches("the backend is loading the model").count(), 1, "{}", saw.raw);
+    // It is not asked all the time, and not before it says.
+    let loading = r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#;
+    for (pause, most) in [(None, 6), (Some("3"), 2)] {
+        let (proxy, fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), move |_, _| {
+            let script = Script::json(503, loading);
+            match pause {
+                Some(pause) => script.with_header("retry-after", pause),
+                None => script,
+            }
+        })
+        .await;
+        let waited = tokio::time::timeout(Duration::from_secs(4), stream(&proxy)).await;
+        let asked = fake.seen("/v1/chat/completions").len();
+        assert!(waited.is_err() && (2..=most).contains(&asked), "{pause:?}: {asked}");
+    }
     for (status, message) in [(500, "out of memory"), (429, "slow down")] {
         let (proxy, fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), move |_, _| {
             Script::json(status, json!({"error": {"message": message}}).to_string())

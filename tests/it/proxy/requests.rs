@@ -93,7 +93,10 @@ async fn wrong_requests_are_answered_in_openai_s_form() {
         (proxy.get("/v1/models/unknown/name"), 404, "unknown/name"),
         (proxy.post("/v1/completions", &large), 413, "larger than 100 bytes"),
         (proxy.post("/v1/completions", "{"), 400, "JSON"),
-        (proxy.post("/v1/completions", "{\"prompt\":1}"), 400, "model"),
+        (proxy.post("/v1/completions", "{\"prompt\":1}"), 400, "`model` must be the name"),
+        (proxy.post("/v1/completions", "{\"model\":5}"), 400, "`model` must be the name"),
+        (proxy.post("/v1/chat/completions", " []"), 400, "must be a JSON object"),
+        (proxy.post("/v1/chat/completions", "[1"), 400, "must be a JSON object"),
     ] {
         let (got, body) = answer(request).await;
         assert_eq!(got, status, "{body}");

@@ -236,10 +236,11 @@ fn settings(body: &Map<String, Value>) -> Settings {
     out.set(
         "tool_choice",
         match kind(choice) {
+            "" | "auto" => None,
             "any" => Some(json!("required")),
-            "none" => Some(json!("none")),
             "tool" => Some(json!({"type": "function", "function": {"name": choice.get("name")}})),
-            _ => None,
+            // `none`, or a word that is no choice.
+            other => Some(json!(other)),
         },
     );
     if choice.get("disable_parallel_tool_use").and_then(Value::as_bool) == Some(true) {

@@ -10,6 +10,7 @@ use super::{ending, error_body, put_string, read_options, timestamp};
 use crate::{
     error::Error,
     event::{Delta, FinishReason, Usage},
+    openai,
 };
 
 /// A request for text.
@@ -41,7 +42,7 @@ const LEFT_OUT: &[&str] = &["raw", "options", "keep_alive", "think", "context", 
 /// 501 if the prompt would have to be put into the model's chat template first.
 pub fn read(body: &[u8]) -> Result<Generate, Error> {
     let mut request: Map<String, Value> =
-        serde_json::from_slice(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
+        openai::parse(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
     let text = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default();
     let flag = |name: &str| request.get(name).and_then(Value::as_bool);
     let streamed = flag("stream").unwrap_or(true);

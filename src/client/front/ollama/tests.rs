@@ -2,7 +2,10 @@ use super::*;
 use crate::{
     client::front::{Collected, Front, Kind},
     event::Sink,
-    openai::answer::Envelope,
+    openai::{
+        Content,
+        answer::{Envelope, call_id},
+    },
 };
 
 fn head() -> Head {

@@ -94,6 +94,8 @@ fn notes_are_comments_and_faults_are_data_lines() {
     let text = String::from_utf8(out.to_vec()).unwrap();
     let (comment, fault) = text.split_once("\n\n").unwrap();
     assert_eq!(comment, ": two lines");
+    let (fault, end) = fault.split_once("\n\n").unwrap();
+    assert_eq!(end, "data: [DONE]\n\n");
     let fault: Value = serde_json::from_str(fault.strip_prefix("data: ").unwrap()).unwrap();
     assert_eq!(fault["error"]["message"], "the backend\nvanished");
 }

@@ -3,7 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Request, offered::Offered};
+use super::{
+    Request,
+    offered::{Offered, flat},
+};
 use crate::{
     client::front::conversation::{self, Conversation, Settings},
     error::Error,
@@ -140,14 +143,33 @@ fn settings(body: &Map<String, Value>) -> Settings {
     out.set(
         "tool_choice",
         match choice["type"].as_str() {
-            None => choice.as_str().map(Value::from),
-            Some("function" | "custom") => Some(json!({"type": "function", "function": {"name": choice["name"]}})),
-            Some("allowed_tools") => choice["mode"].as_str().map(Value::from),
+            None => Some(choice.clone()),
+            Some("function" | "custom") => Some(chosen(choice)),
+            Some("allowed_tools") => {
+                let tools: Vec<Value> = choice["tools"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter(|tool| tool["name"].is_string())
+                    .map(chosen)
+                    .collect();
+                let mut allowed = json!({"tools": tools});
+                if !choice["mode"].is_null() {
+                    allowed["mode"] = choice["mode"].clone();
+                }
+                Some(json!({"type": "allowed_tools", "allowed_tools": allowed}))
+            }
             // A tool of the provider's own.
             Some(_) => None,
         },
     );
     out
+}
+
+/// A tool that `tool_choice` names.
+fn chosen(choice: &Value) -> Value {
+    let name = choice["name"].as_str().map(|name| flat(choice["namespace"].as_str(), name));
+    json!({"type": "function", "function": {"name": name}})
 }
 
 /// What the answer repeats. Not the tools: they are large, and every sign of life would carry them.

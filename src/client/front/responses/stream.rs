@@ -186,10 +186,8 @@ impl Protocol for Stream {
         }
     }
 
-    /// An event, because comments do not stop the clock of a client that counts events; under the number of the one before,
-    /// because it says nothing new.
+    /// An event, because comments do not stop the clock of a client that counts events.
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {
-        self.sequence = self.sequence.saturating_sub(1);
         let response = self.answer.to_value("in_progress", None);
         self.state("response.in_progress", response, out);
     }

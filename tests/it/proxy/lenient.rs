@@ -1,0 +1,170 @@
+//! Requests that are odd: read as they are meant, or refused in words that help.
+
+use super::*;
+
+/// An answer of OpenAI's API that says this.
+fn said(text: &str) -> Script {
+    let chunk = |delta: Value, finish: Value| {
+        Step::Send(format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})))
+    };
+    let end = Step::Send("data: [DONE]\n\n".into());
+    Script::events(vec![chunk(json!({"content": text}), Value::Null), chunk(json!({}), json!("stop")), end])
+}
+
+/// The body of the last request that reached the backend.
+fn asked(fake: &Fake) -> Value {
+    serde_json::from_str(&fake.seen("/v1/chat/completions").pop().unwrap().body).unwrap()
+}
+
+#[tokio::test]
+async fn a_text_that_was_cut_within_an_emoji_is_read() {
+    let (proxy, fake) = with_openai(|_| said("ok")).await;
+    for (path, body) in [
+        ("/v1/chat/completions", r#"{"model":"m","messages":[{"role":"user","content":"cut \ud83d"}]}"#),
+        ("/v1/messages", r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"cut \ud83d"}]}"#),
+        ("/v1/responses", r#"{"model":"m","input":"cut \ud83d"}"#),
+        ("/api/chat", r#"{"model":"m","stream":false,"messages":[{"role":"user","content":"cut \ud83d"}]}"#),
+        (
+            "/generate",
+            r#"{"jsonrpc":"2.0","id":1,"method":"generate","params":{"model":"m","messages":[{"role":"user","content":"cut \ud83d"}]}}"#,
+        ),
+    ] {
+        let (status, answer) = answer(proxy.post(path, body)).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        let messages = &asked(&fake)["messages"];
+        assert_eq!(messages.as_array().unwrap().last().unwrap()["content"], "cut \u{fffd}", "{path}");
+    }
+    // What is no JSON is refused, whatever else is in it.
+    assert_eq!(answer(proxy.post("/v1/chat/completions", r#"{"model":"m","messages":["\ud83d}"#)).await.0, 400);
+}
+
+/// The function `look` in the older form of tools.
+fn functions() -> Value {
+    json!([{"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}}])
+}
+
+#[tokio::test]
+async fn functions_are_tools_and_their_client_gets_its_own_form() {
+    let native = |name: &str| {
+        let delta = json!({"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": name, "arguments": "{\"at\":\"x\"}"}}]});
+        let chunk = |delta: Value, finish: Value| {
+            Step::Send(format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})))
+        };
+        Script::events(vec![
+            chunk(delta, Value::Null),
+            chunk(json!({}), json!("tool_calls")),
+            Step::Send("data: [DONE]\n\n".into()),
+        ])
+    };
+    let written = |_: &str| said("<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"x\"}}\n</tool_call>");
+    for in_text in [false, true] {
+        let (proxy, fake) = with_openai(move |_| if in_text { written("look") } else { native("look") }).await;
+        let old = json!({"name": "look", "arguments": "{\"at\":\"w\"}"});
+        let body = |stream: bool| {
+            json!({"model": "m", "stream": stream, "functions": functions(), "function_call": "auto", "messages": [
+                {"role": "user", "content": "go"},
+                {"role": "assistant", "content": null, "function_call": old},
+                {"role": "function", "name": "look", "content": "seen"},
+            ]})
+        };
+        let (_, whole) = answer(proxy.post("/v1/chat/completions", body(false))).await;
+        let choice = &whole["choices"][0];
+        assert_eq!(choice["message"]["function_call"]["name"], "look", "{whole}");
+        let arguments = choice["message"]["function_call"]["arguments"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), json!({"at": "x"}));
+        assert_eq!((&choice["finish_reason"], choice["message"].get("tool_calls")), (&json!("function_call"), None));
+        let streamed = proxy.post("/v1/chat/completions", body(true)).send().await.unwrap().text().await.unwrap();
+        assert!(streamed.contains(r#""delta":{"function_call":{"name":"look","arguments":"#), "{streamed}");
+        assert!(streamed.contains(r#""finish_reason":"function_call""#) && !streamed.contains("tool_calls"), "{streamed}");
+        // The backend knows only tools.
+        let sent = asked(&fake);
+        assert_eq!(sent["tools"][0]["function"]["name"], "look");
+        assert!(sent.get("functions").is_none() && sent.get("function_call").is_none(), "{sent}");
+        let (call, result) = (&sent["messages"][1]["tool_calls"][0], &sent["messages"][2]);
+        assert_eq!((&call["function"], &result["role"], &result["content"]), (&old, &json!("tool"), &json!("seen")));
+        assert!(call["id"].is_string() && call["id"] == result["tool_call_id"], "{sent}");
+    }
+    let (proxy, _fake) = with_openai(|_| said("x")).await;
+    let named = json!({"model": "m", "messages": [], "functions": functions(), "function_call": {"name": "fly"}});
+    assert_eq!(answer(proxy.post("/v1/chat/completions", named)).await.0, 400);
+}
+
+#[tokio::test]
+async fn several_answers_with_tools_are_refused_because_nobody_would_read_them() {
+    let (proxy, fake) = with_openai(|_| Script::json(200, "{\"choices\":[1,2]}")).await;
+    let tools = json!([{"type": "function", "function": functions()[0]}]);
+    let body = |more: Value| {
+        let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "go"}], "n": 2});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    for (path, more) in [
+        ("/v1/chat/completions", json!({"tools": tools})),
+        ("/v1/chat/completions", json!({"functions": functions()})),
+        ("/react/v1/chat/completions", json!({})),
+    ] {
+        let (status, refused) = answer(proxy.post(path, body(more))).await;
+        assert_eq!(status, 400, "{path}: {refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains("send the request 2 times"), "{refused}");
+    }
+    assert!(fake.seen("/v1/chat/completions").is_empty());
+    let (status, _) = answer(proxy.post("/off/v1/chat/completions", body(json!({"tools": tools})))).await;
+    assert_eq!((status, asked(&fake)["n"].clone()), (200, json!(2)));
+}
+
+#[tokio::test]
+async fn a_call_gets_an_id_that_the_conversation_does_not_have() {
+    // A family that writes ids in its text, and a backend that counts from the beginning in every answer.
+    let in_text = r#"[TOOL_CALLS][{"name": "look", "arguments": {"at": "x"}, "id": "c1"}]"#;
+    for native in [true, false] {
+        let (proxy, _fake) = with_openai(move |_| {
+            if !native {
+                return said(in_text);
+            }
+            let call =
+                json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"at\":\"x\"}"}});
+            let chunk = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]});
+            Script::events(vec![Step::Send(format!("data: {chunk}\n\ndata: [DONE]\n\n"))])
+        })
+        .await;
+        let tools = json!([{"type": "function", "function": functions()[0]}]);
+        let mut messages = json!([{"role": "user", "content": "go"}]);
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            let body = json!({"model": "m", "messages": messages, "tools": tools});
+            let (_, whole) = answer(proxy.post("/v1/chat/completions", body)).await;
+            let message = whole["choices"][0]["message"].clone();
+            let id = message["tool_calls"][0]["id"].as_str().unwrap_or_else(|| panic!("{whole}")).to_owned();
+            assert!(!ids.contains(&id), "{id} again: {ids:?}");
+            let list = messages.as_array_mut().unwrap();
+            list.extend([message, json!({"role": "tool", "tool_call_id": id, "content": format!("error {}", ids.len())})]);
+            ids.push(id);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_a_backend_cannot_take_is_named_by_the_clients_own_count() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/show" => Script::json(200, r#"{"capabilities":["completion"]}"#),
+        _ => Script::lines(vec![Step::Send("{\"message\":{\"content\":\"x\"},\"done\":true}\n".into())]),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    let body = |part: Value| {
+        let tools = json!([{"type": "function", "function": functions()[0]}]);
+        json!({"model": "m", "tools": tools, "messages": [{"role": "user", "content": [{"type": "text", "text": "go"}, part]}]})
+    };
+    // The prompt describes the tools: the backend's first message is a system message.
+    let url = json!({"type": "image_url", "image_url": {"url": "http://x/y.png"}});
+    let (status, refused) = answer(proxy.post("/v1/chat/completions", body(url))).await;
+    assert_eq!(status, 400, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("`messages[0]`"), "{refused}");
+    let sound = json!({"type": "input_audio", "input_audio": {}});
+    let response = proxy.post("/v1/chat/completions", body(sound)).send().await.unwrap();
+    let warning = response.headers()["x-toolglot-warning"].to_str().unwrap().to_owned();
+    assert!(warning.contains("messages[0]"), "{warning}");
+    let sent: Value = serde_json::from_str(&fake.seen("/api/chat").pop().unwrap().body).unwrap();
+    assert_eq!(sent["messages"][0]["role"], "system");
+}
