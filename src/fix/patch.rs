@@ -8,7 +8,7 @@ mod tests;
 use serde_json::{Value, json};
 
 use super::{End, Fix, Report, Verdict};
-use crate::event::{FinishReason, Input, Tool, Why};
+use crate::event::{FinishReason, Input, Tool, Tools, Why};
 use crate::json::Code;
 
 const BEGIN: &str = "*** Begin Patch";
@@ -43,6 +43,16 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
     }
     let fix = Fix::whole(Code::F1, 0..source.len(), Verdict::Lossless, "the patch taken out of the text around it");
     Some(Report::passed(arguments.to_string(), vec![fix], Vec::new()))
+}
+
+/// The patch at the end of a text, as the arguments of the offered tool that takes patches. Only what closes a fence or a
+/// here-document may follow it.
+pub(crate) fn shown_patch<'t>(text: &str, tools: &'t Tools) -> Option<(&'t Tool, String)> {
+    let patch = patch(text.get(text.rfind(BEGIN)?..)?)?;
+    let after = text.get(text.rfind(BEGIN)? + patch.len()..)?;
+    let is_end = after.split_whitespace().all(|word| matches!(word, "```" | "~~~" | "EOF" | "PATCH" | "'" | "\""));
+    let tool = tools.iter().find(|tool| tool.input.is_patch()).filter(|_| is_end && check(patch).is_ok())?;
+    Some((tool, json!({Input::TEXT: patch}).to_string()))
 }
 
 /// The first string in a value that contains a patch.

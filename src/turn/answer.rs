@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::gate::{Gate, Made};
-pub use super::gate::{Policy, Reask};
+pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,

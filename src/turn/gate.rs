@@ -7,16 +7,21 @@
 //!   about. Any other refused call becomes one line of notice, also one after a delivered call. Valid calls after the refused one
 //!   are kept, and delivered after those of the next answer.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
+//! * A patch at the end of an answer is no call. Where a tool takes patches, the model is asked whether it means that call.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
 //!   once more, for the call alone.
 //! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
 use std::sync::Arc;
 
-use super::announced::{advises, announces};
+use super::{
+    announced::{advises, announces},
+    reask::{Reask, not_run},
+};
 use crate::{
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
+    fix,
     plan::Repeats,
 };
 
@@ -39,50 +44,6 @@ pub struct Policy {
     pub call_alone: bool,
 }
 
-/// Why the model is asked again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reask {
-    /// It wrote a call that was refused.
-    Refused {
-        /// The tool's name; `""` if unknown.
-        name: String,
-        /// The reason.
-        why: Why,
-        /// What it wrote.
-        raw: String,
-    },
-    /// It wrote nothing after a result.
-    Silent,
-    /// It announced an action, or told the user to perform it, without a call.
-    Announced,
-}
-
-impl Reask {
-    /// Whether the other calls of the answer were meant all the same.
-    fn keeps_others(&self) -> bool {
-        matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered))
-    }
-
-    /// What the user reads if nothing comes of asking again.
-    pub(super) fn notice(&self) -> Option<String> {
-        match self {
-            Reask::Refused { why: Why::Unannounced(text), .. } => Some(text.trim().to_owned()),
-            Reask::Refused { name, why, .. } => Some(not_run(name, why)),
-            Reask::Silent | Reask::Announced => None,
-        }
-    }
-}
-
-impl std::fmt::Display for Reask {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
-            Reask::Silent => f.write_str("nothing was said after a result"),
-            Reask::Announced => f.write_str("an action was announced or explained, and no tool was called"),
-        }
-    }
-}
-
 /// Applies the rules to the events of one answer.
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -102,6 +63,8 @@ pub(super) struct Gate {
     kept: Vec<ToolCall>,
     /// What the user reads if this answer is empty.
     empty: Option<String>,
+    /// The model was asked again for this answer.
+    asked: bool,
     said: Said,
     /// The stop sequence of the request that ended the answer.
     stop_sequence: Option<String>,
@@ -157,6 +120,7 @@ impl Gate {
             reask: None,
             kept: Vec::new(),
             empty: None,
+            asked: false,
             said: Said { text: false, reasoning: false, line_start: true, prose: String::new() },
             stop_sequence: None,
         }
@@ -222,7 +186,7 @@ impl Gate {
     /// This answer follows one in which a call was refused, with valid calls after it, which are `kept`. `empty`: what the user
     /// reads if this answer is empty.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
-        (self.kept, self.empty) = (kept, empty);
+        (self.kept, self.empty, self.asked) = (kept, empty, true);
     }
 
     /// Native calls begin.
@@ -258,7 +222,9 @@ impl Gate {
         if text.is_empty() {
             return;
         }
-        if (self.policy.nudges || self.policy.call_alone) && self.said.prose.len() < PROSE_BYTES {
+        let takes_patches = || self.before.1.iter().any(|tool| tool.input.is_patch());
+        let kept = if self.policy.nudges || self.policy.call_alone { PROSE_BYTES } else { 0 };
+        if self.said.prose.len() < kept || (takes_patches() && self.said.prose.len() < WITHHELD_BYTES) {
             self.said.prose.push_str(text);
         }
         if self.policy.call_alone {
@@ -367,6 +333,17 @@ impl Gate {
             self.reask = Some(Reask::Announced);
             return reason;
         }
+        if let Some((tool, raw)) = fix::shown_patch(&self.said.prose, &self.before.1).filter(|_| self.refused == 0) {
+            let name = tool.name.clone();
+            if self.policy.may_reask {
+                self.reask = Some(Reask::Refused { name, why: Why::Unannounced(String::new()), raw });
+                return reason;
+            }
+            if self.asked {
+                self.deliver(&name, None, &raw, None, out);
+                return FinishReason::ToolCalls;
+            }
+        }
         if empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.0.is_empty() {
             self.reask = Some(Reask::Silent);
             return reason;
@@ -411,12 +388,6 @@ impl Said {
         self.text |= !text.trim().is_empty();
         self.line_start = text.ends_with('\n');
     }
-}
-
-/// What the user reads of a call that was refused.
-fn not_run(name: &str, why: &Why) -> String {
-    let subject = if name.is_empty() { "a tool" } else { name };
-    format!("[toolglot] call of {subject} was not run: {why}")
 }
 
 /// JSON text without insignificant whitespace, for comparison.

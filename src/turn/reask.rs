@@ -3,7 +3,6 @@
 
 use serde_json::{Map, Value};
 
-use super::answer::Reask;
 use crate::{
     client::shape,
     event::{self, Tool, Tools, Why},
@@ -14,6 +13,56 @@ use crate::{
 
 #[cfg(test)]
 mod tests;
+
+/// Why the model is asked again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reask {
+    /// It wrote a call that was refused.
+    Refused {
+        /// The tool's name; `""` if unknown.
+        name: String,
+        /// The reason.
+        why: Why,
+        /// What it wrote.
+        raw: String,
+    },
+    /// It wrote nothing after a result.
+    Silent,
+    /// It announced an action, or told the user to perform it, without a call.
+    Announced,
+}
+
+impl Reask {
+    /// Whether the other calls of the answer were meant all the same.
+    pub(super) fn keeps_others(&self) -> bool {
+        matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered))
+    }
+
+    /// What the user reads if nothing comes of asking again.
+    pub(super) fn notice(&self) -> Option<String> {
+        match self {
+            Reask::Refused { why: Why::Unannounced(text), .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            Reask::Refused { name, why, .. } => Some(not_run(name, why)),
+            Reask::Silent | Reask::Announced => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Reask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
+            Reask::Silent => f.write_str("nothing was said after a result"),
+            Reask::Announced => f.write_str("an action was announced or explained, and no tool was called"),
+        }
+    }
+}
+
+/// What the user reads of a call that was refused.
+pub(super) fn not_run(name: &str, why: &Why) -> String {
+    let subject = if name.is_empty() { "a tool" } else { name };
+    format!("[toolglot] call of {subject} was not run: {why}")
+}
 
 /// Longer schemas are not quoted, in bytes.
 const SCHEMA_BYTES: usize = 2000;

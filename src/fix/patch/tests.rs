@@ -37,6 +37,27 @@ fn every_way_to_write_it_gives_the_same_patch() {
 }
 
 #[test]
+fn a_patch_is_shown_only_at_the_end_of_an_answer() {
+    let tools = Tools::new([Tool::new("read", "", "{}"), tool()], crate::event::ToolChoice::Auto);
+    let arguments = json!({"input": PATCH}).to_string();
+    for text in [
+        PATCH.to_owned(),
+        format!("I add the file.\n{PATCH}\n"),
+        format!("```patch\n{PATCH}\n```"),
+        format!("apply_patch <<'EOF'\n{PATCH}\nEOF\n"),
+        format!("Not this:\n*** Begin Patch\n\nbut this:\n{PATCH}"),
+    ] {
+        let shown = shown_patch(&text, &tools).map(|(tool, arguments)| (tool.name.as_str(), arguments));
+        assert_eq!(shown, Some(("apply_patch", arguments.clone())), "{text}");
+    }
+    let cut = &PATCH[..PATCH.len() - 4];
+    for text in [format!("{PATCH}\nThat is the form."), cut.to_owned(), "*** Begin Patch\n*** End Patch".to_owned()] {
+        assert_eq!(shown_patch(&text, &tools), None, "{text}");
+    }
+    assert_eq!(shown_patch(PATCH, &Tools::new([Tool::new("read", "", "{}")], crate::event::ToolChoice::Auto)), None);
+}
+
+#[test]
 fn what_is_no_patch_says_which_line() {
     for (patch, why) in [
         ("*** Begin Patch\n*** End Patch", "no file"),

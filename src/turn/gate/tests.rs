@@ -1,6 +1,7 @@
 //! Refused calls, announced actions, and what the client sees of them.
 
 use super::*;
+use crate::event::{Input, Tool, ToolChoice};
 
 fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
     let mut gate = Gate::new(policy);
@@ -146,4 +147,32 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     let why = Why::Schema("no".into());
     let refused = [Event::Refused { name: "read", why: &why, raw: "{}" }, Event::Text("None."), finish()];
     assert_eq!(answer(second, &refused), (String::new(), true, (0, None, vec![])));
+}
+
+#[test]
+fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again() {
+    const PATCH: &str = "*** Begin Patch\n*** Add File: a\n+hi\n*** End Patch";
+    let patch = Tool { input: Input::Patch, ..Tool::new("apply_patch", "", "{}") };
+    let tools = Arc::new(Tools::new([patch], ToolChoice::Auto));
+    let after = |may_reask: bool, asked: bool, said: &str| {
+        let mut gate = Gate::new(Policy { may_reask, ..Policy::default() });
+        gate.after(Repeats::default(), Arc::clone(&tools));
+        if asked {
+            gate.again(Vec::new(), None);
+        }
+        let mut ended = None;
+        for event in [Event::Text(said), Event::Finish { reason: FinishReason::Stop, usage: None }] {
+            gate.event(event, &mut |event: Event<'_>| {
+                if let Event::Finish { reason, .. } = event {
+                    ended = Some(reason);
+                }
+            });
+        }
+        let (delivered, reask, _) = gate.outcome();
+        (delivered, reask.is_some(), ended)
+    };
+    assert_eq!(after(true, false, PATCH), (0, true, None));
+    assert_eq!(after(false, true, PATCH), (1, false, Some(FinishReason::ToolCalls)));
+    assert_eq!(after(false, false, PATCH), (0, false, Some(FinishReason::Stop)));
+    assert_eq!(after(true, false, "Done."), (0, false, Some(FinishReason::Stop)));
 }

@@ -68,7 +68,10 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()).quoting(self.asks.quoted.clone()),
         };
-        let answer = answer.again(self.asks.kept.clone(), self.asks.because.as_ref().and_then(Reask::notice));
+        let answer = match &self.asks.because {
+            Some(reask) => answer.again(self.asks.kept.clone(), reask.notice()),
+            None => answer,
+        };
         answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())
     }
 }
