@@ -333,14 +333,18 @@ impl Gate {
             self.reask = Some(Reask::Announced);
             return reason;
         }
-        if let Some((tool, raw)) = fix::shown_patch(&self.said.prose, &self.before.1).filter(|_| self.refused == 0) {
+        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.1).filter(|_| self.refused == 0) {
             let name = tool.name.clone();
             if self.policy.may_reask {
                 self.reask = Some(Reask::Refused { name, why: Why::Unannounced(String::new()), raw });
                 return reason;
             }
-            if self.asked {
+            // The model means a patch that is all of its answer.
+            let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
+            if self.asked && is_alone {
                 self.deliver(&name, None, &raw, None, out);
+            }
+            if self.delivered.count > 0 {
                 return FinishReason::ToolCalls;
             }
         }

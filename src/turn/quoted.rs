@@ -1,5 +1,5 @@
-//! The calls in results that the model has read. A model that repeats such a result does not make the call in it, so it is asked
-//! whether it means the call.
+//! The calls in the results that the model has just read. A model that repeats such a result does not make the call in it, so it
+//! is asked whether it means the call.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -19,7 +19,7 @@ const RESULT_BYTES: usize = 64 * 1024;
 /// What ends the tag around a result in the prompts of clients whose calls are elements.
 const CLIENT_RESULT: &str = "_result>";
 
-/// The calls with effects in the results since the user's last words.
+/// The calls with effects in the results at the end of the conversation.
 pub(super) fn calls(plan: &Plan, schemas: &Arc<Schemas>) -> Vec<Made> {
     let is_result = |text: &str| plan.asking.verbatim && text.contains(CLIENT_RESULT);
     let messages = plan.chat.messages.iter().rev().map(|message| (message.role == "tool", message.content.text()));

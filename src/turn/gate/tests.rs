@@ -173,6 +173,7 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
     };
     assert_eq!(after(true, false, PATCH), (0, true, None));
     assert_eq!(after(false, true, PATCH), (1, false, Some(FinishReason::ToolCalls)));
+    assert_eq!(after(false, true, &format!("It looks so:\n{PATCH}")), (0, false, Some(FinishReason::Stop)));
     assert_eq!(after(false, false, PATCH), (0, false, Some(FinishReason::Stop)));
     assert_eq!(after(true, false, "Done."), (0, false, Some(FinishReason::Stop)));
 }
