@@ -102,7 +102,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
     let mut front = Front::new(plan.reply.head.clone());
     let mut opening = BytesMut::new();
     front.open(&mut opening);
-    let alive = keep_alive(&mut front);
+    let signs = front.signs();
     let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
     let mut rounds = Rounds::new(plan, shared, tap, written);
     async_stream::stream! {
@@ -123,7 +123,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                     }
                     opened = true;
                     silence.broken(NEXT_SIGN);
-                    opening.extend_from_slice(&alive);
+                    signs.put(&mut opening);
                     yield Ok(opening.split().freeze());
                 }
             };
@@ -156,7 +156,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                 // The backend speaks, but nothing of it may leave yet.
                 opened = true;
                 silence.broken(NEXT_SIGN);
-                opening.extend_from_slice(&alive);
+                signs.put(&mut opening);
                 yield Ok(opening.split().freeze());
             }
             if !more {
@@ -182,13 +182,6 @@ pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> R
     rounds.outlet.out.elapsed(begun.elapsed());
     let warnings = rounds.outlet.out.take_warnings();
     Ok((rounds.outlet.out.into_value(), warnings))
-}
-
-/// The sign of life of this front: the same bytes at any time.
-fn keep_alive(front: &mut Front) -> Bytes {
-    let mut out = BytesMut::new();
-    front.alive("keep-alive", &mut out);
-    out.freeze()
 }
 
 /// The bytes after what has to come first, once.

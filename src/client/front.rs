@@ -1,9 +1,15 @@
 //! The client protocols. A front reads a request of its protocol into the internal form, and writes events as the bytes of an
 //! answer. It lives for all rounds of a turn. Each front is one module and a row in [`Kind`]; this file has what they share.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -104,11 +110,26 @@ trait Protocol: std::fmt::Debug + Send {
     /// Appends a sign of life that no client takes for content. `text` is for people who read the stream.
     fn alive(&mut self, text: &str, out: &mut BytesMut);
 
+    /// The signs of life that may be written while something else holds the front.
+    fn signs(&mut self) -> Signs {
+        let mut out = BytesMut::new();
+        self.alive("keep-alive", &mut out);
+        Signs::same(out.freeze())
+    }
+
     /// Appends an error. Nothing may follow.
     fn fault(&mut self, error: &Error, out: &mut BytesMut);
 
     /// Takes the duration of the answer so far.
     fn elapsed(&mut self, _elapsed: Duration) {}
+}
+
+/// Signs of life: the same bytes at any time, but for a number that each event of the stream has.
+#[derive(Debug)]
+pub struct Signs {
+    bytes: Bytes,
+    /// The next number, and what follows it.
+    number: Option<(Arc<AtomicU64>, Bytes)>,
 }
 
 /// Collects the events of an answer into one object, for a client that does not stream.
@@ -242,14 +263,33 @@ impl Front {
         self.protocol.elapsed(elapsed);
     }
 
-    /// Appends a sign of life that no client takes for content.
-    pub fn alive(&mut self, text: &str, out: &mut BytesMut) {
-        self.protocol.alive(text, out);
+    /// Signs of life that no client takes for content.
+    pub fn signs(&mut self) -> Signs {
+        self.protocol.signs()
     }
 
     /// Appends a fault; nothing may follow.
     pub fn fault(&mut self, error: &Error, out: &mut BytesMut) {
         self.protocol.fault(error, out);
+    }
+}
+
+impl Signs {
+    fn same(bytes: Bytes) -> Signs {
+        Signs { bytes, number: None }
+    }
+
+    fn numbered(head: String, next: Arc<AtomicU64>, tail: String) -> Signs {
+        Signs { bytes: head.into(), number: Some((next, tail.into())) }
+    }
+
+    /// Appends one.
+    pub fn put(&self, out: &mut BytesMut) {
+        out.extend_from_slice(&self.bytes);
+        if let Some((next, tail)) = &self.number {
+            out.extend_from_slice(next.fetch_add(1, Ordering::Relaxed).to_string().as_bytes());
+            out.extend_from_slice(tail);
+        }
     }
 }
 

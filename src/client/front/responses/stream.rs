@@ -1,13 +1,19 @@
 //! Writes events as items, strictly one after the other. A call leaves whole, because clients act only on its last event.
 
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
 use super::{Answer, call_item, message_item, output_text, reasoning_item, summary};
 use crate::{
-    client::front::{Calls, Head, Protocol},
+    client::front::{Calls, Head, Protocol, Signs},
     error::Error,
     event::{Event, ToolCall},
     openai::answer::put_string,
@@ -21,7 +27,8 @@ pub(in crate::client::front) struct Stream {
     calls: Calls,
     /// The item that is being written.
     open: Option<Open>,
-    sequence: u64,
+    /// The number of the next event, which signs of life share.
+    sequence: Arc<AtomicU64>,
 }
 
 /// An item that is written piece by piece.
@@ -48,7 +55,7 @@ pub fn finished(piece: &[u8]) -> Option<Value> {
 
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        Stream { answer: Answer::new(head), calls: Calls::default(), open: None, sequence: 0 }
+        Stream { answer: Answer::new(head), calls: Calls::default(), open: None, sequence: Arc::default() }
     }
 
     /// Writes a piece of an item of this kind. Ends an open item of another kind first.
@@ -74,19 +81,19 @@ impl Stream {
             self.event(name, json!({"item_id": id, at: 0, "part": part}), out);
             self.open = Some(Open { kind, id, text: String::new() });
         }
+        let number = self.next_number();
         let Some(Open { id, text: whole, .. }) = &mut self.open else { return };
         whole.push_str(text);
         let (name, at) = match kind {
             Piece::Reasoning => ("response.reasoning_summary_text.delta", "summary_index"),
             Piece::Message => ("response.output_text.delta", "content_index"),
         };
-        let (sequence, item) = (self.sequence, self.answer.output.len());
-        self.sequence += 1;
+        let item = self.answer.output.len();
         // One for each piece of the answer: written without a tree.
         write_event(out, name, |out| {
             let _ = write!(
                 out,
-                r#"{{"type":"{name}","sequence_number":{sequence},"output_index":{item},"item_id":"{id}","{at}":0,"delta":"#
+                r#"{{"type":"{name}","sequence_number":{number},"output_index":{item},"item_id":"{id}","{at}":0,"delta":"#
             );
             put_string(text, out);
             out.put_slice(b"}");
@@ -147,14 +154,18 @@ impl Stream {
         self.write(name, whole, out);
     }
 
+    fn next_number(&self) -> u64 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// An event of the whole answer.
     fn state(&mut self, name: &str, response: Value, out: &mut BytesMut) {
         self.write(name, Map::from_iter([("response".to_owned(), response)]), out);
     }
 
     fn write(&mut self, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
-        let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(self.sequence))]);
-        self.sequence += 1;
+        let number = self.next_number();
+        let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(number))]);
         whole.extend(data);
         write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
     }
@@ -190,6 +201,18 @@ impl Protocol for Stream {
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {
         let response = self.answer.to_value("in_progress", None);
         self.state("response.in_progress", response, out);
+    }
+
+    fn signs(&mut self) -> Signs {
+        let (mut out, number) = (BytesMut::new(), self.sequence.load(Ordering::Relaxed));
+        self.alive("", &mut out);
+        self.sequence.store(number, Ordering::Relaxed);
+        let event = String::from_utf8_lossy(&out);
+        let key = "\"sequence_number\":";
+        match event.split_once(&format!("{key}{number}")) {
+            Some((head, tail)) => Signs::numbered(format!("{head}{key}"), Arc::clone(&self.sequence), tail.to_owned()),
+            None => Signs::same(out.freeze()),
+        }
     }
 
     /// Not as an `error`: clients lose its text.
