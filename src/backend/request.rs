@@ -116,11 +116,11 @@ fn with_wire_names(message: &mut Cow<'_, Message>, round: &Round<'_>) {
     for at in 0..message.tool_calls.len() {
         let name = &message.tool_calls[at].name;
         let wire_name = match round.tools.get(name) {
-            Some(tool) => tool.wire_name.clone(),
-            None => spelling::spelt(round.backend, round.adapter.names, name),
+            Some(tool) => Cow::Borrowed(&tool.wire_name),
+            None => Cow::Owned(spelling::spelt(round.backend, round.adapter.names, name)),
         };
-        if wire_name != *name {
-            message.to_mut().tool_calls[at].name = wire_name;
+        if *wire_name != *name {
+            message.to_mut().tool_calls[at].name = wire_name.into_owned();
         }
     }
 }

@@ -319,7 +319,10 @@ fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> 
 fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
     let Value::Object(members) = &root.value else { return None };
     let rule = schema.rule(schema.top());
-    let only_value = |member: &Member<'s>| matches!(&member.node.value, Value::Object(inner) if matches!(inner.as_slice(), [only] if only.key == "value"));
+    let only_value = |member: &Member<'s>| match &member.node.value {
+        Value::Object(inner) => matches!(inner.as_slice(), [only] if only.key == "value"),
+        _ => false,
+    };
     let only_values = members.len() > 1 && members.iter().all(only_value);
     let mut described = false;
     let mut values = Vec::new();

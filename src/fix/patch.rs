@@ -48,9 +48,10 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
 /// The patch at the end of a text, as the arguments of the offered tool that takes patches. Only what closes a fence or a
 /// here-document may follow it.
 pub(crate) fn shown_patch<'t>(text: &str, tools: &'t Tools) -> Option<(&'t Tool, String)> {
-    let patch = patch(text.get(text.rfind(BEGIN)?..)?)?;
-    let after = text.get(text.rfind(BEGIN)? + patch.len()..)?;
-    let is_end = after.split_whitespace().all(|word| matches!(word, "```" | "~~~" | "EOF" | "PATCH" | "'" | "\""));
+    let text = text.get(text.rfind(BEGIN)?..)?;
+    let patch = patch(text)?;
+    let is_end =
+        text.get(patch.len()..)?.split_whitespace().all(|word| matches!(word, "```" | "~~~" | "EOF" | "PATCH" | "'" | "\""));
     let tool = tools.iter().find(|tool| tool.input.is_patch()).filter(|_| is_end && check(patch).is_ok())?;
     Some((tool, json!({Input::TEXT: patch}).to_string()))
 }

@@ -207,17 +207,13 @@ impl Answer {
             Event::Refused { .. } => {}
             event => stage.event(event),
         });
-        for call in whole {
-            stage.start(&call);
-            stage.event(Event::CallEnd { index: 0, extra: None });
-        }
+        whole.iter().for_each(|call| stage.call(call));
     }
 
     fn close_native(&mut self, out: &mut dyn Sink) {
         if let Some(call) = self.native.take() {
             let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: false, out };
-            stage.start(&call);
-            stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
+            stage.call(&call);
         }
     }
 }
@@ -238,6 +234,12 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// A whole call.
+    fn call(&mut self, call: &ToolCall) {
+        self.start(call);
+        self.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
+    }
+
     fn start(&mut self, call: &ToolCall) {
         self.event(Event::CallStart { index: 0, id: call.id.as_deref(), name: &call.name });
         self.event(Event::CallArguments { index: 0, json: &call.arguments });

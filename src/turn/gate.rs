@@ -95,8 +95,10 @@ struct Said {
     reasoning: bool,
     /// The client is at the start of a line.
     line_start: bool,
-    /// The prose to search for an announcement, whether the client got it or not.
+    /// The prose to search for an announcement or a patch, whether the client got it or not.
     prose: String,
+    /// How much of it is kept, in bytes.
+    prose_bytes: usize,
 }
 
 /// Approximate maximum length of the prose that is searched for an announcement, in bytes.
@@ -108,6 +110,7 @@ const WITHHELD_BYTES: usize = 1024 * 1024;
 
 impl Gate {
     pub(super) fn new(policy: Policy) -> Gate {
+        let prose_bytes = if policy.nudges || policy.call_alone { PROSE_BYTES } else { 0 };
         Gate {
             policy,
             carrier: Carrier::default(),
@@ -121,7 +124,7 @@ impl Gate {
             kept: Vec::new(),
             empty: None,
             asked: false,
-            said: Said { text: false, reasoning: false, line_start: true, prose: String::new() },
+            said: Said { text: false, reasoning: false, line_start: true, prose: String::new(), prose_bytes },
             stop_sequence: None,
         }
     }
@@ -175,6 +178,9 @@ impl Gate {
 
     /// From now on, calls that repeat one of these are refused.
     pub(super) fn after(&mut self, before: Repeats, tools: Arc<Tools>) {
+        if tools.iter().any(|tool| tool.input.is_patch()) {
+            self.said.prose_bytes = WITHHELD_BYTES;
+        }
         self.before = (before, tools);
     }
 
@@ -222,9 +228,7 @@ impl Gate {
         if text.is_empty() {
             return;
         }
-        let takes_patches = || self.before.1.iter().any(|tool| tool.input.is_patch());
-        let kept = if self.policy.nudges || self.policy.call_alone { PROSE_BYTES } else { 0 };
-        if self.said.prose.len() < kept || (takes_patches() && self.said.prose.len() < WITHHELD_BYTES) {
+        if self.said.prose.len() < self.said.prose_bytes {
             self.said.prose.push_str(text);
         }
         if self.policy.call_alone {

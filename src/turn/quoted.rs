@@ -1,14 +1,14 @@
 //! The calls in the results that the model has just read. A model that repeats such a result does not make the call in it, so it
 //! is asked whether it means the call.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     answer::{Answer, Policy, Setup},
     gate::{Made, made},
 };
 use crate::{
-    adapter::scanner,
+    adapter::{CLIENT_RESULT, scanner},
     event::{Assembly, Channel, Delta, Effect, Event, FinishReason, ToolChoice, Tools},
     fix::Schemas,
     plan::Plan,
@@ -16,9 +16,6 @@ use crate::{
 
 /// How much of each result is read, in bytes.
 const RESULT_BYTES: usize = 64 * 1024;
-/// What ends the tag around a result in the prompts of clients whose calls are elements.
-const CLIENT_RESULT: &str = "_result>";
-
 /// The calls with effects in the results at the end of the conversation.
 pub(super) fn calls(plan: &Plan, schemas: &Arc<Schemas>) -> Vec<Made> {
     let is_result = |text: &str| plan.asking.verbatim && text.contains(CLIENT_RESULT);
@@ -44,8 +41,7 @@ fn read(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
     let mut keep = |event: Event<'_>| {
         calls.extend(open.event(&event).map(|(_, call)| made(&call.name, &call.arguments)));
     };
-    let text: Cow<'_, str> = text[..text.floor_char_boundary(RESULT_BYTES)].into();
-    answer.delta(Delta::Text(Channel::Content, &text), &mut keep);
+    answer.delta(Delta::Text(Channel::Content, &text[..text.floor_char_boundary(RESULT_BYTES)]), &mut keep);
     answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
     answer.finish(&mut keep);
     calls

@@ -121,8 +121,13 @@ impl Scanner {
     pub(super) fn is_spoken_of(&self, candidate: &Candidate, to: usize, marked: bool, end: bool) -> Option<bool> {
         let at = candidate.at;
         let open = end || self.buf.len() - to > GAP_BYTES;
+        let taken_back = self.is_taken_back(to, marked, open);
+        if marked {
+            // The model may be asked about such a call (`is_doubtful`), once the sentence after it is known.
+            taken_back?;
+        }
         if candidate.fence.is_some() {
-            return if marked { Some(false) } else { self.is_taken_back(to, false, open) };
+            return if marked { Some(false) } else { taken_back };
         }
         let after = &self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)];
         // The tag around a call may close after it.
@@ -161,13 +166,10 @@ impl Scanner {
             if COMMENTS.iter().any(|sign| may_be(line, sign)) {
                 return None;
             }
-            match self.is_taken_back(to, false, open) {
+            match taken_back {
                 Some(false) => {}
                 decided => return decided,
             }
-        } else if self.is_taken_back(to, true, open).is_none() {
-            // The model may be asked.
-            return None;
         }
         if candidate.marker.1 || (in_line && self.buf[at..to].contains('\n')) {
             return Some(false);

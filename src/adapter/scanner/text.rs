@@ -24,6 +24,11 @@ pub(super) enum Inline {
     Unknown,
 }
 
+/// Whether a line says so, or the words before the marker in it: `For example: <tool_call>`.
+fn shows(head: &str, says: &dyn Fn(&str) -> bool) -> bool {
+    says(head) || head.split(['<', '[']).next().is_some_and(says)
+}
+
 impl Scanner {
     /// Emits the text up to `to`, which is not a call, except for trailing whitespace that a call may swallow.
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
@@ -90,17 +95,13 @@ impl Scanner {
     pub(super) fn is_in_example(&self, at: usize) -> bool {
         let head = self.line_head(at);
         let is_example = |head: &str| line::is_statement(head) || line::is_disowned(head) || line::is_quoting(head);
-        let words = head.split(['<', '[']).next().unwrap_or_default();
-        line::is_comment(&head) || line::is_log(&head) || (head.len() < HEAD_BYTES && (is_example(&head) || is_example(words)))
+        line::is_comment(&head) || line::is_log(&head) || (head.len() < HEAD_BYTES && shows(&head, &is_example))
     }
 
     /// Whether the line above `at` says that what follows is an example or quoted.
     pub(super) fn is_introduced(&self, at: usize) -> bool {
         let disowns = [line::is_disowned, line::is_quoting, line::opens_data, line::describes];
-        let shows = |head: &str| disowns.iter().any(|disowns| disowns(head));
-        // `For example: <tool_call>`: the marker is on the line above.
-        let words = |head: &str| head.find(['<', '[']).map(|tag| head[..tag].to_owned()).unwrap_or_default();
-        self.introduction(at).is_some_and(|head| shows(&head) || shows(&words(&head)))
+        self.introduction(at).is_some_and(|head| shows(&head, &|head| disowns.iter().any(|disowns| disowns(head))))
     }
 
     /// Whether the text before a call at `at` announces it.

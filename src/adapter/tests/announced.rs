@@ -17,6 +17,12 @@ fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
     seen
 }
 
+/// The model is asked whether it means the call in this answer, and the answer is text where it cannot be asked.
+fn is_asked_about(answer: &str) {
+    assert!(written(&read(Effect::Writes, true, answer)).is_empty(), "{answer}");
+    assert_eq!(read(Effect::Writes, false, answer).items, text(answer).items, "{answer}");
+}
+
 /// Lines that describe a call, and lines that make one.
 const LINES: [(&str, bool); 21] = [
     ("Så ser ett anrop ut:", false),
@@ -208,9 +214,7 @@ fn what_the_model_says_that_it_does_not_do_is_asked_about() {
         "Done. I ran:",
     ] {
         for call in [format!("```json\n{CALL}\n```"), CALL.to_owned(), marked.clone(), format!("{marked}\n\nSo I left it.")] {
-            let answer = format!("{line}\n{call}");
-            assert!(written(&read(Effect::Writes, true, &answer)).is_empty(), "{answer}");
-            assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+            is_asked_about(&format!("{line}\n{call}"));
         }
     }
     for line in ["It does not exist, so I will wipe it:", "I did not find it. I run this:", "I will not keep it but run this:"] {
@@ -225,9 +229,7 @@ fn text_after_a_call_may_take_it_back() {
         ["Shall I run this?", "Do you want me to do that?", "This is only an example, do not run it.", "I will not run it."]
     {
         for call in [format!("```json\n{CALL}\n```"), marked.clone()] {
-            let answer = format!("{call}\n\n{after}");
-            assert!(written(&read(Effect::Writes, true, &answer)).is_empty(), "{answer}");
-            assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+            is_asked_about(&format!("{call}\n\n{after}"));
         }
     }
     for after in ["The content is gone then.", "What is next?", "I did it as you said."] {
@@ -247,5 +249,24 @@ fn calls_in_strings_of_code_and_markers_that_are_mentioned_are_text() {
         format!("e.g. {marked}"),
     ] {
         assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+    }
+}
+
+#[test]
+fn text_after_an_element_in_a_fence_takes_it_back_however_it_is_cut() {
+    // The reasoning shows where the answer begins: nothing else makes the call wait.
+    let answer = "```xml\n<wipe>\n<path>a.db</path>\n</wipe>\n```\nThis is only an example, do not run it.";
+    let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
+    let tools = Arc::new(Tools::new([Tool { effect: Effect::Writes, ..Tool::new("wipe", "", schema) }], ToolChoice::Auto));
+    let whole = format!("<think>Hm.</think>{answer}");
+    for cut in 0..=whole.len() {
+        let options = Options { elements: true, ..Options::default() };
+        let adapter = Arc::clone(library().get("qwen2.5-coder").unwrap());
+        let mut scanner = Scanner::new(adapter, Arc::clone(&tools), schemas(), options);
+        let mut seen = Seen::default();
+        scanner.push(Channel::Content, &whole[..cut], &mut seen);
+        scanner.push(Channel::Content, &whole[cut..], &mut seen);
+        scanner.finish(FinishReason::Stop, &mut seen);
+        assert_eq!((seen.text().as_str(), written(&seen).len()), (answer, 0), "cut at {cut}");
     }
 }
