@@ -18,7 +18,7 @@ mod syntax;
 mod triggers;
 mod write;
 
-pub(crate) use asides::CLIENT_RESULT;
+pub use asides::CLIENT_RESULT;
 pub use call::{Call, JsonKeys, Lax, Named, Nested, Syntax, Tagged, Trim};
 pub use library::{Found, Library};
 pub use scanner::Scanner;

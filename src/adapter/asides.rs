@@ -35,7 +35,7 @@ pub(super) const RESULTS: [[&str; 2]; 6] = [
 ];
 
 /// The rest of a result's tag after the tool's name, in the form of clients that ask for elements.
-pub(crate) const CLIENT_RESULT: &str = "_result>";
+pub const CLIENT_RESULT: &str = "_result>";
 
 /// Beginnings of a turn that is not the model's. They count only at the start of a line. What follows does not belong to the
 /// answer.

@@ -47,7 +47,7 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
 
 /// The patch at the end of a text, as the arguments of the offered tool that takes patches. Only what closes a fence or a
 /// here-document may follow it.
-pub(crate) fn shown_patch<'t>(text: &str, tools: &'t Tools) -> Option<(&'t Tool, String)> {
+pub fn shown_patch<'t>(text: &str, tools: &'t Tools) -> Option<(&'t Tool, String)> {
     let text = text.get(text.rfind(BEGIN)?..)?;
     let patch = patch(text)?;
     let is_end =
