@@ -7,7 +7,11 @@
 
 /// Whether `line` announces the call after it, in the same line or the next. `line` excludes the call.
 pub(super) fn announces(line: &str) -> bool {
-    let line = without_asides(&line.to_lowercase().replace('\u{2019}', "'"));
+    let line = line.to_lowercase().replace('\u{2019}', "'");
+    if is_letter_of_a_list(&line) {
+        return false;
+    }
+    let line = without_asides(&line);
     let line = without_emphasis(&line);
     if line.ends_with(['?', '？', '؟']) {
         return false;
@@ -36,21 +40,34 @@ pub(super) fn announces(line: &str) -> bool {
     if is_english || (is_label && !supposes) {
         return (!has(&DISTANT) && !begins(&FORBIDS)) || sentence.contains("would like");
     }
-    !supposes && (acts || has(&SPEAKS) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
+    !supposes && (acts || has(&SPEAKS) || has(&FIRST) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
 }
 
-/// Whether a line is a whole sentence, or says who acts: the model, or a step of its plan. Other lines introduce what somebody else
-/// wrote, or a description. In other languages than English, every line says so.
+/// Whether a line says who acts: the model, or a step of its plan. Other lines introduce what somebody else wrote, or a
+/// description. A whole sentence says so unless it only points at what follows (`A call is written as follows.`), a label if it
+/// names a call or a step, a line in another language than English if it does more than count (`Først skriver modellen:`).
 pub(super) fn says_who_acts(line: &str) -> bool {
     let line = line.to_lowercase().replace('\u{2019}', "'");
     let line = without_emphasis(&line);
+    let words = words(last_sentence(line.trim_end_matches([':', '.', '!', '…'])));
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     if line.ends_with(['.', '!', '…']) {
+        return has(&ACTORS) || !has(&POINTS);
+    }
+    let is_gerund = words.first().is_some_and(|word| word.ends_with("ing"));
+    if is_gerund || is_step(&words) || has(&ACTORS) {
         return true;
     }
-    let words = words(last_sentence(line.trim_end_matches(':')));
-    let is_gerund = words.first().is_some_and(|word| word.ends_with("ing"));
-    let is_english = words.iter().any(|word| ENGLISH.contains(word));
-    !is_english || is_gerund || is_step(&words) || words.iter().any(|word| ACTORS.contains(word))
+    if words.len() <= LABEL_WORDS && line.ends_with(':') && line.is_ascii() {
+        return words.is_empty() || has(&CALLS) || has(&SPEAKS);
+    }
+    !has(&ENGLISH) && (has(&SPEAKS) || !has(&FIRST))
+}
+
+/// Whether a line is nothing but a letter that counts: `(a)`, `ii)`.
+fn is_letter_of_a_list(line: &str) -> bool {
+    let letter = line.trim().strip_suffix(')').map(|line| line.trim_start_matches('('));
+    letter.is_some_and(|letter| matches!(letter.len(), 1..=LETTERS) && letter.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
 
 /// Whether these words are a step of a plan: `Step 2:`, `1단계:`.
@@ -124,6 +141,13 @@ const DELIMITERS: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
 const LABEL_WORDS: usize = 2;
 /// A line of so many words with a number is a step.
 const STEP_WORDS: usize = 3;
+/// Longest letter of a list: `viii`.
+const LETTERS: usize = 4;
+/// Words by which a sentence points at what follows it.
+const POINTS: [&str; 3] = ["follows", "following", "below"];
+/// Words of labels for calls.
+const CALLS: [&str; 12] =
+    ["tool", "tools", "function", "call", "calls", "action", "step", "command", "request", "sure", "ok", "okay"];
 /// Words that identify a line as English.
 const ENGLISH: [&str; 40] = [
     "the", "this", "that", "these", "i", "i'll", "i'm", "let", "let's", "for", "with", "and", "here", "here's", "now", "it",
@@ -139,16 +163,20 @@ const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
 /// English words for what is possible or past.
 const DISTANT: [&str; 11] =
     ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot", "drafted"];
-/// First-person words, and words for "first" and "now", in Germanic, Romance and Slavic languages, Turkish, Indonesian,
+/// First-person words, and words for "now", in Germanic, Romance and Slavic languages, Turkish, Indonesian,
 /// Vietnamese, Arabic, Persian, Hebrew, Hindi, Greek and Finnish.
-const SPEAKS: [&str; 97] = [
-    "ich", "wir", "jetzt", "nun", "zuerst", "zunächst", "ik", "nu", "eerst", "jag", "jeg", "nå", "je", "j'ai", "j'utilise",
-    "j'appelle", "nous", "maintenant", "allons", "d'abord", "yo", "voy", "vamos", "ahora", "déjame", "primero", "necesito", "eu",
-    "vou", "agora", "deixe", "primeiro", "preciso", "io", "sto", "vado", "ora", "adesso", "procedo", "acum", "teraz", "już",
-    "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас", "теперь", "давайте", "давай", "сначала", "нужно", "зараз", "спочатку",
-    "ben", "şimdi", "önce", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", "الآن", "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं",
-    "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "أولاً", "musím", "potřebuji", "nejdřív", "nejprve", "najpierw",
-    "potrzebuję", "спершу", "потрібно", "trebuie", "întâi", "först", "måste", "først", "estou", "קורא", "מפעיל", "בודק",
+const SPEAKS: [&str; 80] = [
+    "ich", "wir", "jetzt", "nun", "ik", "nu", "jag", "jeg", "nå", "je", "j'ai", "j'utilise", "j'appelle", "nous", "maintenant",
+    "allons", "yo", "voy", "vamos", "ahora", "déjame", "necesito", "eu", "vou", "agora", "deixe", "preciso", "io", "sto", "vado",
+    "ora", "adesso", "procedo", "acum", "teraz", "już", "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас", "теперь", "давайте",
+    "давай", "нужно", "зараз", "ben", "şimdi", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", "الآن", "دعني", "أقوم", "اکنون",
+    "אני", "עכשיו", "मैं", "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "musím", "potřebuji", "potrzebuję", "потрібно",
+    "trebuie", "måste", "estou", "קורא", "מפעיל", "בודק",
+];
+/// Words for "first".
+const FIRST: [&str; 17] = [
+    "zuerst", "zunächst", "eerst", "d'abord", "primero", "primeiro", "сначала", "спочатку", "önce", "أولاً", "nejdřív", "nejprve",
+    "najpierw", "спершу", "întâi", "först", "først",
 ];
 /// The same for languages written without spaces, or where the sign is a part of a word.
 const SPEAKS_WITHIN: [&str; 27] = [
@@ -168,13 +196,15 @@ const ARTICLES: [&str; 15] = ["el", "la", "los", "las", "un", "una", "il", "lo",
 const ACTS: [&str; 8] = ["겠습니다", "게요", "합니다", "ます", "ましょう", "yorum", "eceğim", "acağım"];
 /// Endings of sentences that state a fact or a possibility.
 const STATES: [&str; 8] = ["수 있습니다", "できます", "なります", "あります", "ています", "れます", "ますか", "까요"];
-/// Words of advice, of the past, and of possibility.
-const ADVISES: [&str; 64] = [
+/// Words of advice, of the past, of possibility, and of conditions.
+const ADVISES: [&str; 85] = [
     "kannst", "könntest", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "kunt", "zou", "vous", "serait",
     "pourrait", "aurait", "puedes", "puede", "podría", "podrías", "sería", "você", "pode", "poderia", "seria", "puoi",
     "potresti", "sarebbe", "możesz", "można", "byłoby", "можете", "можешь", "можно", "бы", "раньше", "ранее", "bạn", "anda",
     "يمكنك", "आप", "لن", "не", "nie", "nicht", "war", "waren", "était", "étaient", "fue", "era", "foi", "bylo", "było", "был",
-    "было", "была", "bereits", "redan", "allerede", "tidligere", "déjà", "già", "már", "niciodată",
+    "было", "была", "bereits", "redan", "allerede", "tidligere", "déjà", "già", "már", "niciodată", "ville", "skulle", "hvis",
+    "αν", "falls", "jika", "kalau", "sudah", "tadi", "telah", "если", "якщо", "jeśli", "jeżeli", "pokud", "dacă", "eğer", "nếu",
+    "अगर", "यदि", "jos",
 ];
 /// The same for languages written without spaces.
 const ADVISES_WITHIN: [&str; 25] = [

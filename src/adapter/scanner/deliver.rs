@@ -7,7 +7,7 @@ use crate::{
     adapter::asides::RESULTS,
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::is_json},
     event::{Effect, Event, Sink, Why},
-    fix::name::{known_tool, means_answer, means_none},
+    fix::name::{is_known, known_tool, means_answer, means_none},
 };
 
 /// Maximum length of a list item's number, and of the spaces after it, in bytes.
@@ -84,13 +84,16 @@ impl Scanner {
     }
 
     /// Whether these calls, which have markers and end at `to`, may be an example: the text before them shows one, or does not
-    /// announce them, or the text after them takes them back. Calls right after doubtful ones are doubtful too. Where elements are
-    /// asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
+    /// announce them, the text after them takes them back, or no such tool is offered. Calls right after doubtful ones are doubtful
+    /// too. Where elements are asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let at = candidate.at;
         let unannounced = || self.is_introduced(at) || !self.is_announced(at) || !self.says_who_acts(at);
         let before = || self.tentative.has_shown() || self.is_supposed(at) || (!self.options.elements && unannounced());
-        let shown = || self.is_taken_back(to, true, true) == Some(true) || (!candidate.fresh && before());
+        let is_tool =
+            |name: &str| is_known(&self.tools, name) || means_answer(&self.tools, name) || means_none(&self.tools, name);
+        let unknown = || !calls.iter().all(|call| is_tool(&call.name));
+        let shown = || self.is_taken_back(candidate, to, true, true) == Some(true) || unknown() || (!candidate.fresh && before());
         let may_be = !self.is_wrapped() && !requires_call(&self.tools.choice) && !self.only_read(calls);
         self.tentative.is_doubted() || (may_be && shown())
     }
@@ -297,6 +300,15 @@ impl Scanner {
         let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
         let closers = call.close.iter().chain(&call.section_close).chain(self.adapter.triggers.closers());
         let closers = closers.filter(|closer| !is_result(closer));
+        // The answer ends inside a closing marker.
+        let rest = self.buf[at..].trim_end();
+        if end && rest.len() > 1 && closers.clone().any(|closer| closer.starts_with(rest)) {
+            self.buf.scan_to(self.buf.len());
+            if self.tentative.is_empty() {
+                self.buf.discard_scanned();
+            }
+            return Some(true);
+        }
         match starts_with_any(&self.buf[at..], closers, end) {
             Start::Yes(length) => {
                 self.buf.scan_to(at + length);

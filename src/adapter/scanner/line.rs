@@ -249,8 +249,8 @@ const HEADERS: [&str; 10] = [
 /// Beginnings of clauses that only explain the clause before them.
 const SUBORDINATE: [&str; 9] =
     ["because ", "since ", "which ", "as it ", "and it ", "and that ", "and this ", "but it ", "dass "];
-/// Beginnings of questions for permission.
-const ASKS: [&str; 20] = [
+/// Beginnings of questions for permission, and of requests to check a call.
+const ASKS: [&str; 40] = [
     "do you want me to",
     "would you like me to",
     "can i ",
@@ -271,6 +271,26 @@ const ASKS: [&str; 20] = [
     "quer que",
     "хотите",
     "мне выполнить",
+    "is that what",
+    "is this what",
+    "is that ok",
+    "is this ok",
+    "does this look",
+    "does that look",
+    "please check",
+    "please confirm",
+    "please review",
+    "please verify",
+    "please approve",
+    "mag ik ",
+    "zal ik ",
+    "ska jag ",
+    "skal jeg ",
+    "posso ",
+    "devo ",
+    "puedo ",
+    "debo ",
+    "bolehkah",
 ];
 
 /// "Example" in other languages, as a word: `Beispieldatei` is a file.

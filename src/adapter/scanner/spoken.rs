@@ -105,23 +105,26 @@ impl Scanner {
 
     /// Whether the sentence after a call says that it is an example or must not run, or asks for permission. After a marked call,
     /// other words for an example may speak of its result. `None`: more text is needed.
-    pub(super) fn is_taken_back(&self, to: usize, marked: bool, open: bool) -> Option<bool> {
+    pub(super) fn is_taken_back(&self, candidate: &Candidate, to: usize, marked: bool, open: bool) -> Option<bool> {
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
-        let (sentence, asks) = match text.find(['.', '!', '?', ':', '{', '[', '<', '`']) {
-            Some(stop) => (&text[..stop], text[stop..].starts_with('?')),
+        let (sentence, asks) = match text.find(['.', '!', '?', '？', '؟', ';', ':', '{', '[', '<', '`']) {
+            Some(stop) => (&text[..stop], is_asked(&text[..stop], &text[stop..])),
             None if open => (text, false),
             None => return None,
         };
         let sentence = sentence.to_lowercase().replace('’', "'");
         let says = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
-        Some((asks && line::asks_for_permission(&sentence)) || says(&NOT_MEANT) || (!marked && says(&SHOWN)))
+        // Questions for permission are known in a few languages, so any other question may be one.
+        let may_ask = || marked && !candidate.fresh && !sentence.is_ascii();
+        let asks = asks && (line::asks_for_permission(&sentence) || may_ask());
+        Some(asks || says(&NOT_MEANT) || (!marked && says(&SHOWN)))
     }
 
     /// Whether the call that ends at `to` is only mentioned. `None`: more text is needed.
     pub(super) fn is_spoken_of(&self, candidate: &Candidate, to: usize, marked: bool, end: bool) -> Option<bool> {
         let at = candidate.at;
         let open = end || self.buf.len() - to > GAP_BYTES;
-        let taken_back = self.is_taken_back(to, marked, open);
+        let taken_back = self.is_taken_back(candidate, to, marked, open);
         if marked {
             // The model may be asked about such a call (`is_doubtful`), once the sentence after it is known.
             taken_back?;
@@ -202,6 +205,12 @@ impl Scanner {
             None => Some(false),
         }
     }
+}
+
+/// Whether a sentence ends in a question mark. Greek uses the semicolon.
+fn is_asked(sentence: &str, stop: &str) -> bool {
+    let is_greek = || sentence.contains(|c: char| matches!(c, '\u{370}'..='\u{3ff}'));
+    stop.starts_with(['?', '？', '؟']) || (stop.starts_with(';') && is_greek())
 }
 
 /// Whether a line ends in the opening tag of a list of tools.

@@ -128,7 +128,7 @@ pub(crate) fn unquote(value: &str) -> String {
 pub(crate) fn is_closed(value: &str) -> bool {
     let value = value.trim();
     match value.as_bytes().first() {
-        Some(b'{' | b'[') => Extent::default().feed(value.as_bytes()) == Some(value.len()),
+        Some(b'{' | b'[' | b'(') => Extent::default().feed(value.as_bytes()) == Some(value.len()),
         _ => value.starts_with(QUOTES) && string_end(value) == Some(value.len()),
     }
 }
@@ -157,7 +157,23 @@ fn value_end(text: &str) -> usize {
     match text.as_bytes().first() {
         Some(b'{' | b'[') => Extent::default().feed(text.as_bytes()).unwrap_or(text.len()),
         _ if text.starts_with(QUOTES) => string_end(text).unwrap_or(text.len()),
-        _ => text.find([',', '}', ']']).unwrap_or(text.len()),
+        _ => bare_end(text),
+    }
+}
+
+/// The end of a value without quotes. What it puts into brackets is a part of it: `({"a": 1, "b": 2})`, `dict(a=1, b=2)`.
+fn bare_end(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let Some(found) = text[at..].find([',', '}', ']', '(', '{', '[']) else { return text.len() };
+        at += found;
+        if text[at..].starts_with([',', '}', ']']) {
+            return at;
+        }
+        match Extent::default().feed(&text.as_bytes()[at..]) {
+            Some(length) => at += length,
+            None => return text.len(),
+        }
     }
 }
 

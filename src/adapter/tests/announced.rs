@@ -104,15 +104,38 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
         "Somebody pasted this into the chat:",
         "The runtime expects the calls like so:",
         "First:",
+        "Two ways to write it. Correct:",
+        "(a)",
+        "ii)",
+        "A call of this tool is written as follows.",
+        "Först skriver modellen:",
+        "Jag skulle skicka det här anropet, om du vill:",
+        "Please check the values:",
     ];
     for line in others {
         let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nIt has two keys.");
         assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
     }
-    for line in ["I wipe it now:", "Wiping it:", "Step 1:", "Ich lösche sie:", "It is old."] {
+    for line in ["I wipe it now:", "Wiping it:", "Step 1:", "Ich lösche sie:", "Först raderar jag den:", "Sure:", "It is old."]
+    {
         let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nThat was it.");
         assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), 1, "{answer}");
     }
+    // A question after the call may ask for permission.
+    for (before, after, runs) in [
+        ("Jag raderar filen.", "Är det vad du vill?", false),
+        ("Σβήνω το αρχείο.", "Να προχωρήσω;", false),
+        ("I wipe it now:", "Is that what you want?", false),
+        ("I wipe it now:", "Anything else?", true),
+        ("", "还有什么问题吗？", true),
+    ] {
+        let answer = format!("{before}\n<tool_call>{CALL}</tool_call>\n{after}");
+        assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(runs), "{answer}");
+        assert_eq!(read(Effect::Writes, true, &answer).items.contains(&Item::Refused), !runs, "{answer}");
+    }
+    // No such tool is offered: a template.
+    let template = "<tool_call>{\"name\": \"TOOL\", \"arguments\": {\"key\": 1}}</tool_call>\nThis is its shape.";
+    assert_eq!(read(Effect::Writes, false, template).items, text(template).items);
     let supposed = format!("Somebody else could send:\n<tool_call>{CALL}</tool_call>");
     assert!(read(Effect::Writes, true, &supposed).items.contains(&Item::Refused));
     let both = format!(

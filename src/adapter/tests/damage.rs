@@ -242,3 +242,25 @@ fn a_list_goes_on_after_a_quote_was_lost() {
         assert_eq!(calls, [(arguments.to_owned(), true)], "{text}");
     }
 }
+
+/// Models wrap the arguments as code would. Each member inside the brackets is a part of them.
+#[test]
+fn arguments_in_the_brackets_of_code_keep_all_members() {
+    let schema = r#"{"type":"object","properties":{"place":{"type":"string"},"days":{"type":"integer"},"tags":{"type":"array"}},"required":["place"]}"#;
+    let tools = || Tools::new([Tool::new("forecast", "Tells the weather.", schema)], ToolChoice::Auto);
+    let checked = Schemas::default().get(&std::sync::Arc::from(schema));
+    let members = r#"{"place": "Turku, (old) town", "tags": ["a", {"b": 1}], "days": 2}"#;
+    let expected: serde_json::Value = serde_json::from_str(members).unwrap();
+    for wrapped in [format!("({members})"), format!("json.dumps({members})"), format!("JSON.stringify({members}, null, 2)")] {
+        for text in [
+            format!("<tool_call>{{\"name\": \"forecast\", \"arguments\": {wrapped}}}</tool_call>"),
+            format!("<tool_call>{{\"arguments\": {wrapped}, \"name\": \"forecast\"}}</tool_call>"),
+        ] {
+            let seen = read_with(tools(), "hermes", false, &text);
+            let call = seen.all_calls().next().unwrap_or_else(|| panic!("{text}: {seen:?}"));
+            let report = fix(&call.arguments, Some(&checked), &[], End::Closed);
+            let got = report.accepted().map(|got| serde_json::from_str(got).unwrap());
+            assert_eq!(got, Some(expected.clone()), "{text}: {report:?}");
+        }
+    }
+}

@@ -90,3 +90,21 @@ fn a_marker_that_is_only_spoken_of_is_text() {
         assert_eq!(read(adapter, false, sentence), text(sentence), "{adapter}");
     }
 }
+
+#[test]
+fn the_answer_may_end_inside_a_closing_marker() {
+    for before in ["", "On my way.\n\n", "I switch it on:\n"] {
+        for (adapter, call, close) in [
+            ("generic", "<function=lamp>{\"on\": true}", "</function>"),
+            ("hermes", "<function=lamp>{\"on\": true}", "</function>"),
+            ("generic", "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}", "</tool_call>"),
+        ] {
+            for length in [0, 2, 5, close.len() - 1, close.len()] {
+                let text = format!("{before}{call}{}", &close[..length]);
+                let seen = read(adapter, false, &text);
+                let calls: Vec<_> = seen.all_calls().map(|call| (call.arguments.as_str(), call.whole)).collect();
+                assert_eq!(calls, [("{\"on\": true}", true)], "{adapter}: {text}");
+            }
+        }
+    }
+}
