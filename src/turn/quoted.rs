@@ -16,6 +16,7 @@ use crate::{
 
 /// How much of each result is read, in bytes.
 const RESULT_BYTES: usize = 64 * 1024;
+
 /// The calls with effects in the results at the end of the conversation.
 pub(super) fn calls(plan: &Plan, schemas: &Arc<Schemas>) -> Vec<Made> {
     let is_result = |text: &str| plan.asking.verbatim && text.contains(CLIENT_RESULT);

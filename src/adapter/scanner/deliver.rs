@@ -300,16 +300,11 @@ impl Scanner {
         let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
         let closers = call.close.iter().chain(&call.section_close).chain(self.adapter.triggers.closers());
         let closers = closers.filter(|closer| !is_result(closer));
-        // The answer ends inside a closing marker.
-        let rest = self.buf[at..].trim_end();
-        if end && rest.len() > 1 && closers.clone().any(|closer| closer.starts_with(rest)) {
-            self.buf.scan_to(self.buf.len());
-            if self.tentative.is_empty() {
-                self.buf.discard_scanned();
-            }
-            return Some(true);
-        }
-        match starts_with_any(&self.buf[at..], closers, end) {
+        // The answer may end inside a closing marker.
+        let last = self.buf[at..].trim_end();
+        let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
+        let closed = if is_cut { Start::Yes(last.len()) } else { starts_with_any(&self.buf[at..], closers, end) };
+        match closed {
             Start::Yes(length) => {
                 self.buf.scan_to(at + length);
                 if !self.draft.is_empty() {

@@ -250,7 +250,7 @@ const HEADERS: [&str; 10] = [
 const SUBORDINATE: [&str; 9] =
     ["because ", "since ", "which ", "as it ", "and it ", "and that ", "and this ", "but it ", "dass "];
 /// Beginnings of questions for permission, and of requests to check a call.
-const ASKS: [&str; 40] = [
+const ASKS: [&str; 36] = [
     "do you want me to",
     "would you like me to",
     "can i ",
@@ -286,10 +286,6 @@ const ASKS: [&str; 40] = [
     "zal ik ",
     "ska jag ",
     "skal jeg ",
-    "posso ",
-    "devo ",
-    "puedo ",
-    "debo ",
     "bolehkah",
 ];
 

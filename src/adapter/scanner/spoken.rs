@@ -32,6 +32,9 @@ const NOT_MEANT: [&str; 9] = [
 /// Phrases after an unmarked call which say that it shows something.
 const SHOWN: [&str; 7] = ["the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
 
+/// Beginnings of questions for permission that announce a call without the question mark: `Devo cancellarlo adesso:`.
+const OFFERS: [&str; 4] = ["posso ", "devo ", "puedo ", "debo "];
+
 /// Quotes that are alone on the lines around a quoted block.
 const BLOCK_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 /// Maximum length of a block that is scanned, in bytes.
@@ -116,7 +119,8 @@ impl Scanner {
         let says = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
         // Questions for permission are known in a few languages, so any other question may be one.
         let may_ask = || marked && !candidate.fresh && !sentence.is_ascii();
-        let asks = asks && (line::asks_for_permission(&sentence) || may_ask());
+        let offers = || OFFERS.iter().any(|words| sentence.starts_with(words));
+        let asks = asks && (line::asks_for_permission(&sentence) || offers() || may_ask());
         Some(asks || says(&NOT_MEANT) || (!marked && says(&SHOWN)))
     }
 

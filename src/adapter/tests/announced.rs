@@ -116,8 +116,10 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
         let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nIt has two keys.");
         assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
     }
-    for line in ["I wipe it now:", "Wiping it:", "Step 1:", "Ich lösche sie:", "Först raderar jag den:", "Sure:", "It is old."]
-    {
+    for line in [
+        "I wipe it now:", "Wiping it:", "Step 1:", "Ich lösche sie:", "Först raderar jag den:", "Devo cancellarlo adesso:",
+        "Sure:", "It is old.",
+    ] {
         let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nThat was it.");
         assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), 1, "{answer}");
     }
@@ -126,6 +128,7 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
         ("Jag raderar filen.", "Är det vad du vill?", false),
         ("Σβήνω το αρχείο.", "Να προχωρήσω;", false),
         ("I wipe it now:", "Is that what you want?", false),
+        ("I wipe it now:", "Posso procedere?", false),
         ("I wipe it now:", "Anything else?", true),
         ("", "还有什么问题吗？", true),
     ] {
