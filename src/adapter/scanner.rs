@@ -224,12 +224,13 @@ impl Scanner {
         let found = match found {
             Ok(found) => found,
             Err(held) => {
-                if self.leaves_wrap(held, out) {
-                    return true;
-                }
                 // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.
                 let are_text = self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held);
-                self.advance(if are_text { self.buf.len() } else { held }, out);
+                let to = if are_text { self.buf.len() } else { held };
+                if self.leaves_wrap(to, out) {
+                    return true;
+                }
+                self.advance(to, out);
                 return false;
             }
         };

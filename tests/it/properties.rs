@@ -121,3 +121,13 @@ fn whitespace_after_text_after_a_draft_stays_however_it_is_cut() {
         assert_eq!(run(at).text(), text, "cut at {at}");
     }
 }
+
+#[test]
+fn tildes_after_a_call_in_a_fence_are_text_however_they_are_cut() {
+    let adapter = library().get("granite").expect("an adapter");
+    let options = scanner::Options { framing: true, ..scanner::Options::default() };
+    let text = "````json\n<|tool_calls|>get_weather(city=\"Oslo\")~~~<|/tool_calls|>";
+    for at in 0..=text.len() {
+        assert_eq!(run(adapter, &options, [&text[..at], &text[at..]], FinishReason::Stop).text(), text, "cut at {at}");
+    }
+}
