@@ -54,14 +54,16 @@ pub(super) fn says_who_acts(line: &str) -> bool {
     if line.ends_with(['.', '!', '…']) {
         return has(&ACTORS) || !has(&POINTS);
     }
-    let is_gerund = words.first().is_some_and(|word| word.ends_with("ing"));
-    if is_gerund || is_step(&words) || has(&ACTORS) {
+    let first = words.iter().find(|word| !AGREES.contains(word));
+    if is_step(&words) || has(&ACTORS) || first.is_some_and(|word| word.ends_with("ing")) {
         return true;
     }
     if words.len() <= LABEL_WORDS && line.ends_with(':') && line.is_ascii() {
         return words.is_empty() || has(&CALLS) || has(&SPEAKS);
     }
-    !has(&ENGLISH) && (has(&SPEAKS) || !has(&FIRST))
+    // `First <tool_call>`.
+    let only_counts = words.len() == 1 && !line.ends_with(':');
+    only_counts || (!has(&ENGLISH) && (has(&SPEAKS) || !has(&FIRST)))
 }
 
 /// Whether a line is nothing but a letter that counts: `(a)`, `ii)`.
@@ -148,6 +150,8 @@ const POINTS: [&str; 3] = ["follows", "following", "below"];
 /// Words of labels for calls.
 const CALLS: [&str; 12] =
     ["tool", "tools", "function", "call", "calls", "action", "step", "command", "request", "sure", "ok", "okay"];
+/// Words of agreement before a step: `Okay, deleting it:`.
+const AGREES: [&str; 7] = ["ok", "okay", "sure", "alright", "right", "great", "yes"];
 /// Words that identify a line as English.
 const ENGLISH: [&str; 40] = [
     "the", "this", "that", "these", "i", "i'll", "i'm", "let", "let's", "for", "with", "and", "here", "here's", "now", "it",

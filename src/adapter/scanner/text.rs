@@ -106,18 +106,22 @@ impl Scanner {
 
     /// Whether the text before a call at `at` announces it.
     pub(super) fn is_announced(&self, at: usize) -> bool {
-        let line = if self.at_line_start(at) { self.introduction(at) } else { Some(self.line_head(at)) };
-        line.is_none_or(|line| announces(&line))
+        self.lead(at).is_none_or(|line| announces(&line))
     }
 
     /// Whether the text before marked calls at `at`, which text follows, says that the model makes them.
     pub(super) fn says_who_acts(&self, at: usize) -> bool {
-        self.introduction(at).is_none_or(|line| says_who_acts(&line))
+        self.lead(at).is_none_or(|line| line.len() >= HEAD_BYTES || says_who_acts(&line))
     }
 
     /// Whether the text before marked calls at `at` says what would be done, or that it is not done.
     pub(super) fn is_supposed(&self, at: usize) -> bool {
-        self.introduction(at).is_some_and(|line| is_distant(&line) || line::is_disowned(&line))
+        self.lead(at).is_some_and(|line| line.len() < HEAD_BYTES && (is_distant(&line) || line::is_disowned(&line)))
+    }
+
+    /// The text before `at` on its line, or the line above if there is none.
+    fn lead(&self, at: usize) -> Option<String> {
+        if self.at_line_start(at) { self.introduction(at) } else { Some(self.line_head(at)) }
     }
 
     /// Whether an unmarked call at `at` is quoted, an example, or introduced as one.

@@ -296,3 +296,19 @@ fn text_after_an_element_in_a_fence_takes_it_back_however_it_is_cut() {
         assert_eq!((seen.text().as_str(), written(&seen).len()), (answer, 0), "cut at {cut}");
     }
 }
+
+#[test]
+fn words_before_a_marked_call_on_its_line_say_who_makes_it_like_a_line_above() {
+    let marked = format!("<tool_call>{CALL}</tool_call>");
+    for lead in ["A: ", "Model: ", "Exemplar:", "You could write ", "The model then sends ", "Først sender modellen: "] {
+        for before in ["", "Q: wipe it\n", "\"\"\"\nAnswer with calls.\nQ: wipe it\n"] {
+            is_asked_about(&format!("{before}{lead}{marked}\nNow answer the user."));
+        }
+    }
+    for lead in
+        ["I wipe it: ", "Wiping a.db: ", "Okay, wiping it ", "Sure. ", "- ", "Tool call: ", "Ich lösche jetzt: ", "First "]
+    {
+        let answer = format!("It is old.\n{lead}{marked}\nThat frees some space.");
+        assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
+    }
+}

@@ -233,7 +233,7 @@ fn a_call_that_was_judged_or_is_assigned_is_data() {
 
 #[test]
 fn inline_code_that_a_limit_cut_holds_no_call() {
-    let text = "You could call `<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>";
+    let text = "Calling `<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>";
     for (reason, calls) in [(FinishReason::Length, 0), (FinishReason::Stop, 1)] {
         let tool = Tool::new("lamp", "", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#);
         let tools = Arc::new(Tools::new([tool], ToolChoice::Auto));

@@ -287,3 +287,19 @@ fn arguments_may_follow_the_tag_around_the_name() {
     let seen = ports("generic", "<function>scan_ports</function>{\"host_name\": \"a\"}");
     assert_eq!(calls(&seen), ["scan_ports {\"host_name\":\"a\"}"], "{seen:?}");
 }
+
+#[test]
+fn the_name_in_a_react_line_may_be_decorated_and_the_input_have_another_label() {
+    for name in
+        ["lamp", "**lamp**", "*lamp*", "`lamp`", "**`lamp`**", "\"lamp\"", "<lamp>", "(lamp)", "lamp()", "[lamp]", "lamp."]
+    {
+        for label in ["Action Input:", "**Action Input:**", "Input:", "Arguments:", "Parameters:"] {
+            for input in ["{\"on\": true}", "```json\n{\"on\": true}\n```", "`{\"on\": true}`"] {
+                let answer = format!("Thought: it is dark\nAction: {name}\n{label} {input}");
+                let seen = read("generic", false, &answer);
+                let calls: Vec<_> = written(&seen).into_iter().map(|(call, _)| call.replace("lamp. ", "lamp ")).collect();
+                assert_eq!(calls, ["lamp {\"on\": true}"], "{answer}: {seen:?}");
+            }
+        }
+    }
+}
