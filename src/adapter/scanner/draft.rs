@@ -112,8 +112,12 @@ impl Scanner {
         self.region == Region::Reasoning && self.inside() == Inside::AtEnd
     }
 
-    /// Holds calls that were read inside reasoning, up to `to`.
+    /// Holds calls that were read inside reasoning, up to `to`. Calls that the words before them reject remain reasoning (`I must
+    /// never run this:`).
     pub(super) fn hold_draft(&mut self, calls: Vec<Parsed>, candidate: &Candidate, to: usize, out: &mut dyn Sink) {
+        if self.is_disowned(candidate.at) {
+            return self.advance(to, out);
+        }
         let between = self.buf.pending(candidate.at);
         let separators = between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
         if self.draft.is_empty() || !separators {

@@ -116,7 +116,12 @@ impl Scanner {
 
     /// Whether the text before marked calls at `at` says what would be done, or that it is not done.
     pub(super) fn is_supposed(&self, at: usize) -> bool {
-        self.lead(at).is_some_and(|line| line.len() < HEAD_BYTES && (is_distant(&line) || line::is_disowned(&line)))
+        self.is_disowned(at) || self.lead(at).is_some_and(|line| line.len() < HEAD_BYTES && is_distant(&line))
+    }
+
+    /// Whether the text before `at` says that what follows is an example, or that it is not called.
+    pub(super) fn is_disowned(&self, at: usize) -> bool {
+        self.lead(at).is_some_and(|line| line.len() < HEAD_BYTES && line::is_disowned(&line))
     }
 
     /// The text before `at` on its line, or the line above if there is none.

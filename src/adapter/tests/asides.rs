@@ -245,3 +245,21 @@ fn inline_code_that_a_limit_cut_holds_no_call() {
         assert_eq!(written(&seen).len(), calls, "{reason:?}: {seen:?}");
     }
 }
+
+#[test]
+fn a_call_that_unclosed_reasoning_rejects_is_no_call() {
+    for (line, calls) in [
+        ("I must never run this:", 0),
+        ("I will not call this:", 0),
+        ("For example:", 0),
+        ("It is not dark enough, but I do it:", 1),
+        ("I should switch it on:", 1),
+        ("I could use the lamp.", 1),
+    ] {
+        for before in ["", "It is evening. "] {
+            let answer = format!("<think>{before}{line}\n{CALL}");
+            let seen = read("hermes", false, &answer);
+            assert_eq!(written(&seen).len(), calls, "{answer}: {seen:?}");
+        }
+    }
+}
