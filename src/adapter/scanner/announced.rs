@@ -16,12 +16,11 @@ pub(super) fn announces(line: &str) -> bool {
     if line.ends_with(['?', '？', '؟']) {
         return false;
     }
-    if line.ends_with(['.', '!', '…', '。', '！', '।']) {
+    if line.ends_with(ENDS) {
         return true;
     }
     let line = line.trim_end_matches([':', '：', ' ']);
-    // Data and markup neither announce nor deny.
-    if line.starts_with(['{', '[', '<']) {
+    if line.starts_with(DATA) {
         return true;
     }
     let sentence = last_sentence(line);
@@ -32,15 +31,44 @@ pub(super) fn announces(line: &str) -> bool {
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let begins = |list: &[&str]| list.iter().any(|words| sentence.trim_start().starts_with(words));
     let is_label = is_step(&words) || (words.len() <= LABEL_WORDS && sentence.is_ascii());
-    let is_english = has(&ENGLISH) || words.first().is_some_and(|word| word.ends_with("ing"));
+    let is_english = is_english(sentence);
     let holds = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
-    let acts = sentence.split([',', '،']).any(begins_with_an_act);
     let ends = |list: &[&str]| list.iter().any(|end| sentence.trim_end().ends_with(end));
-    let supposes = has(&ADVISES) || holds(&ADVISES_WITHIN) || ends(&STATES);
+    let supposes = has(&ADVISES) || holds(&ADVISES_WITHIN) || ends(&STATES) || denies(last_clause(sentence));
     if is_english || (is_label && !supposes) {
-        return (!has(&DISTANT) && !begins(&FORBIDS)) || sentence.contains("would like");
+        return (!has(&DISTANT) && !begins(&FORBIDS)) || wishes(sentence);
     }
-    !supposes && (acts || has(&SPEAKS) || has(&FIRST) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
+    !supposes && (speaks(sentence) || has(&FIRST))
+}
+
+/// Whether a sentence in another language than English speaks of its speaker or of the present, or says what he does.
+fn speaks(sentence: &str) -> bool {
+    let mut clauses = sentence.split([',', '،', '，']);
+    let ends = || ACTS.iter().any(|end| sentence.trim_end().ends_with(end));
+    words(sentence).iter().any(|word| SPEAKS.contains(word))
+        || clauses
+            .any(|clause| begins_with_an_act(clause) || words(clause).first().is_some_and(|word| SPEAKS_FIRST.contains(word)))
+        || SPEAKS_WITHIN.iter().any(|part| sentence.contains(part))
+        || ends()
+}
+
+/// Whether a sentence, in lower case, is English.
+pub(super) fn is_english(sentence: &str) -> bool {
+    let words = words(sentence);
+    // `I` is a preposition in Scandinavian languages.
+    let is_gerund = |word: &str| word.ends_with("ing") && !NEGATES.contains(&word);
+    let begins = words.first().is_some_and(|word| *word == "i" || is_gerund(word));
+    begins || words.iter().any(|word| ENGLISH.contains(word))
+}
+
+/// Whether a clause or sentence, in lower case and in another language than English, denies something.
+pub(super) fn denies(clause: &str) -> bool {
+    words(clause).iter().any(|word| NEGATES.contains(word)) || NEGATES_WITHIN.iter().any(|part| clause.contains(part))
+}
+
+/// The text after the last comma that separates clauses.
+fn last_clause(sentence: &str) -> &str {
+    sentence.rsplit([',', '，', '،', '、']).next().unwrap_or_default()
 }
 
 /// Whether a line says who acts: the model, or a step of its plan. Other lines introduce what somebody else wrote, or a
@@ -49,21 +77,25 @@ pub(super) fn announces(line: &str) -> bool {
 pub(super) fn says_who_acts(line: &str) -> bool {
     let line = line.to_lowercase().replace('\u{2019}', "'");
     let line = without_emphasis(&line);
-    let words = words(last_sentence(line.trim_end_matches([':', '.', '!', '…'])));
+    let sentence = last_sentence(line.trim_end_matches([':', '：']).trim_end_matches(ENDS));
+    let words = words(sentence);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
-    if line.ends_with(['.', '!', '…']) {
+    if line.starts_with(DATA) {
+        return !words.iter().any(|word| ROLES.contains(word));
+    }
+    if line.ends_with(ENDS) {
         return has(&ACTORS) || !has(&POINTS);
     }
     let first = words.iter().find(|word| !AGREES.contains(word));
-    if is_step(&words) || has(&ACTORS) || first.is_some_and(|word| word.ends_with("ing")) {
+    if is_step(&words) || has(&ACTORS) || wishes(line) || first.is_some_and(|word| word.ends_with("ing")) {
         return true;
     }
     if words.len() <= LABEL_WORDS && line.ends_with(':') && line.is_ascii() {
-        return words.is_empty() || has(&CALLS) || has(&SPEAKS);
+        return words.is_empty() || has(&CALLS) || speaks(sentence);
     }
-    // `First <tool_call>`.
-    let only_counts = words.len() == 1 && !line.ends_with(':');
-    only_counts || (!has(&ENGLISH) && (has(&SPEAKS) || !has(&FIRST)))
+    // `First <tool_call>`, `- <tool_call>`.
+    let only_counts = words.len() <= LABEL_WORDS && !line.ends_with(':') && line.is_ascii();
+    only_counts || (!is_english(sentence) && speaks(sentence))
 }
 
 /// Whether a line is nothing but a letter that counts: `(a)`, `ii)`.
@@ -79,9 +111,14 @@ fn is_step(words: &[&str]) -> bool {
 
 /// Whether an English line says what somebody would do.
 pub(super) fn is_distant(line: &str) -> bool {
-    let line = line.to_lowercase();
+    let line = line.to_lowercase().replace('\u{2019}', "'");
     let words = words(last_sentence(line.trim_end_matches([':', ' '])));
-    words.iter().any(|word| POSSIBLE.contains(word)) && !line.contains("would like")
+    words.iter().any(|word| POSSIBLE.contains(word)) && !wishes(&line)
+}
+
+/// Whether a line, in lower case, says what the speaker would do, and does.
+fn wishes(line: &str) -> bool {
+    ["would like", "i'd like"].iter().any(|wish| line.contains(wish))
 }
 
 /// Removes whitespace and marks of emphasis at the end of a line.
@@ -137,6 +174,12 @@ fn is_sign_of_a_vowel(c: char) -> bool {
     matches!(c, '\u{900}'..='\u{dff}' | '\u{e00}'..='\u{e7f}')
 }
 
+/// Signs that begin data and markup, which neither announce nor deny.
+const DATA: [char; 3] = ['{', '[', '<'];
+/// Speakers of a conversation that is told: `<assistant>`.
+const ROLES: [&str; 6] = ["assistant", "model", "bot", "ai", "agent", "llm"];
+/// Signs that end a sentence which is no question.
+const ENDS: [char; 6] = ['.', '!', '…', '。', '！', '।'];
 /// The delimiters of inline code and parentheses.
 const DELIMITERS: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
 /// A line of at most this many words is a label: `Tool call:`.
@@ -153,15 +196,15 @@ const CALLS: [&str; 12] =
 /// Words of agreement before a step: `Okay, deleting it:`.
 const AGREES: [&str; 7] = ["ok", "okay", "sure", "alright", "right", "great", "yes"];
 /// Words that identify a line as English.
-const ENGLISH: [&str; 40] = [
-    "the", "this", "that", "these", "i", "i'll", "i'm", "let", "let's", "for", "with", "and", "here", "here's", "now", "it",
-    "its", "need", "call", "calling", "function", "first", "next", "step", "using", "use", "running", "run", "my", "your", "you",
+const ENGLISH: [&str; 39] = [
+    "the", "this", "that", "these", "i'll", "i'm", "let", "let's", "for", "with", "and", "here", "here's", "now", "it", "its",
+    "need", "call", "calling", "function", "first", "next", "step", "using", "use", "running", "run", "my", "your", "you",
     "below", "following", "would", "could", "should", "have", "then", "please", "what",
 ];
 /// English words for what is possible.
-const POSSIBLE: [&str; 3] = ["would", "could", "might"];
+const POSSIBLE: [&str; 4] = ["would", "could", "might", "i'd"];
 /// Who acts in an English line, and when.
-const ACTORS: [&str; 12] = ["i", "i'll", "i'm", "i've", "i'd", "let", "let's", "we", "we'll", "now", "next", "please"];
+const ACTORS: [&str; 11] = ["i", "i'll", "i'm", "i've", "me", "let's", "we", "we'll", "now", "next", "please"];
 /// Beginnings of English lines that forbid, or that instruct the user.
 const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
 /// English words for what is possible or past.
@@ -169,18 +212,29 @@ const DISTANT: [&str; 11] =
     ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot", "drafted"];
 /// First-person words, and words for "now", in Germanic, Romance and Slavic languages, Turkish, Indonesian,
 /// Vietnamese, Arabic, Persian, Hebrew, Hindi, Greek and Finnish.
-const SPEAKS: [&str; 80] = [
-    "ich", "wir", "jetzt", "nun", "ik", "nu", "jag", "jeg", "nå", "je", "j'ai", "j'utilise", "j'appelle", "nous", "maintenant",
+const SPEAKS: [&str; 81] = [
+    "ich", "wir", "jetzt", "nun", "ik", "nu", "jag", "jeg", "nå", "j'ai", "j'utilise", "j'appelle", "nous", "maintenant",
     "allons", "yo", "voy", "vamos", "ahora", "déjame", "necesito", "eu", "vou", "agora", "deixe", "preciso", "io", "sto", "vado",
-    "ora", "adesso", "procedo", "acum", "teraz", "już", "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас", "теперь", "давайте",
-    "давай", "нужно", "зараз", "ben", "şimdi", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", "الآن", "دعني", "أقوم", "اکنون",
-    "אני", "עכשיו", "मैं", "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "musím", "potřebuji", "potrzebuję", "потрібно",
-    "trebuie", "måste", "estou", "קורא", "מפעיל", "בודק",
+    "ora", "adesso", "procedo", "devo", "debo", "acum", "teraz", "już", "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас",
+    "теперь", "давайте", "давай", "нужно", "зараз", "ben", "şimdi", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", "الآن",
+    "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं", "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "musím", "potřebuji",
+    "potrzebuję", "потрібно", "trebuie", "måste", "estou", "קורא", "מפעיל", "בודק",
 ];
+/// The same for words that mean something else within a sentence of another language.
+const SPEAKS_FIRST: [&str; 1] = ["je"];
+/// Negations.
+const NEGATES: [&str; 55] = [
+    "nicht", "nichts", "kein", "keine", "keinen", "nie", "niet", "niets", "geen", "inte", "inget", "inga", "ikke", "ingen",
+    "ingenting", "intet", "ej", "pas", "jamais", "aucun", "aucune", "rien", "no", "nunca", "nada", "não", "non", "niente",
+    "nulla", "nessun", "ningún", "nenhum", "nimic", "niciodată", "не", "нет", "ничего", "ні", "нічого", "nic", "není", "nejsem",
+    "nem", "değil", "yok", "hiçbir", "không", "chưa", "tidak", "jangan", "bukan", "לא", "لا", "لم", "δεν",
+];
+/// The same for languages in which the sign is a part of a word.
+const NEGATES_WITHIN: [&str; 12] = ["没", "不应", "不会", "不能", "不要", "并未", "ません", "ない", "않", "못", "नहीं", "neprov"];
 /// Words for "first".
-const FIRST: [&str; 17] = [
-    "zuerst", "zunächst", "eerst", "d'abord", "primero", "primeiro", "сначала", "спочатку", "önce", "أولاً", "nejdřív", "nejprve",
-    "najpierw", "спершу", "întâi", "först", "først",
+const FIRST: [&str; 18] = [
+    "zuerst", "zunächst", "eerst", "d'abord", "prima", "primero", "primeiro", "сначала", "спочатку", "önce", "أولاً", "nejdřív",
+    "nejprve", "najpierw", "спершу", "întâi", "först", "først",
 ];
 /// The same for languages written without spaces, or where the sign is a part of a word.
 const SPEAKS_WITHIN: [&str; 27] = [

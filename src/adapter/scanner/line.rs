@@ -101,6 +101,7 @@ pub(super) fn is_disowned(head: &str) -> bool {
         || is_example
         || (words.contains(&"wrong") && !is_sentence)
         || asks_for_permission(clause)
+        || requests_an_answer(clause)
         || is_foreign_example
         || SHOWN.iter().any(|words| line.contains(words))
         || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
@@ -116,6 +117,11 @@ pub(super) fn is_disowned(head: &str) -> bool {
 /// Whether a clause, in lower case, is the beginning of a question for permission.
 pub(super) fn asks_for_permission(clause: &str) -> bool {
     ASKS.iter().any(|words| clause.starts_with(words))
+}
+
+/// Whether a clause, in lower case, asks the user to check a call or to answer first.
+pub(super) fn requests_an_answer(clause: &str) -> bool {
+    REQUESTS.iter().any(|words| clause.starts_with(words))
 }
 
 /// Whether these words after `I` report a call and nothing else: `have just executed this`.
@@ -249,8 +255,8 @@ const HEADERS: [&str; 10] = [
 /// Beginnings of clauses that only explain the clause before them.
 const SUBORDINATE: [&str; 9] =
     ["because ", "since ", "which ", "as it ", "and it ", "and that ", "and this ", "but it ", "dass "];
-/// Beginnings of questions for permission, and of requests to check a call.
-const ASKS: [&str; 36] = [
+/// Beginnings of questions for permission.
+const ASKS: [&str; 31] = [
     "do you want me to",
     "would you like me to",
     "can i ",
@@ -277,11 +283,6 @@ const ASKS: [&str; 36] = [
     "is this ok",
     "does this look",
     "does that look",
-    "please check",
-    "please confirm",
-    "please review",
-    "please verify",
-    "please approve",
     "mag ik ",
     "zal ik ",
     "ska jag ",
@@ -289,6 +290,11 @@ const ASKS: [&str; 36] = [
     "bolehkah",
 ];
 
+/// Beginnings of requests to check a call, or to answer first.
+const REQUESTS: [&str; 10] = [
+    "please check", "please confirm", "please review", "please verify", "please approve", "please reply", "please respond",
+    "please answer", "reply ", "respond with",
+];
 /// "Example" in other languages, as a word: `Beispieldatei` is a file.
 const EXAMPLE: [&str; 26] = [
     "beispiel", "beispiele", "beispielsweise", "beispielaufruf", "exemple", "exemples", "ejemplo", "ejemplos", "esempio",

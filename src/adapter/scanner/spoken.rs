@@ -1,6 +1,12 @@
 //! Whether the text around a call shows that the call is only mentioned: quotes, a sentence that continues after it, a comment.
 
-use super::{Scanner, candidate::Candidate, framing::GAP_BYTES, line};
+use super::{
+    Scanner,
+    announced::{denies, is_english},
+    candidate::Candidate,
+    framing::GAP_BYTES,
+    line,
+};
 use crate::adapter::syntax::{Seen, Start, starts_with_any};
 
 /// Delimiters of mentioned text. Backticks come in runs of any length, and so do quotes in code.
@@ -31,9 +37,6 @@ const NOT_MEANT: [&str; 9] = [
 ];
 /// Phrases after an unmarked call which say that it shows something.
 const SHOWN: [&str; 7] = ["the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
-
-/// Beginnings of questions for permission that announce a call without the question mark: `Devo cancellarlo adesso:`.
-const OFFERS: [&str; 4] = ["posso ", "devo ", "puedo ", "debo "];
 
 /// Quotes that are alone on the lines around a quoted block.
 const BLOCK_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
@@ -106,22 +109,58 @@ impl Scanner {
         quote.is_some_and(|quote| text.match_indices(['}', ')']).any(|(at, _)| text[at + 1..].starts_with(quote)))
     }
 
+    /// The end of the closing markers after a call that ends at `to`. `None`: more text is needed.
+    fn after_closers(&self, candidate: &Candidate, to: usize, open: bool) -> Option<usize> {
+        let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
+        let own = call.iter().flat_map(|call| call.close.iter().chain(&call.section_close));
+        let closers = own.chain(self.adapter.triggers.closers());
+        let mut at = to;
+        loop {
+            let rest = &self.buf[at..];
+            let inner = rest.trim_start_matches("\\n").trim_start();
+            let inner = if candidate.fence.is_some() { inner.trim_start_matches(['`', '~']).trim_start() } else { inner };
+            match starts_with_any(inner, closers.clone(), open) {
+                Start::Maybe => return None,
+                Start::Yes(length) => at = self.buf.len() - inner.len() + length,
+                Start::No if candidate.fence.is_some() => return Some(self.buf.len() - inner.len()),
+                Start::No => return Some(at),
+            }
+        }
+    }
+
     /// Whether the sentence after a call says that it is an example or must not run, or asks for permission. After a marked call,
     /// other words for an example may speak of its result. `None`: more text is needed.
     pub(super) fn is_taken_back(&self, candidate: &Candidate, to: usize, marked: bool, open: bool) -> Option<bool> {
+        let delimited = marked || candidate.fence.is_some();
+        let to = if delimited { self.after_closers(candidate, to, open)? } else { to };
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
-        let (sentence, asks) = match text.find(['.', '!', '?', '？', '؟', ';', ':', '{', '[', '<', '`']) {
+        let stops = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
+        let (sentence, asks) = match text.find(stops) {
             Some(stop) => (&text[..stop], is_asked(&text[..stop], &text[stop..])),
             None if open => (text, false),
             None => return None,
         };
         let sentence = sentence.to_lowercase().replace('’', "'");
         let says = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
-        // Questions for permission are known in a few languages, so any other question may be one.
-        let may_ask = || marked && !candidate.fresh && !sentence.is_ascii();
-        let offers = || OFFERS.iter().any(|words| sentence.starts_with(words));
-        let asks = asks && (line::asks_for_permission(&sentence) || offers() || may_ask());
-        Some(asks || says(&NOT_MEANT) || (!marked && says(&SHOWN)))
+        // Questions for permission are known in English, so any question in another language may be one.
+        let is_foreign = || marked && !candidate.fresh && !is_english(&sentence);
+        let asks = (asks && (line::asks_for_permission(&sentence) || is_foreign())) || line::requests_an_answer(&sentence);
+        let denied = || is_foreign() && denies(&sentence);
+        let goes_on = || delimited && self.goes_on_after(candidate, text);
+        Some(asks || denied() || says(&NOT_MEANT) || (!marked && says(&SHOWN)) || goes_on())
+    }
+
+    /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words
+    /// before the call end without a sign. Or the call is in an item of a numbered list, and the next item follows.
+    fn goes_on_after(&self, candidate: &Candidate, after: &str) -> bool {
+        let at = candidate.at;
+        let Some(before) = self.lead(at) else { return false };
+        let marker = &self.buf[at..at + candidate.marker.0];
+        let before = before.trim_end();
+        let is_open = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '`' | '"'));
+        let number = |line: &str| line.split_once(['.', ')']).and_then(|(number, _)| number.parse::<u32>().ok());
+        let is_item = !self.at_line_start(at) && number(before).is_some_and(|this| number(after) == Some(this.saturating_add(1)));
+        is_item || (is_open && after.starts_with(char::is_lowercase) && !after.contains(marker))
     }
 
     /// Whether the call that ends at `to` is only mentioned. `None`: more text is needed.
@@ -136,14 +175,9 @@ impl Scanner {
         if candidate.fence.is_some() {
             return if marked { Some(false) } else { taken_back };
         }
-        let after = &self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)];
         // The tag around a call may close after it.
-        let inner = after.trim_start_matches("\\n").trim_start();
-        let rest = match starts_with_any(inner, self.adapter.triggers.closers(), open) {
-            Start::Maybe => return None,
-            Start::Yes(length) => &inner[length..],
-            Start::No => after,
-        };
+        let past = self.after_closers(candidate, to, open)?;
+        let rest = &self.buf[past..self.buf.floor_char_boundary(past + GAP_BYTES)];
         let may_be = |text: &str, sign: &str| !open && sign.starts_with(text);
         let in_line = !self.at_line_start(at);
         let before = self.line_head(at);

@@ -125,7 +125,7 @@ impl Scanner {
     }
 
     /// The text before `at` on its line, or the line above if there is none.
-    fn lead(&self, at: usize) -> Option<String> {
+    pub(super) fn lead(&self, at: usize) -> Option<String> {
         if self.at_line_start(at) { self.introduction(at) } else { Some(self.line_head(at)) }
     }
 

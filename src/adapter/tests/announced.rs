@@ -312,3 +312,71 @@ fn words_before_a_marked_call_on_its_line_say_who_makes_it_like_a_line_above() {
         assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
     }
 }
+
+#[test]
+fn a_marked_call_between_words_in_another_language_runs_only_if_they_say_that_the_model_acts() {
+    for (before, after) in [
+        // Denied, before or after.
+        ("Je ne vais pas lancer ceci :", "Il est trop risqué."),
+        ("Ich werde das nicht ausführen:", "Das Archiv wird noch gebraucht."),
+        ("Jag visar det här:", "Ingenting raderas."),
+        ("Mostro questo:", "Non viene eseguito."),
+        ("我给你看这个：", "它没有被执行。"),
+        // Not in the first person, whatever short words the language shares with others.
+        ("Toto je v návodu:", "Tím se soubor smaže."),
+        ("Så står det i boken:", "Filen tas bort."),
+        ("Questo è scritto nei registri:", "Il file viene tolto."),
+        // Awaits an answer.
+        ("Ich schlage das vor:", "Einverstanden?"),
+        ("This is what I'd run:", "Reply with yes or no."),
+        ("I propose this:", "Please answer first."),
+        // A sentence goes on in lower case.
+        ("Vorhin schrieb ich", "obwohl niemand danach gefragt hat."),
+        ("The string", "is what the test looks for."),
+        // Told.
+        ("<assistant>", "<tool> wiped"),
+    ] {
+        for answer in [
+            format!("Hm.\n{before}\n<tool_call>{CALL}</tool_call>\n{after}"),
+            format!("Hm.\n{before} <tool_call>{CALL}</tool_call> {after}"),
+        ] {
+            is_asked_about(&answer);
+        }
+    }
+    for (before, after) in [
+        ("Je le supprime maintenant :", "Il est vieux."),
+        ("Certo, devo pulire i dati:", "Fatto."),
+        ("Ich lösche die Datei jetzt:", "Sie ist alt."),
+        ("我现在删除它：", "请稍等。"),
+        ("मैं इसे अभी मिटाता हूँ।", "बस।"),
+        ("I'd like to wipe it:", "It is old."),
+        ("Okay, wiping it:", "it is old."),
+    ] {
+        let answer = format!("Hm.\n{before}\n<tool_call>{CALL}</tool_call>\n{after}");
+        assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
+    }
+}
+
+#[test]
+fn the_words_after_a_call_are_read_past_all_closing_markers() {
+    let section = "<|tool_calls_section_begin|><|tool_call_begin|>functions.wipe:0<|tool_call_argument_begin|>{\"path\": \"a.db\"}\
+                   <|tool_call_end|><|tool_calls_section_end|>";
+    for after in ["Shall I run it?", "This is only an example."] {
+        let answer = format!("I wipe it.\n{section}\n{after}");
+        let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
+        let tools = Arc::new(Tools::new([Tool::new("wipe", "", schema)], ToolChoice::Auto));
+        let options = Options { strays: true, ..Options::default() };
+        let mut scanner = Scanner::new(Arc::clone(library().get("kimi-k2").unwrap()), tools, schemas(), options);
+        let mut seen = Seen::default();
+        scanner.push(Channel::Content, &answer, &mut seen);
+        scanner.finish(FinishReason::Stop, &mut seen);
+        assert!(written(&seen).is_empty() && seen.items.contains(&Item::Refused), "{answer}: {seen:?}");
+    }
+}
+
+#[test]
+fn an_item_of_a_numbered_list_is_followed_by_the_next() {
+    is_asked_about(&format!("To see it:\n1. Start it.\n2. Have it answer <tool_call>{CALL}</tool_call>\n3. Watch it."));
+    let steps = format!("1. I wipe it: <tool_call>{CALL}</tool_call>\nThat is all.");
+    assert_eq!(written(&read(Effect::Writes, true, &steps)).len(), 1);
+}
