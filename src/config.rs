@@ -41,7 +41,7 @@ pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub(crate) use route::matches;
 pub use route::{Alias, Route, ToolMode};
 pub use secret::{Secret, bearer};
-pub use shell::{Shell, ShellForm, ShellVia};
+pub use shell::{ShellForm, ShellVia};
 pub use store::SharedStore;
 
 /// The validated configuration. `proxy.toml` describes each key for operators.
@@ -57,8 +57,12 @@ pub struct Config {
     pub listen: Listen,
     /// The mode, unless a route or the request chooses another.
     pub mode: Mode,
-    /// How mode `shell` hands calls over.
-    pub shell: Shell,
+    /// How a command of mode `shell` reaches the shell.
+    pub shell_via: ShellVia,
+    /// What a command of mode `shell` contains.
+    pub shell_form: ShellForm,
+    /// Whether `toolglot` is in the user's `PATH`, where the commands of mode `shell` look for it.
+    pub runner_found: bool,
     /// The limits of mode `react`.
     pub react: React,
     /// The name of the client profile, unless a path prefix chooses one.
@@ -241,13 +245,11 @@ impl Config {
             drain_announce_seconds: raw.drain_announce_seconds,
             mcp: raw.mcp.check(source, listen.is_beyond_loopback())?,
             listen,
-            mode: raw.mode.unwrap_or_default(),
+            mode: raw.mode,
             profile: raw.profile,
-            shell: Shell {
-                via: raw.shell_via.unwrap_or_default(),
-                form: raw.shell_form.unwrap_or_default(),
-                runner_found: environment.find("toolglot").is_some(),
-            },
+            shell_via: raw.shell_via,
+            shell_form: raw.shell_form,
+            runner_found: environment.find("toolglot").is_some(),
             react: raw.react.checked()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),

@@ -14,10 +14,10 @@ use crate::error::Error;
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raw {
     pub(super) listen: Option<String>,
-    pub(super) mode: Option<Mode>,
+    pub(super) mode: Mode,
     pub(super) profile: Option<String>,
-    pub(super) shell_via: Option<ShellVia>,
-    pub(super) shell_form: Option<ShellForm>,
+    pub(super) shell_via: ShellVia,
+    pub(super) shell_form: ShellForm,
     pub(super) adapters: Option<String>,
     pub(super) retry: Option<u8>,
     pub(super) progress: Option<bool>,

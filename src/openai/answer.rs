@@ -179,18 +179,22 @@ impl Completion {
     }
 }
 
-/// The body of an error: `{"error": {message, type, param, code}}`. It is the HTTP body before an answer, or a `data:` line in
-/// it.
-pub fn error_body(error: &Error) -> Value {
-    let kind = match (error.blame, error.status) {
+/// The type of an error in its body.
+pub fn error_type(error: &Error) -> &'static str {
+    match (error.blame, error.status) {
         (_, 401) => "authentication_error",
         (_, 403) => "permission_error",
         (_, 404) => "not_found_error",
         (_, 429) => "rate_limit_error",
         (_, 400..500) | (Blame::Client, _) => "invalid_request_error",
         _ => "server_error",
-    };
-    json!({"error": {"message": error.message, "type": kind, "param": null, "code": error.code}})
+    }
+}
+
+/// The body of an error: `{"error": {message, type, param, code}}`. It is the HTTP body before an answer, or a `data:` line in
+/// it.
+pub fn error_body(error: &Error) -> Value {
+    json!({"error": {"message": error.message, "type": error_type(error), "param": null, "code": error.code}})
 }
 
 /// `call_` and 24 characters of base 62: a pure function of `parts`, so that a rewritten history is the same in every turn.
