@@ -181,10 +181,7 @@ async fn faults_and_silence_are_lines_too() {
 
 #[tokio::test]
 async fn an_ollama_gets_completions_and_embeddings_as_they_are() {
-    let (proxy, fake) = before_ollama(|seen| match seen.line.as_str() {
-        _ => Script::json(200, "{\"as\" : \"it came\"}\n"),
-    })
-    .await;
+    let (proxy, fake) = before_ollama(|_| Script::json(200, "{\"as\" : \"it came\"}\n")).await;
     let body = r#"{ "model":"m", "prompt":"fn ", "suffix":"}", "raw":true, "unknown":1.50 }"#;
     for path in ["/api/generate", "/api/embed", "/api/embeddings", "/off/api/chat"] {
         assert_eq!(proxy.post(path, body).send().await.unwrap().text().await.unwrap(), "{\"as\" : \"it came\"}\n", "{path}");
