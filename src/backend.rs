@@ -231,7 +231,7 @@ impl From<&config::Backend> for Backend {
                 .iter()
                 .filter_map(|(name, value)| Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret(value.reveal())?)))
                 .collect(),
-            pace: configured.requests_per_minute.map(|requests| Pace::per_minute(requests, PATIENCE)),
+            pace: configured.requests_per_minute.map(|requests| Pace::per_minute(requests.get(), PATIENCE)),
             replay: match (kind, configured.url.as_str()) {
                 (Kind::Replay, "") => Replay::demo(),
                 (Kind::Replay, folder) => Replay::of_folder(folder.as_ref()),

@@ -41,7 +41,7 @@ pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub(crate) use route::matches;
 pub use route::{Alias, Route, ToolMode};
 pub use secret::{Secret, bearer};
-pub use shell::{Shell, ShellForm, ShellVia};
+pub use shell::{ShellForm, ShellVia};
 pub use store::SharedStore;
 
 /// The validated configuration. `proxy.toml` describes each key for operators.
@@ -57,8 +57,12 @@ pub struct Config {
     pub listen: Listen,
     /// The mode, unless a route or the request chooses another.
     pub mode: Mode,
-    /// How mode `shell` hands calls over.
-    pub shell: Shell,
+    /// How a command of mode `shell` reaches the shell.
+    pub shell_via: ShellVia,
+    /// What a command of mode `shell` contains.
+    pub shell_form: ShellForm,
+    /// Whether `toolglot` is in the user's `PATH`, where the commands of mode `shell` look for it.
+    pub runner_found: bool,
     /// The limits of mode `react`.
     pub react: React,
     /// The name of the client profile, unless a path prefix chooses one.
@@ -93,8 +97,10 @@ pub struct Config {
     pub workers: Option<NonZeroUsize>,
     /// The store that several instances share; `None`: state in memory.
     pub store: Option<SharedStore>,
-    /// How the server ends.
-    pub drain: Drain,
+    /// How many seconds running answers may continue after the first signal, once new requests are refused.
+    pub drain_seconds: u64,
+    /// How many seconds `/readyz` fails before that, so that a load balancer notices in time.
+    pub drain_announce_seconds: u64,
     /// Accepted names in the `Host` header, without port, in addition to loopback and the listening address.
     pub allowed_hosts: Vec<String>,
     /// Accepted origins of pages, in addition to loopback (`https://chat.example`, `chrome-extension://id`).
@@ -165,15 +171,6 @@ pub struct Limits {
     pub tools_percent: u64,
 }
 
-/// How the server ends after the first signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drain {
-    /// How many seconds running answers may continue once new requests are refused.
-    pub seconds: u64,
-    /// How many seconds `/readyz` fails before that, so that a load balancer notices in time.
-    pub announce_seconds: u64,
-}
-
 /// Options of the command line, which take precedence over the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
@@ -232,7 +229,7 @@ impl Config {
             None => Listen::default(),
         };
         let source = Source { base: &base, environment, without_secrets: overrides.without_secrets };
-        let mut backends = raw.backends(source)?;
+        let mut backends = raw.backends.iter().map(|backend| backend.checked(source)).collect::<Result<Vec<_>, _>>()?;
         for flag in &overrides.backends {
             let added = Backend::from_flag(flag)?;
             backends.retain(|backend| backend.name != added.name);
@@ -244,19 +241,15 @@ impl Config {
             access: Access { keys, missing, insecure: raw.insecure, modes: raw.modes },
             workers: raw.workers,
             store,
-            drain: Drain {
-                seconds: raw.drain_seconds.unwrap_or(Drain::default().seconds),
-                announce_seconds: raw.drain_announce_seconds,
-            },
+            drain_seconds: raw.drain_seconds.unwrap_or(10),
+            drain_announce_seconds: raw.drain_announce_seconds,
             mcp: raw.mcp.check(source, listen.is_beyond_loopback())?,
             listen,
-            mode: raw.mode.unwrap_or_default(),
+            mode: raw.mode,
             profile: raw.profile,
-            shell: Shell {
-                via: raw.shell_via.unwrap_or_default(),
-                form: raw.shell_form.unwrap_or_default(),
-                runner_found: environment.find("toolglot").is_some(),
-            },
+            shell_via: raw.shell_via,
+            shell_form: raw.shell_form,
+            runner_found: environment.find("toolglot").is_some(),
             react: raw.react.checked()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
@@ -336,12 +329,6 @@ impl Mode {
             Mode::Shell => "shell",
             Mode::React => "react",
         }
-    }
-}
-
-impl Default for Drain {
-    fn default() -> Drain {
-        Drain { seconds: 10, announce_seconds: 0 }
     }
 }
 

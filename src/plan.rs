@@ -251,8 +251,8 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
 fn shell(config: &Config, answer: &str) -> Shell {
     Shell {
         answer: answer.to_owned(),
-        form: config.shell.form,
-        via: match config.shell.via {
+        form: config.shell_form,
+        via: match config.shell_via {
             ShellVia::Block => Via::Block,
             // Void's own terminal tool.
             ShellVia::RunCommand => Via::Tool { name: "run_command".into(), parameter: "command".into() },

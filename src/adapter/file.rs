@@ -321,32 +321,13 @@ impl FileCall {
 
     /// A key that the file gives and the syntax did not take.
     fn left_over(&self) -> Option<&'static str> {
-        [
-            ("name", self.name.is_some()),
-            ("argument", self.argument.is_some()),
-            ("value", self.value.is_some()),
-            ("name_keys", self.name_keys.is_some()),
-            ("argument_keys", self.argument_keys.is_some()),
-            ("name_is_key", self.name_is_key.is_some()),
-            ("array", self.array.is_some()),
-            ("keep_id", self.keep_id.is_some()),
-            ("name_is_id", self.name_is_id.is_some()),
-            ("line", self.line.is_some()),
-            ("name_from_arguments", self.name_from_arguments.is_some()),
-            ("prefix", self.prefix.is_some()),
-            ("skip", self.skip.is_some()),
-            ("id", self.id.is_some()),
-            ("id_first", self.id_first.is_some()),
-            ("header", self.header.is_some()),
-            ("type_attribute", self.type_attribute.is_some()),
-            ("type_tag", self.type_tag.is_some()),
-            ("trim", self.trim.is_some()),
-            ("cdata", self.cdata.is_some()),
-            ("entities", self.entities.is_some()),
-            ("strings", self.strings.is_some()),
-            ("tag_prefix", self.tag_prefix.is_some()),
-        ]
-        .into_iter()
-        .find_map(|(key, given)| given.then_some(key))
+        macro_rules! given {
+            ($($key:ident)*) => { [$((stringify!($key), self.$key.is_some())),*] };
+        }
+        let keys = given![
+            name argument value name_keys argument_keys name_is_key array keep_id name_is_id line name_from_arguments prefix skip
+            id id_first header type_attribute type_tag trim cdata entities strings tag_prefix
+        ];
+        keys.into_iter().find_map(|(key, given)| given.then_some(key))
     }
 }

@@ -24,11 +24,11 @@ mod tests;
 mod turns;
 
 pub use turns::{alternate, fold_system};
-use turns::{concat, instruct, join};
+use turns::{concat, instruct};
 
 /// How to ask a family of models for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates apply
 /// to the family's own form; bare JSON has built-in ones.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prompt {
     /// The form that the model is asked for. By default the family's own form if one of the templates is given, else bare JSON.
@@ -47,12 +47,6 @@ pub struct Prompt {
     pub result: Option<String>,
     /// How system messages are sent.
     pub system: System,
-    /// Whether user and assistant must alternate. If so, adjacent messages of one role are joined.
-    pub alternate: bool,
-    /// The role of results.
-    pub result_role: ResultRole,
-    /// Whether adjacent results share a message.
-    pub merge_results: bool,
 }
 
 /// The form that the model is asked for.
@@ -74,17 +68,6 @@ pub enum System {
     Keep,
     /// At the front of the first user message, because the model has no system role.
     Fold,
-}
-
-/// The role of results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ResultRole {
-    /// User messages.
-    #[default]
-    User,
-    /// Messages of role `tool`, if the model's chat template has that role.
-    Tool,
 }
 
 /// The compiled templates of one rendering.
@@ -143,22 +126,6 @@ const RENDERED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum size of a template, in bytes.
 const TEMPLATE_BYTES: usize = 64 * 1024;
 
-impl Default for Prompt {
-    fn default() -> Prompt {
-        Prompt {
-            style: None,
-            tools: None,
-            call: None,
-            calls: None,
-            result: None,
-            system: System::Keep,
-            alternate: true,
-            result_role: ResultRole::User,
-            merge_results: true,
-        }
-    }
-}
-
 impl Prompt {
     /// Checks that the templates compile. The error names the template and the line.
     pub fn check(&self) -> Result<(), Error> {
@@ -184,20 +151,12 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     templates.family = own.then_some(adapter);
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     for message in &request.messages {
-        match message.role.as_str() {
-            "assistant" if !message.tool_calls.is_empty() => messages.push((false, templates.assistant(message)?)),
-            "tool" => {
-                let result = templates.result(prompt, message, &request.messages, tools)?;
-                match messages.last_mut() {
-                    Some((true, last)) if prompt.merge_results => join(last, result),
-                    _ => messages.push((true, result)),
-                }
-                continue;
-            }
-            _ => messages.push((false, message.clone())),
-        }
+        messages.push(match message.role.as_str() {
+            "assistant" if !message.tool_calls.is_empty() => templates.assistant(message)?,
+            "tool" => templates.result(message, &request.messages, tools)?,
+            _ => message.clone(),
+        });
     }
-    let mut messages: Vec<Message> = messages.into_iter().map(|(_, message)| message).collect();
     if tools.wanted() {
         let parallel = request.rest.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
         instruct(&mut messages, templates.tools(tools, parallel)?);
@@ -205,9 +164,7 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     if prompt.system == System::Fold {
         fold_system(&mut messages);
     }
-    if prompt.alternate {
-        alternate(&mut messages);
-    }
+    alternate(&mut messages);
     let mut rest = request.rest.clone();
     rest.shift_remove("parallel_tool_calls");
     Ok(ChatRequest { model: request.model.clone(), messages, stream: request.stream, tools: Vec::new(), tool_choice: None, rest })
@@ -309,7 +266,7 @@ impl<'p> Templates<'p> {
     }
 
     /// Renders a result. Parts of it that are not text follow its text.
-    fn result(&self, prompt: &Prompt, message: &Message, all: &[Message], tools: &Tools) -> Result<Message, Error> {
+    fn result(&self, message: &Message, all: &[Message], tools: &Tools) -> Result<Message, Error> {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         let calls = all.iter().rev().flat_map(|message| message.tool_calls.iter().rev());
         let called = calls.into_iter().find(|call| call.id == id).map(|call| call.name.as_str());
@@ -326,11 +283,7 @@ impl<'p> Templates<'p> {
                 content = concat(content, Content::Parts(others));
             }
         }
-        let role = match prompt.result_role {
-            ResultRole::User => "user",
-            ResultRole::Tool => "tool",
-        };
-        Ok(Message { role: role.to_owned(), content, ..Message::default() })
+        Ok(Message { role: "user".to_owned(), content, ..Message::default() })
     }
 }
 

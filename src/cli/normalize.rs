@@ -20,7 +20,7 @@ use crate::{
     event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall},
     fix::{Checked, Schemas},
     openai::ChatRequest,
-    turn::answer::{Answer, Policy, Setup},
+    turn::answer::{Answer, Setup},
 };
 
 /// Shows what the proxy makes of a model's text.
@@ -129,11 +129,8 @@ fn normalize(library: &Library, row: &Row) -> Result<(Normalized, Vec<Checked>),
     let request = json!({"model": if row.model.is_empty() { "unknown" } else { &row.model }, "messages": [], "tools": row.tools, "tool_choice": row.tool_choice});
     let incoming = client::read(ChatRequest::from_value(request)?, &client::Hints::default())?;
     let mut answer = Answer::new(Setup {
-        adapter: library.find(&row.model, None).adapter,
-        tools: Arc::new(incoming.tools),
-        schemas: Arc::new(Schemas::default()),
         scanner: scanner::Options { reasoning_open: row.reasoning_open, ..scanner::Options::default() },
-        policy: Policy::default(),
+        ..Setup::new(library.find(&row.model, None).adapter, Arc::new(incoming.tools), Arc::new(Schemas::default()))
     });
     let mut collected = Collected::default();
     if let Some(frames) = &row.frames {

@@ -39,39 +39,27 @@ pub struct ClientKey {
     digest: [u8; 32],
 }
 
-/// A user of the server, with its permissions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A user of the server, with its permissions: a table `[[key]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tenant {
     /// Its name, for the log and the metrics; `""` for the one local user.
     pub name: String,
-    /// The prefix of its keys in the store. Tenants with the same prefix share their state.
-    pub prefix: String,
+    /// Where its key is; both `None` once it was read.
+    key_env: Option<String>,
+    key_file: Option<PathBuf>,
+    prefix: Option<String>,
     /// Globs over the names (or aliases) of the models that it may use; `None`: all.
     pub models: Option<Vec<String>>,
     /// The modes that it may use; `None`: all.
     pub modes: Option<Vec<Mode>>,
     /// The MCP servers whose tools it may use; `None`: all.
-    pub mcp_servers: Option<Arc<[String]>>,
+    pub mcp_servers: Option<Vec<String>>,
     /// Maximum number of requests about models per minute, to all instances together.
     pub requests_per_minute: Option<NonZeroU32>,
     /// Whether it may read the metrics and change the registry of MCP servers.
-    pub operator: bool,
-}
-
-/// A table `[[key]]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawTenant {
-    name: String,
-    key_env: Option<String>,
-    key_file: Option<PathBuf>,
-    prefix: Option<String>,
-    models: Option<Vec<String>>,
-    modes: Option<Vec<Mode>>,
-    mcp_servers: Option<Vec<String>>,
-    requests_per_minute: Option<NonZeroU32>,
     #[serde(default)]
-    operator: bool,
+    pub operator: bool,
 }
 
 /// The name of a key that was written without one.
@@ -90,16 +78,22 @@ impl Access {
 impl Tenant {
     /// A tenant that may use everything.
     pub fn named(name: impl Into<String>) -> Tenant {
-        let name = name.into();
         Tenant {
-            prefix: name.clone(),
-            name,
+            name: name.into(),
+            key_env: None,
+            key_file: None,
+            prefix: None,
             models: None,
             modes: None,
             mcp_servers: None,
             requests_per_minute: None,
             operator: true,
         }
+    }
+
+    /// The prefix of its keys in the store. Tenants with the same prefix share their state.
+    pub fn prefix(&self) -> &str {
+        self.prefix.as_deref().unwrap_or(&self.name)
     }
 
     /// Whether it may use a model. `own`: the model's own name. `called`: the name that the client used.
@@ -118,7 +112,7 @@ impl Tenant {
         match (wanted, &self.mcp_servers) {
             (None, None) => None,
             (Some(wanted), None) => Some(wanted.to_vec()),
-            (None, Some(own)) => Some(own.to_vec()),
+            (None, Some(own)) => Some(own.clone()),
             (Some(wanted), Some(own)) => Some(wanted.iter().filter(|name| own.contains(name)).cloned().collect()),
         }
     }
@@ -190,10 +184,10 @@ pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<(Vec<ClientKey>, Vec
     Ok((keys, missing))
 }
 
-impl RawTenant {
+impl Tenant {
     /// What is wrong with the table, whatever its key is.
     fn check(&self) -> Result<(), String> {
-        for (field, text) in [("name", &self.name), ("prefix", self.prefix.as_ref().unwrap_or(&self.name))] {
+        for (field, text) in [("name", self.name.as_str()), ("prefix", self.prefix())] {
             if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
                 return Err(format!("its `{field}` must consist of letters, digits, `.`, `_` and `-`"));
             }
@@ -204,21 +198,12 @@ impl RawTenant {
         }
     }
 
-    /// The table with its key.
+    /// The tenant with its key.
     fn with(&self, key: &Secret) -> Result<ClientKey, String> {
-        let RawTenant { name, prefix, models, modes, mcp_servers, requests_per_minute, operator, .. } = self;
         if !key.reveal().bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err("a key consists of visible ASCII characters, without spaces".into());
         }
-        let tenant = Tenant {
-            name: name.clone(),
-            prefix: prefix.clone().unwrap_or_else(|| name.clone()),
-            models: models.clone(),
-            modes: modes.clone(),
-            mcp_servers: mcp_servers.clone().map(Arc::from),
-            requests_per_minute: *requests_per_minute,
-            operator: *operator,
-        };
+        let tenant = Tenant { key_env: None, key_file: None, ..self.clone() };
         Ok(ClientKey { tenant: Arc::new(tenant), digest: Sha256::digest(key.reveal()).into() })
     }
 }
@@ -305,7 +290,7 @@ mod tests {
         )
         .unwrap();
         let (ann, bob) = (access.tenant_of("k-ann").unwrap(), access.tenant_of("k-bob").unwrap());
-        assert_eq!((ann.name.as_str(), ann.prefix.as_str(), bob.prefix.as_str()), ("ann", "team-a", "bob"));
+        assert_eq!((ann.name.as_str(), ann.prefix(), bob.prefix()), ("ann", "team-a", "bob"));
         assert_eq!((ann.modes.clone(), ann.requests_per_minute.map(u32::from)), (Some(vec![Mode::Rewrite]), Some(30)));
         for (own, called, may) in
             [("small:8b", "small:8b", true), ("big", "fast", true), ("SMALL", "x/SMALL", true), ("big", "big", false)]

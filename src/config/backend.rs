@@ -1,10 +1,15 @@
 //! A backend from the file or from a flag: its protocol, its address, its key.
 
-use super::Secret;
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
+
+use serde::Deserialize;
+
+use super::{Environment, Secret, expand::expand, secret::Source};
 use crate::error::Error;
 
-/// A configured backend.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A configured backend: a table `[[backend]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Backend {
     /// The name that routes and messages use.
     pub name: String,
@@ -12,20 +17,24 @@ pub struct Backend {
     pub kind: Option<Kind>,
     /// The base URL without a trailing slash. Kind `replay`: the folder of the recordings, or `""` for the demo.
     pub url: String,
-    /// The key to send, read from the variable or file that the configuration names.
-    pub key: Option<Secret>,
+    api_key_env: Option<String>,
+    api_key_file: Option<PathBuf>,
     /// Whether the client's own `Authorization` is forwarded.
     pub forward_authorization: bool,
     /// Maximum number of requests per minute. Further ones wait.
-    pub requests_per_minute: Option<u32>,
+    pub requests_per_minute: Option<NonZeroU32>,
     /// Additional headers of every request (names in lower case), for gateways that need more than a key.
-    pub headers: Vec<(String, Secret)>,
+    pub headers: BTreeMap<String, Secret>,
+    /// The key to send, read from the variable or file that the table names.
+    #[serde(skip)]
+    pub key: Option<Secret>,
     /// Why its key or a header is missing, if that is not an error ([`super::Overrides::without_secrets`]).
+    #[serde(skip)]
     pub missing: Option<String>,
 }
 
 /// The API that a backend speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Ollama's own `/api/chat`, which reports errors and reasoning and accepts a context size, unlike its `/v1`.
@@ -38,6 +47,18 @@ pub enum Kind {
     Replay,
 }
 
+impl Kind {
+    /// Its name in the configuration, and the URL of a backend that has none.
+    fn usual(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Kind::Ollama => ("ollama", Some("http://127.0.0.1:11434")),
+            Kind::OpenAi => ("openai", None),
+            Kind::Google => ("google", Some("https://generativelanguage.googleapis.com/v1beta")),
+            Kind::Replay => ("replay", Some("")),
+        }
+    }
+}
+
 impl Backend {
     /// The recorded conversations of the demo.
     pub fn replay() -> Backend {
@@ -46,16 +67,7 @@ impl Backend {
 
     /// A backend without a key.
     pub fn open(name: impl Into<String>, kind: Option<Kind>, url: impl Into<String>) -> Backend {
-        Backend {
-            name: name.into(),
-            kind,
-            url: url.into(),
-            key: None,
-            forward_authorization: false,
-            requests_per_minute: None,
-            headers: Vec::new(),
-            missing: None,
-        }
+        Backend { name: name.into(), kind, url: url.into(), ..Backend::default() }
     }
 
     pub(super) fn from_flag(flag: &str) -> Result<Backend, Error> {
@@ -71,24 +83,66 @@ impl Backend {
             return Ok(Backend::open(place(&url), None, url));
         }
         let (name, url) = flag.split_once('=').ok_or_else(wrong)?;
-        let kind = match name {
-            "ollama" => Kind::Ollama,
-            "openai" => Kind::OpenAi,
-            "google" => Kind::Google,
-            _ => return Err(wrong()),
+        let kind = [Kind::Ollama, Kind::OpenAi, Kind::Google].into_iter().find(|kind| kind.usual().0 == name);
+        Ok(Backend::open(name, Some(kind.ok_or_else(wrong)?), base_url(url).ok_or_else(wrong)?))
+    }
+
+    /// The table with its defaults, its key and its headers.
+    pub(super) fn checked(&self, source: Source<'_>) -> Result<Backend, Error> {
+        let (usual_name, usual_url) =
+            self.kind.map_or_else(|| (place(&self.url), None), |kind| (kind.usual().0.into(), kind.usual().1));
+        let name = if self.name.is_empty() { usual_name } else { self.name.clone() };
+        let wrong = |what: &str| Error::proxy(format!("backend `{name}`{what}"));
+        let url = match (self.url.as_str(), self.kind) {
+            ("", None) => return Err(wrong(" needs a `url` or a `kind`")),
+            ("", Some(_)) => usual_url.ok_or_else(|| wrong(" needs a `url` (kind openai: with /v1)"))?.to_owned(),
+            (folder, Some(Kind::Replay)) => {
+                let folder = source.base.join(folder);
+                if !folder.is_dir() {
+                    return Err(wrong(&format!(" of kind replay: {} is not a folder of recordings", folder.display())));
+                }
+                folder.to_string_lossy().into_owned()
+            }
+            (url, _) => base_url(url)
+                .ok_or_else(|| wrong(&format!(": `{url}` is not the URL of a server; write it as http://host:port")))?,
         };
-        Ok(Backend::open(name, Some(kind), base_url(url).ok_or_else(wrong)?))
+        let key = Secret::read("api_key", self.api_key_env.as_deref(), self.api_key_file.as_deref(), source);
+        let secrets = key.and_then(|key| Ok((key, self.headers(source.environment)?)));
+        let (key, headers, missing) = match secrets {
+            Ok((key, headers)) => (key, headers, None),
+            Err(what) if source.without_secrets => (None, BTreeMap::new(), Some(what)),
+            Err(what) => return Err(wrong(&format!(": {what}"))),
+        };
+        Ok(Backend { name, url, key, headers, missing, ..self.clone() })
+    }
+
+    /// The headers, with the variables in their values expanded.
+    fn headers(&self, environment: &Environment) -> Result<BTreeMap<String, Secret>, String> {
+        let read = |(name, text): (&String, &Secret)| {
+            // RFC 9110, sections 5.1 and 5.5: a token, and visible characters.
+            let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+            if name.is_empty() || !name.chars().all(is_token) {
+                return Err(format!("`headers`: `{name}` is not the name of a header"));
+            }
+            let value = expand(text.reveal(), environment).map_err(|what| format!("`headers.{name}`: {what}"))?;
+            if value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
+                Ok((name.to_ascii_lowercase(), Secret::new(value)))
+            } else {
+                Err(format!("`headers.{name}`: the value has characters that no header can carry"))
+            }
+        };
+        self.headers.iter().map(read).collect()
     }
 }
 
 /// Host and port of a URL: the name of a backend that has no other.
-pub(super) fn place(url: &str) -> String {
+fn place(url: &str) -> String {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     host.split('/').next().unwrap_or(host).to_owned()
 }
 
 /// The URL without a trailing slash; `None` unless it is http or https with a host.
-pub(super) fn base_url(text: &str) -> Option<String> {
+fn base_url(text: &str) -> Option<String> {
     let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
     let whole = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']) && !host.contains([' ', '?', '#']);
     whole.then(|| text.trim_end_matches('/').to_owned())

@@ -1,29 +1,23 @@
 //! The content of `proxy.toml` with every key optional, and errors that say how to correct it.
 
 use std::{
-    collections::BTreeMap,
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
 use serde::Deserialize;
 
-use super::{
-    Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, ShellForm, ShellVia,
-    backend::{base_url, place},
-    expand::expand,
-    secret::Source,
-};
+use super::{Alias, Backend, Limits, Mode, Route, ShellForm, ShellVia};
 use crate::error::Error;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raw {
     pub(super) listen: Option<String>,
-    pub(super) mode: Option<Mode>,
+    pub(super) mode: Mode,
     pub(super) profile: Option<String>,
-    pub(super) shell_via: Option<ShellVia>,
-    pub(super) shell_form: Option<ShellForm>,
+    pub(super) shell_via: ShellVia,
+    pub(super) shell_form: ShellForm,
     pub(super) adapters: Option<String>,
     pub(super) retry: Option<u8>,
     pub(super) progress: Option<bool>,
@@ -45,8 +39,9 @@ pub(super) struct Raw {
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     #[serde(rename = "key")]
-    pub(super) tenants: Vec<super::access::RawTenant>,
-    backend: Vec<RawBackend>,
+    pub(super) tenants: Vec<super::Tenant>,
+    #[serde(rename = "backend")]
+    pub(super) backends: Vec<Backend>,
     #[serde(rename = "route")]
     pub(super) routes: Vec<Route>,
     #[serde(rename = "alias")]
@@ -54,21 +49,6 @@ pub(super) struct Raw {
     pub(super) limits: Limits,
     pub(super) mcp: super::mcp::RawMcp,
     pub(super) react: super::React,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawBackend {
-    name: Option<String>,
-    kind: Option<Kind>,
-    url: Option<String>,
-    api_key_env: Option<String>,
-    api_key_file: Option<PathBuf>,
-    #[serde(default)]
-    forward_authorization: bool,
-    requests_per_minute: Option<std::num::NonZeroU32>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
 }
 
 /// Parses the text. An error names file, line and what was probably meant.
@@ -131,82 +111,4 @@ fn hint(message: &str) -> String {
 pub(super) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
     let distance = |name: &str| strsim::damerau_levenshtein(written, name);
     names.iter().copied().min_by_key(|name| distance(name)).filter(|name| distance(name) * 2 <= written.len().max(name.len()))
-}
-
-impl Raw {
-    /// The backends.
-    pub(super) fn backends(&self, source: Source<'_>) -> Result<Vec<Backend>, Error> {
-        self.backend.iter().map(|raw| raw.check(source)).collect()
-    }
-}
-
-impl RawBackend {
-    fn check(&self, source: Source<'_>) -> Result<Backend, Error> {
-        let usual = match (self.kind, &self.url) {
-            (Some(Kind::Ollama), _) => "ollama".to_owned(),
-            (Some(Kind::OpenAi), _) => "openai".to_owned(),
-            (Some(Kind::Google), _) => "google".to_owned(),
-            (Some(Kind::Replay), _) => "replay".to_owned(),
-            (None, Some(url)) => place(url),
-            (None, None) => String::new(),
-        };
-        let name = self.name.clone().unwrap_or(usual);
-        let url = match (&self.url, self.kind) {
-            (None, Some(Kind::Replay)) => String::new(),
-            (None, Some(Kind::Ollama)) => "http://127.0.0.1:11434".to_owned(),
-            (None, Some(Kind::Google)) => "https://generativelanguage.googleapis.com/v1beta".to_owned(),
-            (None, Some(Kind::OpenAi)) => {
-                return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)")));
-            }
-            (None, None) => return Err(Error::proxy(format!("backend `{name}` needs a `url` or a `kind`"))),
-            (Some(folder), Some(Kind::Replay)) => {
-                let folder = source.base.join(folder);
-                if !folder.is_dir() {
-                    return Err(Error::proxy(format!(
-                        "backend `{name}` of kind replay: {} is not a folder of recordings",
-                        folder.display()
-                    )));
-                }
-                folder.to_string_lossy().into_owned()
-            }
-            (Some(url), _) => base_url(url).ok_or_else(|| {
-                Error::proxy(format!("backend `{name}`: `{url}` is not the URL of a server; write it as http://host:port"))
-            })?,
-        };
-        let key = Secret::read("api_key", self.api_key_env.as_deref(), self.api_key_file.as_deref(), source);
-        let secrets = key.and_then(|key| Ok((key, self.headers(source.environment)?)));
-        let (key, headers, missing) = match secrets {
-            Ok((key, headers)) => (key, headers, None),
-            Err(what) if source.without_secrets => (None, Vec::new(), Some(what)),
-            Err(what) => return Err(Error::proxy(format!("backend `{name}`: {what}"))),
-        };
-        Ok(Backend {
-            name,
-            kind: self.kind,
-            url,
-            key,
-            headers,
-            missing,
-            forward_authorization: self.forward_authorization,
-            requests_per_minute: self.requests_per_minute.map(Into::into),
-        })
-    }
-
-    /// The headers, with the variables in their values expanded.
-    fn headers(&self, environment: &Environment) -> Result<Vec<(String, Secret)>, String> {
-        let read = |(name, text): (&String, &String)| {
-            // RFC 9110, sections 5.1 and 5.5: a token, and visible characters.
-            let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-            if name.is_empty() || !name.chars().all(is_token) {
-                return Err(format!("`headers`: `{name}` is not the name of a header"));
-            }
-            let value = expand(text, environment).map_err(|what| format!("`headers.{name}`: {what}"))?;
-            if value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
-                Ok((name.to_ascii_lowercase(), Secret::new(value)))
-            } else {
-                Err(format!("`headers.{name}`: the value has characters that no header can carry"))
-            }
-        };
-        self.headers.iter().map(read).collect()
-    }
 }

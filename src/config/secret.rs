@@ -17,7 +17,7 @@ pub(super) struct Source<'a> {
 }
 
 /// A text that must not be printed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Secret(String);
 
 impl Secret {

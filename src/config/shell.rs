@@ -3,17 +3,6 @@
 use super::{Config, Mode};
 use crate::error::Error;
 
-/// How calls of the registry's tools are delivered in mode `shell`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shell {
-    /// How the command reaches the shell.
-    pub via: ShellVia,
-    /// What the command contains.
-    pub form: ShellForm,
-    /// Whether `toolglot` is in the user's `PATH`.
-    pub runner_found: bool,
-}
-
 /// How a command reaches the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,7 +28,7 @@ pub enum ShellForm {
 impl Config {
     /// Whether mode `shell` can work: its commands must be found where the user's shell looks.
     pub fn check_runner(&self) -> Result<(), Error> {
-        if self.shell.runner_found {
+        if self.runner_found {
             Ok(())
         } else {
             Err(Error::client(

@@ -3,6 +3,7 @@
 mod cache;
 mod compile;
 mod foreign;
+mod keyword;
 mod rule;
 mod size;
 #[cfg(test)]

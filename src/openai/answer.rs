@@ -2,7 +2,7 @@
 //! stream share is serialised once, so a chunk is one append to the caller's buffer.
 
 use bytes::{BufMut, BytesMut};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -153,15 +153,13 @@ impl Chunks {
 impl Completion {
     /// The `chat.completion` object. `reasoning_field`: the message field for reasoning; `None`: reasoning is omitted.
     pub fn to_value(&self, envelope: &Envelope, reasoning_field: Option<&str>) -> Value {
-        let mut message = Map::new();
-        message.insert("role".into(), json!("assistant"));
         let silent = self.content.is_empty() && !self.calls.is_empty();
-        message.insert("content".into(), if silent { Value::Null } else { json!(self.content) });
+        let mut message = json!({"role": "assistant", "content": if silent { Value::Null } else { json!(self.content) }});
         if let Some(field) = reasoning_field.filter(|_| !self.reasoning.is_empty()) {
-            message.insert(field.into(), json!(self.reasoning));
+            message[field] = json!(self.reasoning);
         }
         if !self.calls.is_empty() {
-            message.insert("tool_calls".into(), self.calls.iter().map(call_value).collect());
+            message["tool_calls"] = self.calls.iter().map(call_value).collect();
         }
         json!({
             "id": envelope.id,
@@ -179,18 +177,22 @@ impl Completion {
     }
 }
 
-/// The body of an error: `{"error": {message, type, param, code}}`. It is the HTTP body before an answer, or a `data:` line in
-/// it.
-pub fn error_body(error: &Error) -> Value {
-    let kind = match (error.blame, error.status) {
+/// The type of an error in its body.
+pub fn error_type(error: &Error) -> &'static str {
+    match (error.blame, error.status) {
         (_, 401) => "authentication_error",
         (_, 403) => "permission_error",
         (_, 404) => "not_found_error",
         (_, 429) => "rate_limit_error",
         (_, 400..500) | (Blame::Client, _) => "invalid_request_error",
         _ => "server_error",
-    };
-    json!({"error": {"message": error.message, "type": kind, "param": null, "code": error.code}})
+    }
+}
+
+/// The body of an error: `{"error": {message, type, param, code}}`. It is the HTTP body before an answer, or a `data:` line in
+/// it.
+pub fn error_body(error: &Error) -> Value {
+    json!({"error": {"message": error.message, "type": error_type(error), "param": null, "code": error.code}})
 }
 
 /// `call_` and 24 characters of base 62: a pure function of `parts`, so that a rewritten history is the same in every turn.
@@ -256,14 +258,12 @@ pub fn put_string(text: &str, out: &mut BytesMut) {
 }
 
 fn call_value(call: &ToolCall) -> Value {
-    let mut out = Map::new();
-    out.insert("id".into(), json!(call.id.as_deref().unwrap_or_default()));
-    out.insert("type".into(), json!("function"));
-    out.insert("function".into(), json!({"name": call.name, "arguments": arguments_or_empty(&call.arguments)}));
+    let function = json!({"name": call.name, "arguments": arguments_or_empty(&call.arguments)});
+    let mut out = json!({"id": call.id.as_deref().unwrap_or_default(), "type": "function", "function": function});
     if let Some(extra) = &call.extra {
-        out.insert("extra_content".into(), extra_value(extra));
+        out["extra_content"] = extra_value(extra);
     }
-    Value::Object(out)
+    out
 }
 
 /// Replaces empty arguments by `{}`: clients lose a call whose arguments are an empty string.

@@ -176,7 +176,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let backend = Arc::clone(&target.backend);
     let described = app.backends.describe(&backend, &incoming.request.model).await;
     let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
-    let caller = Caller { tenant: tenant.prefix.clone(), client: user_agent };
+    let caller = Caller { tenant: tenant.prefix().to_owned(), client: user_agent };
     let key = Learned::key(&caller.tenant, &backend, &incoming.request.model);
     let learned = store::read(&*app.turns.store, &key).await.unwrap_or_else(|| Learned::told(&backend, model));
     let passed =

@@ -8,7 +8,7 @@ use axum::{
 };
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
@@ -92,20 +92,18 @@ async fn generate(app: &App, received: Received, request: Value, tools: bool) ->
     received.sender.check(&app.config, tools.then_some(mode), mode)?;
     let asked = Asked { received, target, mode, front: front::Kind::OpenAi, last_counts: true };
     let answer = answer::collect(app, &asked, chat).await?;
-    let mut result = Map::new();
     let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
-    result.insert("content".into(), json!(content));
-    result.insert("model".into(), json!(asked.target.called));
+    let mut result = json!({"content": content, "model": asked.target.called});
     if let Some(usage) = answer.get("usage").filter(|usage| usage.get("total_tokens") != Some(&json!(0))) {
-        result.insert("usage".into(), usage.clone());
+        result["usage"] = usage.clone();
     }
     let calls = answer.get(TRACE).and_then(|trace| trace.get("calls")).and_then(Value::as_array);
     let calls = calls.into_iter().flatten().map(|call| {
         let field = |name: &str| call.get(name).cloned().unwrap_or_default();
         json!({"name": field("name"), "arguments": field("arguments"), "result": field("result")})
     });
-    result.insert("tool_calls".into(), calls.collect());
-    Ok(Value::Object(result))
+    result["tool_calls"] = calls.collect();
+    Ok(result)
 }
 
 /// The parameters of a request that is one of JSON-RPC 2.0.

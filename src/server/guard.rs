@@ -79,7 +79,7 @@ where
     if let Some(account) = request.extensions().get::<Account>() {
         account.sent_by(&sender.tenant.name);
     }
-    request.extensions_mut().insert(engine::Servers(sender.tenant.mcp_servers.clone()));
+    request.extensions_mut().insert(engine::Servers(sender.tenant.mcp_servers.clone().map(Arc::from)));
     request.extensions_mut().insert(sender);
     let mut response = match (request.method(), &origin) {
         (&Method::OPTIONS, Some(_)) => preflight(request.headers()),

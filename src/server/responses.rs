@@ -45,7 +45,7 @@ pub(super) async fn create(app: App, asked: Asked) -> Result<Response, Error> {
     let mut body = openai::json(&received.body)?;
     let items = responses::items(body.get("input"))?;
     let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
-    let tenant = received.sender.tenant.prefix.clone();
+    let tenant = received.sender.tenant.prefix().to_owned();
     if let Some(previous) = &previous {
         let mut all = history(&app, &tenant, previous, app.config.limits.body_bytes).await?;
         all.extend(items.iter().cloned());
@@ -145,7 +145,7 @@ async fn find(app: &App, tenant: &str, id: &str) -> Result<Kept, Error> {
 }
 
 fn tenant(request: &Request) -> String {
-    request.extensions().get::<super::guard::Sender>().map(|sender| sender.tenant.prefix.clone()).unwrap_or_default()
+    request.extensions().get::<super::guard::Sender>().map(|sender| sender.tenant.prefix().to_owned()).unwrap_or_default()
 }
 
 fn key(tenant: &str, id: &str) -> Key {

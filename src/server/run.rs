@@ -19,7 +19,7 @@ use super::{
     greeting, listen, reload, router,
     state::{App, Live, Settings, app},
 };
-use crate::{config::Drain, error::Error};
+use crate::{config::Config, error::Error};
 
 /// How long idle connections may take to end.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -214,7 +214,7 @@ async fn end(
 ) {
     first.await;
     let app = live.app();
-    let Drain { seconds, announce_seconds } = app.config.drain;
+    let Config { drain_seconds: seconds, drain_announce_seconds: announce_seconds, .. } = app.config;
     app.process.draining.announce();
     app.process.page.close();
     tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");

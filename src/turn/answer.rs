@@ -70,6 +70,13 @@ impl Outcome {
     }
 }
 
+impl Setup {
+    /// The usual options.
+    pub fn new(adapter: Arc<Adapter>, tools: Arc<Tools>, schemas: Arc<Schemas>) -> Setup {
+        Setup { adapter, tools, schemas, scanner: scanner::Options::default(), policy: Policy::default() }
+    }
+}
+
 impl Answer {
     /// A reader for an answer that has not begun.
     pub fn new(setup: Setup) -> Answer {
@@ -264,11 +271,12 @@ mod tests {
 
     fn answer() -> Answer {
         Answer::new(Setup {
-            adapter: Arc::clone(&library().find("any", None).adapter),
-            tools: Arc::new(Tools::new([], ToolChoice::Auto)),
-            schemas: Arc::default(),
             scanner: scanner::Options { argument_bytes: 100, ..scanner::Options::default() },
-            policy: Policy::default(),
+            ..Setup::new(
+                Arc::clone(&library().find("any", None).adapter),
+                Arc::new(Tools::new([], ToolChoice::Auto)),
+                Arc::default(),
+            )
         })
     }
 

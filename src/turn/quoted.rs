@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    answer::{Answer, Policy, Setup},
+    answer::{Answer, Setup},
     gate::{Made, made},
 };
 use crate::{
@@ -31,11 +31,8 @@ fn read(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
     let mut tools = Tools::clone(&plan.tools);
     tools.choice = ToolChoice::Required;
     let mut answer = Answer::new(Setup {
-        adapter: Arc::clone(&plan.adapter),
-        tools: Arc::new(tools),
-        schemas: Arc::clone(schemas),
         scanner: scanner::Options { strays: false, ..plan.scanner() },
-        policy: Policy::default(),
+        ..Setup::new(Arc::clone(&plan.adapter), Arc::new(tools), Arc::clone(schemas))
     });
     let mut open = Assembly::default();
     let mut calls = Vec::new();

@@ -141,11 +141,9 @@ impl Case {
     pub fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
         let carrier = Shape::new(self.incoming.shape, Arc::clone(&self.tools), self.incoming.one_call).carrier();
         let answer = Answer::new(Setup {
-            adapter: Arc::clone(&self.adapter),
-            tools: Arc::clone(&self.tools),
-            schemas: Arc::clone(&self.schemas),
             scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
             policy: Policy { notice_when_empty: true, ..Policy::default() },
+            ..Setup::new(Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas))
         });
         let mut answer = answer.towards(carrier);
         for delta in deltas {

@@ -23,16 +23,16 @@ const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
     for Spooled { id, name, arguments } in calls {
         let mut call = json!({"name": name, "arguments": arguments});
-        if let (Some(call), Some(file)) = (call.as_object_mut(), &plan.reply.configuration) {
-            call.insert("config".into(), json!(file));
+        if let Some(file) = &plan.reply.configuration {
+            call["config"] = json!(file);
         }
         let whole = call.to_string();
         let key = Key::local(Kind::SpooledCall, id.clone());
         if let Some(link) = shared.store.link() {
             shared.store.put(key.clone(), whole.clone().into(), TTL).await;
-            if let Some(call) = call.as_object_mut().filter(|_| link.is_present()) {
-                call.insert("arguments".into(), json!(""));
-                call.insert("shared".into(), json!(true));
+            if link.is_present() {
+                call["arguments"] = json!("");
+                call["shared"] = json!(true);
             }
         }
         if !shared.spool.put(key, call.to_string().into(), TTL).await {

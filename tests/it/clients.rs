@@ -10,7 +10,7 @@ use toolglot::{cli::check::fixture::client_bytes, client, fixture::Fixture};
 use crate::{
     fake::{Fake, Script, Seen, Step},
     fixtures,
-    proxy::Proxy,
+    proxy::{Proxy, before_ollama},
     seen::library,
     void as reader,
 };
@@ -245,16 +245,14 @@ fn remember(
 /// An Ollama whose model writes these texts, one after the other, the last one again and again.
 async fn writes(texts: &'static [&'static str]) -> (Proxy, Fake) {
     let asked = std::sync::atomic::AtomicUsize::new(0);
-    let fake = Fake::start(move |seen: &Seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    before_ollama(move |seen| match seen.line.as_str() {
         "POST /api/chat" => {
             let at = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst).min(texts.len() - 1);
             Script::lines(vec![piece(texts[at]), end()])
         }
         _ => Script::json(404, "{}"),
     })
-    .await;
-    (Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await, fake)
+    .await
 }
 
 #[tokio::test]

@@ -85,6 +85,16 @@ async fn with_openai(script: impl Fn(&Seen) -> Script + Send + Sync + 'static) -
     (proxy, fake)
 }
 
+/// A proxy with one Ollama that has the model `m` and answers everything else with `script`.
+pub(crate) async fn before_ollama(script: impl Fn(&Seen) -> Script + Send + Sync + 'static) -> (Proxy, Fake) {
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        _ => script(seen),
+    })
+    .await;
+    (Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await, fake)
+}
+
 /// Status and body as JSON.
 async fn answer(request: reqwest::RequestBuilder) -> (u16, Value) {
     let response = request.send().await.unwrap();

@@ -110,9 +110,6 @@ fn a_family_brings_its_own_forms() {
         tools = "TOOLS{% for tool in tools %} {{ tool.name }}{% endfor %} AS {{ call_form }}"
         call = "<call>{{ name }}|{% for key, value in arguments | items %}{{ key }}={{ value }}{% endfor %}</call>"
         result = "<result>{{ content }}</result>"
-        result_role = "tool"
-        merge_results = false
-        alternate = false
         "#,
     );
     family.check().expect("templates compile");
@@ -129,8 +126,7 @@ fn a_family_brings_its_own_forms() {
         ("system", "TOOLS read_file now AS <call>TOOL_NAME|PARAMETER=VALUE</call>"),
         ("user", "hi"),
         ("assistant", "<call>read_file|path=a</call>\n<call>now|</call>"),
-        ("tool", "<result>seven</result>"),
-        ("tool", "<result>noon</result>"),
+        ("user", "<result>seven</result>\n\n<result>noon</result>"),
     ];
     assert_eq!(out, expected.map(|(role, text)| (role.to_owned(), json!(text))));
 }

@@ -49,7 +49,7 @@ pub(super) fn instruct(messages: &mut Vec<Message>, instruction: String) {
 }
 
 /// Appends the content of another message after an empty line.
-pub(super) fn join(message: &mut Message, next: Message) {
+fn join(message: &mut Message, next: Message) {
     message.content = concat(std::mem::take(&mut message.content), next.content);
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::markdown;
 use crate::json::lex::is_odd_space;
 
-/// Maximum length of a name, in bytes.
+/// Maximum length of a name, a key, an id or a tag, in bytes.
 pub(in crate::adapter) const WORD_BYTES: usize = 256;
 
 /// Whether something is at the beginning of a text.

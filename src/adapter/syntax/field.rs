@@ -1,7 +1,7 @@
 //! Reads a name or key and the rest of its tag: `f>`, `"f" a="1">`, `parameter=k>`.
 
 use super::{
-    Start,
+    Start, WORD_BYTES,
     ahead::{Seen, gap},
     entities::unescaped,
     marker::find_tag,
@@ -11,9 +11,6 @@ use crate::{
     event::Tools,
     fix::{Role, is_text, name::is_known},
 };
-
-/// Maximum length of a name or a key, in bytes.
-pub(super) const FIELD_BYTES: usize = 256;
 
 /// A name or key and the rest of its tag.
 pub(super) struct Field<'t> {
@@ -41,9 +38,9 @@ impl Field<'_> {
 /// `stops` also end it, and a brace if `brace`.
 pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
     let at = at + gap(&text[at..]);
-    let window = &text[at..text.floor_char_boundary(at + 2 * FIELD_BYTES)];
+    let window = &text[at..text.floor_char_boundary(at + 2 * WORD_BYTES)];
     // Undecided while the window is incomplete: a marker in it may be cut.
-    let undecided = if text.len() - at > 2 * FIELD_BYTES { Seen::No } else { Seen::Maybe };
+    let undecided = if text.len() - at > 2 * WORD_BYTES { Seen::No } else { Seen::Maybe };
     let find = |from: usize, markers: &'t [String]| {
         let found = markers.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| find_tag(window, from, marker));
         found.min_by_key(|&(at, marker)| (at, usize::MAX - marker.len()))
@@ -51,7 +48,7 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     let closed = find(0, close);
     if let Some(quote) = window.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         let stop = match window[1..].find([quote, '\n']) {
-            Some(at) if at < FIELD_BYTES => at + 1,
+            Some(at) if at < WORD_BYTES => at + 1,
             Some(_) => return Seen::No,
             None => return undecided,
         };
@@ -67,7 +64,7 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
                         if torn { ("", at + stop + 1) } else { (&window[stop + 1..end], at + end + marker.len()) };
                     Seen::Yes(Field { text: unescaped(inner), quoted: true, attributes, next, stopped: None })
                 }
-                None if text.len() - at > 2 * FIELD_BYTES => Seen::No,
+                None if text.len() - at > 2 * WORD_BYTES => Seen::No,
                 None => Seen::Maybe,
             };
         }
@@ -79,7 +76,7 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
         (_, Some((at, marker))) => (at, marker, false),
         _ => return undecided,
     };
-    if stop > FIELD_BYTES {
+    if stop > WORD_BYTES {
         return Seen::No;
     }
     // The end of the tag is misspelt: a name is on one line.

@@ -110,7 +110,6 @@ impl LaxReader {
         }
     }
 
-    /// Begins a call.
     /// Begins a call whose brackets open at `open`.
     fn open(&mut self, name: String, open: usize, context: Context<'_>) {
         let document = Document::new(known_tool(context.tools, &name));

@@ -2,7 +2,7 @@
 //! precede the name, follow it, or take its place.
 
 use super::{
-    Context, Parsed, Start, Step,
+    Context, Parsed, Start, Step, WORD_BYTES,
     ahead::{Seen, Word, word},
     begins_with_a_name, blank,
     json::introduced,
@@ -16,8 +16,6 @@ use crate::{
     event::{Tool, Tools},
 };
 
-/// Maximum length of an id, in bytes.
-const ID_BYTES: usize = 256;
 const FENCE: &str = "```";
 /// The arguments of a call that ends before them, as incomplete as the call.
 const NO_ARGUMENTS: &str = "{ ";
@@ -300,8 +298,8 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
     let stop =
         if close.is_empty() { tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-') } else { tail.find(close) };
     match stop {
-        Some(stop) if stop <= ID_BYTES => Seen::Yes((tail[..stop].trim().to_owned(), open.len() + stop + close.len())),
-        None if !over && tail.len() < ID_BYTES + close.len().max(1) => Seen::Maybe,
+        Some(stop) if stop <= WORD_BYTES => Seen::Yes((tail[..stop].trim().to_owned(), open.len() + stop + close.len())),
+        None if !over && tail.len() < WORD_BYTES + close.len().max(1) => Seen::Maybe,
         _ => Seen::No,
     }
 }

@@ -3,7 +3,7 @@
 //! bare text. Tags are read with a stack. Tags inside a parameter that is text by its schema are content.
 
 use super::{
-    Context, Parsed, Start, Step,
+    Context, Parsed, Start, Step, WORD_BYTES,
     ahead::Seen,
     blank,
     entities::decoded,
@@ -13,8 +13,6 @@ use super::{
 };
 use crate::{adapter::Nested, fix::name::known_tool};
 
-/// Maximum length of a tag, in bytes.
-const TAG_BYTES: usize = 256;
 /// Maximum depth of elements.
 const DEPTH: usize = 64;
 /// The name of an array's element.
@@ -302,12 +300,12 @@ fn tag(text: &str, at: usize, end: bool) -> Seen<Tag<'_>> {
     };
     let fits = |c: char| c.is_alphanumeric() || "_-.$:".contains(c);
     match name.find(|c| !fits(c)) {
-        Some(stop) if stop > 0 && stop <= TAG_BYTES && name[stop..].starts_with('>') => {
+        Some(stop) if stop > 0 && stop <= WORD_BYTES && name[stop..].starts_with('>') => {
             let end = begin + (rest.len() - name.len()) + stop + 1;
             Seen::Yes(Tag { name: &name[..stop], closes, end })
         }
         Some(_) => Seen::No,
-        None if name.len() > TAG_BYTES => Seen::No,
+        None if name.len() > WORD_BYTES => Seen::No,
         None => undecided,
     }
 }

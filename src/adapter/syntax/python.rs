@@ -2,7 +2,7 @@
 //! of its own. Positional arguments get the names of the tool's parameters in the schema's order.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, blank,
+    Closing, Context, Parsed, Start, Step, WORD_BYTES, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     place::Document,
     starts_with_any, unclosed,
@@ -14,7 +14,7 @@ mod items;
 #[cfg(test)]
 mod tests;
 
-use head::{HEAD_BYTES, Head, head};
+use head::{Head, head};
 use items::{arguments, swallows_call, words_fit};
 
 const FENCE: &str = "```";
@@ -170,11 +170,11 @@ impl PythonReader {
             }
             if FENCE.starts_with(&rest[..rest.floor_char_boundary(FENCE.len())]) {
                 return match rest.find('\n') {
-                    Some(newline) if newline <= HEAD_BYTES => {
+                    Some(newline) if newline <= WORD_BYTES => {
                         self.at = at + newline;
                         None
                     }
-                    None if !context.end && rest.len() <= HEAD_BYTES => Some(Step::More),
+                    None if !context.end && rest.len() <= WORD_BYTES => Some(Step::More),
                     _ => Some(Step::Reject),
                 };
             }

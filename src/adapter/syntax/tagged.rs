@@ -2,12 +2,12 @@
 //! `<invoke name="f"><parameter name="k">v</parameter></invoke>`, `f<arg_key>k</arg_key><arg_value>v</arg_value>`.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED,
+    Closing, Context, Parsed, Start, Step, UNFINISHED, WORD_BYTES,
     ahead::{Seen, gap, may_be_gap},
     arguments::{Arguments, Form, Outcome},
     assignments::{self, assignments, ends_quoted, lines},
     element::Element,
-    field::{FIELD_BYTES, attribute, whole_attribute},
+    field::{attribute, whole_attribute},
     json::introduced,
     starts_with_any,
     typing::Types,
@@ -200,7 +200,7 @@ impl TaggedReader {
                 }
                 let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-. \t".contains(c)));
                 match (word, assignments::key(rest, &self.types)) {
-                    (None, _) if !context.end && rest.len() < FIELD_BYTES => return None,
+                    (None, _) if !context.end && rest.len() < WORD_BYTES => return None,
                     (_, Some(_)) if context.marked || context.call.whole_answer => {
                         return Some(Body::Lines(at, Closing::after(at)));
                     }

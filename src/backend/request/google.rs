@@ -10,6 +10,10 @@ use crate::{
     openai::{self, Content, Message},
 };
 
+mod subset;
+
+use subset::subset;
+
 /// OpenAI's name of a field, and its name in `generationConfig`.
 const CONFIG: &[(&str, &str)] = &[
     ("max_completion_tokens", "maxOutputTokens"),
@@ -59,9 +63,8 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>
         let declarations = tools.iter().map(|tool| {
             let mut declaration = json!({"name": tool.wire_name, "description": tool.description});
             let parameters = parameters_of(tool);
-            let empty = parameters.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty);
-            if let Some(declaration) = declaration.as_object_mut().filter(|_| !empty) {
-                declaration.insert("parameters".into(), subset(&parameters));
+            if !parameters.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty) {
+                declaration["parameters"] = subset(&parameters);
             }
             declaration
         });
@@ -123,11 +126,9 @@ fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
 
 fn parts(message: &Message) -> Vec<Value> {
     let mut parts = Vec::new();
-    let mut say = |text: &str| parts.push(json!({"text": text}));
     match &message.content {
-        Content::None => {}
-        Content::Text(text) if text.is_empty() => {}
-        Content::Text(text) => say(text),
+        Content::Text(text) if !text.is_empty() => parts.push(json!({"text": text})),
+        Content::None | Content::Text(_) => {}
         Content::Parts(list) => {
             for part in list {
                 if let Some(text) = part.get("text").and_then(Value::as_str) {
@@ -141,9 +142,8 @@ fn parts(message: &Message) -> Vec<Value> {
     for call in &message.tool_calls {
         let arguments: Value = openai::parse(call.arguments.as_bytes()).unwrap_or_else(|_| json!({}));
         let mut part = json!({"functionCall": {"name": call.name, "args": arguments}});
-        let signature = call.extra.as_ref().and_then(|extra| extra.get("google")?.get("thought_signature"));
-        if let (Some(signature), Some(part)) = (signature, part.as_object_mut()) {
-            part.insert("thoughtSignature".into(), signature.clone());
+        if let Some(signature) = call.extra.as_ref().and_then(|extra| extra.get("google")?.get("thought_signature")) {
+            part["thoughtSignature"] = signature.clone();
         }
         parts.push(part);
     }
@@ -159,79 +159,4 @@ fn result(message: &Message, called: &Called<'_>) -> Vec<Value> {
         _ => json!({"result": text}),
     };
     vec![json!({"functionResponse": {"name": name, "response": response}})]
-}
-
-/// Keys that stay unchanged.
-const KEPT: &[&str] = &[
-    "type", "title", "description", "enum", "required", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
-    "pattern", "nullable", "example", "minProperties", "maxProperties", "propertyOrdering",
-];
-/// References may be recursive: below this depth, a value is any object.
-const DEPTH: usize = 24;
-
-/// The schema in Google's subset.
-fn subset(schema: &Value) -> Value {
-    convert(schema, schema, DEPTH)
-}
-
-fn convert(schema: &Value, root: &Value, depth: usize) -> Value {
-    let Some(object) = schema.as_object().filter(|_| depth > 0) else { return json!({"type": "object"}) };
-    if let Some(target) = object.get("$ref").and_then(Value::as_str) {
-        let found = target.strip_prefix('#').and_then(|path| root.pointer(path));
-        return found.map_or_else(|| json!({"type": "object"}), |found| convert(found, root, depth - 1));
-    }
-    let mut out = Map::new();
-    for (key, value) in object {
-        match (key.as_str(), value) {
-            ("type", Value::Array(types)) => {
-                let mut named = types.iter().filter(|kind| *kind != "null");
-                out.insert("type".into(), named.next().cloned().unwrap_or_else(|| json!("string")));
-                if types.iter().any(|kind| kind == "null") {
-                    out.insert("nullable".into(), json!(true));
-                }
-            }
-            // Google supports enumerations of strings only.
-            ("enum", Value::Array(values)) if values.iter().all(Value::is_string) => drop(out.insert(key.clone(), value.clone())),
-            ("enum", _) => {}
-            ("const", Value::String(one)) => drop(out.insert("enum".into(), json!([one]))),
-            ("format", Value::String(format))
-                if matches!(format.as_str(), "enum" | "date-time" | "int32" | "int64" | "float" | "double") =>
-            {
-                out.insert(key.clone(), value.clone());
-            }
-            ("items", items) => drop(out.insert(key.clone(), convert(items, root, depth - 1))),
-            ("properties", Value::Object(properties)) => {
-                let properties = properties.iter().map(|(name, property)| (name.clone(), convert(property, root, depth - 1)));
-                out.insert(key.clone(), Value::Object(properties.collect()));
-            }
-            ("anyOf" | "oneOf", Value::Array(choices)) => {
-                let (nulls, others): (Vec<&Value>, Vec<&Value>) =
-                    choices.iter().partition(|choice| choice.get("type") == Some(&json!("null")));
-                if !nulls.is_empty() {
-                    out.insert("nullable".into(), json!(true));
-                }
-                match others.as_slice() {
-                    [one] => {
-                        if let Value::Object(one) = convert(one, root, depth - 1) {
-                            out.extend(one);
-                        }
-                    }
-                    many => {
-                        let many = many.iter().map(|choice| convert(choice, root, depth - 1)).collect();
-                        out.insert("anyOf".into(), Value::Array(many));
-                    }
-                }
-            }
-            ("allOf", Value::Array(all)) => {
-                for part in all {
-                    if let Value::Object(part) = convert(part, root, depth - 1) {
-                        out.extend(part);
-                    }
-                }
-            }
-            (key, value) if KEPT.contains(&key) => drop(out.insert(key.to_owned(), value.clone())),
-            _ => {}
-        }
-    }
-    Value::Object(out)
 }

@@ -75,34 +75,32 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, round: &Round<'_>, no
 }
 
 fn message(message: &Message, called: &Called<'_>) -> Value {
-    let mut out = Map::new();
-    out.insert("role".into(), json!(message.role));
-    out.insert("content".into(), json!(message.content.text()));
+    let mut out = json!({"role": message.role, "content": message.content.text()});
     if let Content::Parts(parts) = &message.content {
         let images = parts.iter().filter(|part| part.get("text").is_none()).filter_map(image);
         let images: Vec<Value> = images.map(|(_, data)| json!(data)).collect();
         if !images.is_empty() {
-            out.insert("images".into(), Value::Array(images));
+            out["images"] = Value::Array(images);
         }
     }
     let thinking = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| message.rest.get(*key)?.as_str());
     if let Some(thinking) = thinking.filter(|text| message.role == "assistant" && !text.is_empty()) {
-        out.insert("thinking".into(), json!(thinking));
+        out["thinking"] = json!(thinking);
     }
     if !message.tool_calls.is_empty() {
         let calls = message.tool_calls.iter().map(|call| {
             let arguments: Value = openai::parse(call.arguments.as_bytes()).unwrap_or_else(|_| json!({}));
             json!({"id": call.id, "function": {"name": call.name, "arguments": arguments}})
         });
-        out.insert("tool_calls".into(), calls.collect());
+        out["tool_calls"] = calls.collect();
     }
     if let Some(id) = &message.tool_call_id {
         if let Some(name) = called.name(id) {
-            out.insert("tool_name".into(), json!(name));
+            out["tool_name"] = json!(name);
         }
-        out.insert("tool_call_id".into(), json!(id));
+        out["tool_call_id"] = json!(id);
     }
-    Value::Object(out)
+    out
 }
 
 /// Ollama's `think` for a `reasoning_effort`; Ollama has fewer levels.

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::GENERIC;
 use crate::{
-    adapter::{Adapter, Library, render, scanner},
+    adapter::{Adapter, Library, render},
     error::Error,
     event::{Assembly, Channel, Delta, Event, FinishReason, Tool, ToolChoice, Tools},
     fix::Schemas,
     openai::{ChatRequest, Message},
-    turn::answer::{Answer, Policy, Setup},
+    turn::answer::{Answer, Setup},
 };
 
 /// Name and arguments of a call.
@@ -189,13 +189,7 @@ fn round_trip(
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
     let rendered = render::render(adapter, own_form, &ChatRequest::from_value(request)?, &offered.tools)?;
     let text = rendered.messages.iter().rev().find(|message| message.role == "assistant").map(said).unwrap_or_default();
-    let mut answer = Answer::new(Setup {
-        adapter: Arc::clone(adapter),
-        tools: Arc::clone(&offered.tools),
-        schemas: Arc::clone(&offered.schemas),
-        scanner: scanner::Options::default(),
-        policy: Policy::default(),
-    });
+    let mut answer = Answer::new(Setup::new(Arc::clone(adapter), Arc::clone(&offered.tools), Arc::clone(&offered.schemas)));
     let (mut calls, mut open) = (Vec::new(), Assembly::default());
     let mut read = |event: Event<'_>| {
         let whole = open.event(&event);

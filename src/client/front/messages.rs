@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{Head, Request};
 use crate::{
-    error::{Blame, Error},
+    error::Error,
     event::{FinishReason, ToolCall, Usage},
-    openai::answer::Completion,
+    openai::answer::{Completion, error_type},
 };
 
 mod read;
@@ -28,16 +28,12 @@ pub fn without_alias(name: &str) -> &str {
 
 /// The body of an error. The words `prompt is too long: N tokens > M maximum` tell clients to shorten the conversation.
 pub(super) fn error_body(error: &Error) -> Value {
-    let kind = match (error.blame, error.status) {
-        (_, 401) => "authentication_error",
-        (_, 403) => "permission_error",
-        (_, 404) => "not_found_error",
-        (_, 413) => "request_too_large",
-        (_, 429) => "rate_limit_error",
-        (_, 503 | 529) => "overloaded_error",
-        (_, 504) => "timeout_error",
-        (_, 400..500) | (Blame::Client, _) => "invalid_request_error",
-        _ => "api_error",
+    let kind = match (error.status, error_type(error)) {
+        (413, _) => "request_too_large",
+        (503 | 529, _) => "overloaded_error",
+        (504, _) => "timeout_error",
+        (_, "server_error") => "api_error",
+        (_, kind) => kind,
     };
     let message = match error.code.as_deref() {
         Some("context_length_exceeded") => too_long(&error.message),

@@ -98,9 +98,11 @@ impl Protocol for Stream {
             Event::Finish { reason, usage } => {
                 out.put_slice(&self.line);
                 out.put_slice(b"\"content\":\"\"}");
-                for (name, value) in ending(reason, usage, self.elapsed, self.waited) {
+                let mut ending = json!({});
+                end(&mut ending, reason, usage, self.elapsed, self.waited);
+                for (name, value) in ending.as_object().into_iter().flatten() {
                     out.put_slice(b",");
-                    put_string(&name, out);
+                    put_string(name, out);
                     out.put_slice(b":");
                     out.put_slice(value.to_string().as_bytes());
                 }
@@ -154,26 +156,21 @@ pub(super) fn error_body(error: &Error) -> Value {
 
 /// A whole answer.
 pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration) -> Value {
-    let mut message = Map::new();
-    message.insert("role".into(), json!("assistant"));
-    message.insert("content".into(), json!(completion.content));
+    let mut message = json!({"role": "assistant", "content": completion.content});
     if head.reasoning_field.is_some() && !completion.reasoning.is_empty() {
-        message.insert("thinking".into(), json!(completion.reasoning));
+        message["thinking"] = json!(completion.reasoning);
     }
     if !completion.calls.is_empty() {
         let calls = (0..).zip(&completion.calls).map(|(index, call)| {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
             json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
         });
-        message.insert("tool_calls".into(), calls.collect());
+        message["tool_calls"] = calls.collect();
     }
-    let mut out = Map::new();
-    out.insert("model".into(), json!(head.envelope.model));
-    out.insert("created_at".into(), json!(timestamp(head.envelope.created)));
-    out.insert("message".into(), Value::Object(message));
+    let mut out = json!({"model": head.envelope.model, "created_at": timestamp(head.envelope.created), "message": message});
     let reason = completion.reason.unwrap_or(FinishReason::Stop);
-    out.extend(ending(reason, Some(completion.usage), elapsed, None));
-    Value::Object(out)
+    end(&mut out, reason, Some(completion.usage), elapsed, None);
+    out
 }
 
 /// A call with its arguments as an object, each token as it was written.
@@ -183,28 +180,26 @@ fn call_json(index: u32, call: &ToolCall) -> String {
     format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
 }
 
-/// The fields of the last line beside the message. Ollama says `stop` for calls too. Durations are in nanoseconds. Unknown ones
+/// Adds the fields of the last line beside the message. Ollama says `stop` for calls too. Durations are in nanoseconds. Unknown ones
 /// are omitted, because clients divide by them.
-fn ending(reason: FinishReason, usage: Option<Usage>, elapsed: Duration, waited: Option<Duration>) -> Map<String, Value> {
-    let mut out = Map::new();
-    out.insert("done".into(), json!(true));
-    out.insert("done_reason".into(), json!(if reason == FinishReason::Length { "length" } else { "stop" }));
+fn end(out: &mut Value, reason: FinishReason, usage: Option<Usage>, elapsed: Duration, waited: Option<Duration>) {
+    out["done"] = json!(true);
+    out["done_reason"] = json!(if reason == FinishReason::Length { "length" } else { "stop" });
     let nanoseconds = |duration: Duration| json!(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     let usage = usage.unwrap_or_default();
     if elapsed.is_zero() {
-        out.insert("prompt_eval_count".into(), json!(usage.prompt_tokens));
-        out.insert("eval_count".into(), json!(usage.completion_tokens));
+        out["prompt_eval_count"] = json!(usage.prompt_tokens);
+        out["eval_count"] = json!(usage.completion_tokens);
     } else {
         let waited = waited.unwrap_or_default().min(elapsed);
         let writing = (elapsed - waited).max(Duration::from_nanos(1));
-        out.insert("total_duration".into(), nanoseconds(elapsed));
-        out.insert("load_duration".into(), json!(0));
-        out.insert("prompt_eval_count".into(), json!(usage.prompt_tokens));
-        out.insert("prompt_eval_duration".into(), nanoseconds(waited));
-        out.insert("eval_count".into(), json!(usage.completion_tokens));
-        out.insert("eval_duration".into(), nanoseconds(writing));
+        out["total_duration"] = nanoseconds(elapsed);
+        out["load_duration"] = json!(0);
+        out["prompt_eval_count"] = json!(usage.prompt_tokens);
+        out["prompt_eval_duration"] = nanoseconds(waited);
+        out["eval_count"] = json!(usage.completion_tokens);
+        out["eval_duration"] = nanoseconds(writing);
     }
-    out
 }
 
 fn read_options(request: &mut Map<String, Value>) {

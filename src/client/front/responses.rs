@@ -1,6 +1,6 @@
 //! OpenAI's `/v1/responses`, the only protocol of Codex: items become the internal form, and events become items.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Head, OURS, Request, Special};
 use crate::{
@@ -37,19 +37,15 @@ impl Answer {
 
     /// The object in this state.
     fn to_value(&self, status: &str, usage: Option<Usage>) -> Value {
-        let mut out = Map::new();
-        let head = &self.head;
-        out.insert("id".into(), json!(head.envelope.id));
-        out.insert("object".into(), json!("response"));
-        out.insert("created_at".into(), json!(head.envelope.created));
-        out.insert("status".into(), json!(status));
-        out.insert("model".into(), json!(head.envelope.model));
-        out.insert("output".into(), json!(self.output));
-        out.insert("usage".into(), usage.map_or(Value::Null, usage_value));
-        out.insert("error".into(), Value::Null);
-        out.insert("incomplete_details".into(), Value::Null);
-        out.extend(head.echo.iter().map(|(name, value)| (name.clone(), value.clone())));
-        Value::Object(out)
+        let envelope = &self.head.envelope;
+        let mut out = json!({
+            "id": envelope.id, "object": "response", "created_at": envelope.created, "status": status, "model": envelope.model,
+            "output": self.output, "usage": usage.map(usage_value), "error": null, "incomplete_details": null,
+        });
+        for (name, value) in &self.head.echo {
+            out[name] = value.clone();
+        }
+        out
     }
 
     /// The object of an answer that ended for this reason. An answer with a call is always complete, because a client would

@@ -3,30 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Types;
-
-/// Keywords that hold a subschema or a list of subschemas.
-const SCHEMAS: [&str; 16] = [
-    "items", "prefixItems", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties",
-    "propertyNames", "contains", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contentSchema",
-];
-/// Keywords that hold subschemas by name.
-const TABLES: [&str; 6] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+use super::{Types, keyword::change_subschemas};
 
 /// Translates a schema and all its subschemas. An unknown type is removed, because it says nothing.
 pub(super) fn translate(schema: &mut Value) {
     let Value::Object(schema) = schema else { return };
-    for key in SCHEMAS {
-        match schema.get_mut(key) {
-            Some(Value::Array(list)) => list.iter_mut().for_each(translate),
-            Some(inner) => translate(inner),
-            None => {}
-        }
-    }
-    for key in TABLES {
-        let table = schema.get_mut(key).and_then(Value::as_object_mut);
-        table.into_iter().flat_map(Map::values_mut).for_each(translate);
-    }
+    change_subschemas(schema, translate);
     if let Some(said) = schema.get("type") {
         match types(said) {
             Some(types) => schema["type"] = types.to_value(),

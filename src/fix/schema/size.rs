@@ -3,9 +3,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::view::{Place, View};
+use super::{
+    keyword::{Scope, subschemas},
+    view::{Place, View},
+};
 
 /// Longest schema that is compiled, in bytes as estimated by [`bytes()`].
 const MOST_TEXT: usize = 1024 * 1024;
@@ -18,19 +21,6 @@ const VALUE_DEPTH: usize = 1500;
 /// The budget for a value: steps per node of its tree, and the minimum for any tree.
 const PER_VALUE: usize = 64;
 const AT_LEAST: usize = 100_000;
-
-/// Keywords that apply to the value itself: with one subschema, with a list, with a table.
-const HERE: [&str; 4] = ["not", "if", "then", "else"];
-const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-const HERE_TABLES: [&str; 2] = ["dependentSchemas", "dependencies"];
-/// Keywords that apply to its members or items.
-const BELOW: [&str; 7] = [
-    "additionalProperties", "unevaluatedProperties", "propertyNames", "items", "contains", "additionalItems", "unevaluatedItems",
-];
-const BELOW_LISTS: [&str; 2] = ["prefixItems", "items"];
-const BELOW_TABLES: [&str; 1] = ["patternProperties"];
-/// The keyword that applies to members by name.
-const NAMED_TABLES: [&str; 1] = ["properties"];
 
 /// The cost of checking a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,33 +119,6 @@ impl Walk {
         self.done.insert(name, size);
         (size <= MOST).then_some(size)
     }
-}
-
-/// What a subschema applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    /// The value itself.
-    Here,
-    /// Its members or items; all of them, as far as is known here.
-    Below,
-    /// The member with one name.
-    Named,
-}
-
-/// The subschemas of a schema, except the one that it refers to.
-fn subschemas(object: &Map<String, Value>) -> impl Iterator<Item = (&Value, Scope)> {
-    let single = |keys: &'static [&'static str], scope: Scope| {
-        keys.iter().filter_map(move |key| object.get(*key)).filter(|schema| schema.is_object()).map(move |schema| (schema, scope))
-    };
-    let lists = |keys: &'static [&'static str], scope: Scope| {
-        keys.iter().filter_map(move |key| object.get(*key)?.as_array()).flatten().map(move |schema| (schema, scope))
-    };
-    let tables = |keys: &'static [&'static str], scope: Scope| {
-        keys.iter().filter_map(move |key| object.get(*key)?.as_object()).flat_map(Map::values).map(move |schema| (schema, scope))
-    };
-    let here = single(&HERE, Scope::Here).chain(lists(&HERE_LISTS, Scope::Here)).chain(tables(&HERE_TABLES, Scope::Here));
-    let below = single(&BELOW, Scope::Below).chain(lists(&BELOW_LISTS, Scope::Below)).chain(tables(&BELOW_TABLES, Scope::Below));
-    here.chain(below).chain(tables(&NAMED_TABLES, Scope::Named))
 }
 
 /// Walks like a validator that never stops early. Returns `false` once the budget is spent.

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Pool, slot::Seen};
 use crate::{lock::Hold, redact};
@@ -71,18 +71,13 @@ impl Pool {
 impl Status {
     /// As JSON: `{"name", "url" or "command", "status", ..}`.
     pub fn to_value(&self) -> Value {
-        let mut out = Map::new();
-        out.insert("name".into(), json!(self.name));
-        out.insert(if self.is_process { "command" } else { "url" }.into(), json!(self.address));
-        out.insert("status".into(), json!(self.state));
-        let more = [
-            ("error", self.error.clone().map(Value::String)),
-            ("tools", self.tools.map(|count| json!(count))),
-            ("dialect", self.dialect.map(|dialect| json!(dialect))),
-            ("protocol", self.protocol.clone().map(Value::String)),
-        ];
-        out.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-        Value::Object(out)
+        let address = if self.is_process { "command" } else { "url" };
+        let mut out = json!({
+            "name": self.name, address: self.address, "status": self.state, "error": self.error, "tools": self.tools,
+            "dialect": self.dialect, "protocol": self.protocol,
+        });
+        out.as_object_mut().into_iter().for_each(|members| members.retain(|_, value| !value.is_null()));
+        out
     }
 }
 

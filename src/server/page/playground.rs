@@ -21,7 +21,7 @@ use crate::{
     fixture::{Read, Wire},
     openai::ChatRequest,
     server::{received::Received, reply, state::App, survey},
-    turn::answer::{Answer, Policy, Setup},
+    turn::answer::{Answer, Setup},
 };
 
 #[derive(Deserialize)]
@@ -49,11 +49,8 @@ pub(super) async fn normalize(app: App, request: Request) -> Result<Response, Er
     let end = if asked.cut { FinishReason::Length } else { FinishReason::Stop };
     let mut kept = Kept::new(&Bytes::new(), Arc::default(), usize::MAX);
     let mut answer = Answer::new(Setup {
-        adapter: Arc::clone(&reader.adapter),
-        tools: Arc::clone(&reader.tools),
-        schemas: Arc::new(Schemas::default()),
         scanner: reader.options.clone(),
-        policy: Policy::default(),
+        ..Setup::new(Arc::clone(&reader.adapter), Arc::clone(&reader.tools), Arc::new(Schemas::default()))
     });
     let mut take = |event: Event<'_>| kept.event(&event);
     answer.delta(Delta::Text(Channel::Content, &asked.text), &mut take);

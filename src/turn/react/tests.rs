@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 
 use super::observe;
 use crate::{
-    adapter::{Written, quote::defused, scanner},
+    adapter::{Written, quote::defused},
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
     seen::{library, schemas},
     turn::answer::{Answer, Policy, Setup},
@@ -48,11 +48,8 @@ fn a_result_is_never_a_call_in_any_family() {
                     for said in said {
                         let mut calls = 0;
                         let setup = Setup {
-                            adapter: Arc::clone(adapter),
-                            tools: Arc::clone(&tools),
-                            schemas: schemas(),
-                            scanner: scanner::Options::default(),
                             policy: Policy { answers_refused: true, ..Policy::default() },
+                            ..Setup::new(Arc::clone(adapter), Arc::clone(&tools), schemas())
                         };
                         let mut answer = Answer::new(setup);
                         let mut sink = |event: Event<'_>| {

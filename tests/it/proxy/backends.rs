@@ -186,8 +186,7 @@ async fn a_conversation_that_cannot_fit_is_refused_at_once() {
 async fn an_ollama_gets_the_context_that_the_conversation_needs() {
     // What is loaded: as little as Ollama likes, then what was asked for, which does not fit into the GPU.
     let loaded = Mutex::new((4096_u64, true));
-    let fake = Fake::start(move |seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    let (proxy, fake) = before_ollama(move |seen| match seen.line.as_str() {
         "POST /api/show" => Script::json(
             200,
             r#"{"capabilities":["completion","tools"],"model_info":{"general.architecture":"a","a.context_length":131072}}"#,
@@ -207,7 +206,6 @@ async fn an_ollama_gets_the_context_that_the_conversation_needs() {
         _ => Script::json(404, "{}"),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     let long = || request(true).replace("go", &"word ".repeat(4_000));
     let asked = || {
         let body: Value = serde_json::from_str(&fake.seen("/api/chat").pop().unwrap().body).unwrap();
@@ -228,8 +226,7 @@ async fn an_ollama_gets_the_context_that_the_conversation_needs() {
 
 #[tokio::test]
 async fn a_model_that_does_not_think_is_asked_without() {
-    let fake = Fake::start(|seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    let (proxy, fake) = before_ollama(|seen| match seen.line.as_str() {
         "POST /api/chat" if seen.body.contains("\"think\"") => {
             Script::json(400, r#"{"error":"\"m\" does not support thinking"}"#)
         }
@@ -237,15 +234,13 @@ async fn a_model_that_does_not_think_is_asked_without() {
         _ => Script::json(404, "{}"),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     let saw = stream_of(&proxy, request(true).replace("\"stream\"", "\"reasoning_effort\":\"low\",\"stream\"")).await;
     assert_eq!((saw.text.as_str(), fake.seen("/api/chat").len()), ("hello", 2), "{}", saw.raw);
 }
 
 #[tokio::test]
 async fn a_level_of_thinking_that_a_model_does_not_know_is_left_out() {
-    let fake = Fake::start(|seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    let (proxy, fake) = before_ollama(|seen| match seen.line.as_str() {
         "POST /api/chat" if seen.body.contains("\"think\":\"") => {
             Script::json(400, r#"{"error":"think value \"high\" is not supported for this model"}"#)
         }
@@ -253,7 +248,6 @@ async fn a_level_of_thinking_that_a_model_does_not_know_is_left_out() {
         _ => Script::json(404, "{}"),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     let asked = |effort: &str| request(true).replace("\"stream\"", &format!("\"reasoning_effort\":\"{effort}\",\"stream\""));
     assert_eq!((stream_of(&proxy, asked("high")).await.text.as_str(), fake.seen("/api/chat").len()), ("hello", 2));
     // Remembered; what the model does know is still said.
@@ -266,8 +260,7 @@ async fn a_level_of_thinking_that_a_model_does_not_know_is_left_out() {
 async fn a_parser_of_ollamas_own_that_fails_is_gone_around() {
     // As Ollama 0.17.4 does it: the parser reads the answer whether tools were sent or not.
     let prompt = "<|im_start|>user\ngo<|im_end|>\n<|im_start|>assistant\n";
-    let fake = Fake::start(move |seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    let (proxy, fake) = before_ollama(move |seen| match seen.line.as_str() {
         "POST /api/chat" if seen.body.contains("_debug_render_only") => Script::json(
             200,
             json!({"model": "m", "message": {"role": "assistant", "content": ""}, "_debug_info": {"rendered_template": prompt}})
@@ -291,7 +284,6 @@ async fn a_parser_of_ollamas_own_that_fails_is_gone_around() {
         _ => Script::json(404, "{}"),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     for expected in [1, 2] {
         let saw = stream(&proxy).await;
         assert_eq!((saw.calls.len(), saw.finish.join("")), (1, "tool_calls".to_owned()), "{}", saw.raw);
@@ -305,8 +297,7 @@ async fn a_parser_of_ollamas_own_that_fails_is_gone_around() {
 
 /// A fake Ollama whose model has this template and these parameters, and which renders the tools as `rendered`.
 async fn ollama_with(template: &'static str, parameters: &'static str, rendered: &'static str) -> (Proxy, Fake) {
-    let fake = Fake::start(move |seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    before_ollama(move |seen| match seen.line.as_str() {
         "POST /api/show" => {
             let facts = json!({"capabilities": ["completion", "tools"], "template": template, "parameters": parameters});
             Script::json(200, facts.to_string())
@@ -317,9 +308,7 @@ async fn ollama_with(template: &'static str, parameters: &'static str, rendered:
         "POST /api/chat" => Script::lines(vec![text("hello"), done("stop")]),
         _ => Script::json(404, "{}"),
     })
-    .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
-    (proxy, fake)
+    .await
 }
 
 #[tokio::test]

@@ -36,14 +36,11 @@ fn call(arguments: Value) -> Step {
 /// the number of the chat.
 pub(super) async fn with_ollama(script: impl Fn(usize, &Seen) -> Script + Send + Sync + 'static) -> (Proxy, Fake) {
     let chats = AtomicUsize::new(0);
-    let fake = Fake::start(move |seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    before_ollama(move |seen| match seen.line.as_str() {
         "POST /api/chat" => script(chats.fetch_add(1, Ordering::SeqCst), seen),
         _ => Script::json(404, r#"{"error":"not here"}"#),
     })
-    .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
-    (proxy, fake)
+    .await
 }
 
 /// What a streaming client saw.
@@ -170,13 +167,11 @@ async fn a_refusal_inside_the_stream_is_one_too() {
 
 #[tokio::test]
 async fn a_backend_that_reports_its_capabilities_gets_no_request_that_it_refuses() {
-    let fake = Fake::start(|seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    let (proxy, fake) = before_ollama(|seen| match seen.line.as_str() {
         "POST /api/show" => Script::json(200, r#"{"capabilities":["completion"],"template":"{{ .Prompt }}"}"#),
         _ => Script::lines(vec![text("hello"), done("stop")]),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     assert_eq!(stream(&proxy).await.text, "hello");
     assert_eq!(stream(&proxy).await.text, "hello");
     let chats = fake.seen("/api/chat");

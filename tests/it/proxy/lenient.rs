@@ -145,13 +145,11 @@ async fn a_call_gets_an_id_that_the_conversation_does_not_have() {
 
 #[tokio::test]
 async fn a_part_that_a_backend_cannot_take_is_named_by_the_clients_own_count() {
-    let fake = Fake::start(|seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    let (proxy, fake) = before_ollama(|seen| match seen.line.as_str() {
         "POST /api/show" => Script::json(200, r#"{"capabilities":["completion"]}"#),
         _ => Script::lines(vec![Step::Send("{\"message\":{\"content\":\"x\"},\"done\":true}\n".into())]),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     let body = |part: Value| {
         let tools = json!([{"type": "function", "function": functions()[0]}]);
         json!({"model": "m", "tools": tools, "messages": [{"role": "user", "content": [{"type": "text", "text": "go"}, part]}]})

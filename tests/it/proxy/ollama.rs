@@ -181,12 +181,7 @@ async fn faults_and_silence_are_lines_too() {
 
 #[tokio::test]
 async fn an_ollama_gets_completions_and_embeddings_as_they_are() {
-    let fake = Fake::start(|seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
-        _ => Script::json(200, "{\"as\" : \"it came\"}\n"),
-    })
-    .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    let (proxy, fake) = before_ollama(|_| Script::json(200, "{\"as\" : \"it came\"}\n")).await;
     let body = r#"{ "model":"m", "prompt":"fn ", "suffix":"}", "raw":true, "unknown":1.50 }"#;
     for path in ["/api/generate", "/api/embed", "/api/embeddings", "/off/api/chat"] {
         assert_eq!(proxy.post(path, body).send().await.unwrap().text().await.unwrap(), "{\"as\" : \"it came\"}\n", "{path}");

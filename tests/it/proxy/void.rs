@@ -178,8 +178,7 @@ async fn a_careless_element_arrives_as_void_executes_it() {
 
 #[tokio::test]
 async fn what_is_refused_is_answered_in_voids_own_form() {
-    let fake = Fake::start(|seen| match seen.line.as_str() {
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+    let (proxy, fake) = before_ollama(|seen| match seen.line.as_str() {
         "POST /api/chat" => {
             let told = seen.body.contains("there is no tool run_tests");
             let text = match told {
@@ -192,7 +191,6 @@ async fn what_is_refused_is_answered_in_voids_own_form() {
         _ => Script::json(404, "{}"),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     let sse = proxy.post("/v1/chat/completions", request(Setup::Xml, 1)).send().await.unwrap().text().await.unwrap();
     let read = void::read_xml(&sse, &void::tools());
     assert_eq!(read.call, Some(("run_command".into(), vec![("command".into(), "cargo test".into())])), "{sse}");

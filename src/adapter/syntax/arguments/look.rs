@@ -2,9 +2,8 @@
 
 use super::{Arguments, Between, Form, next};
 use crate::adapter::syntax::{
-    Start,
+    Start, WORD_BYTES,
     ahead::{Seen, gap, may_be_gap},
-    field::FIELD_BYTES,
     marker::starts_with_tag,
     typing::Types,
 };
@@ -160,8 +159,8 @@ impl Arguments {
     /// Whether `text` is a misspelt tag of a parameter that is still missing. `None`: the end of the tag is not there yet.
     fn names_another(&self, text: &str, types: &Types) -> Option<bool> {
         let Some(inside) = text.strip_prefix('<') else { return Some(false) };
-        let Some(stop) = inside.find(['>', '\n']) else { return (inside.len() > FIELD_BYTES).then_some(false) };
-        let tag = &inside[..inside.floor_char_boundary(stop.min(FIELD_BYTES))];
+        let Some(stop) = inside.find(['>', '\n']) else { return (inside.len() > WORD_BYTES).then_some(false) };
+        let tag = &inside[..inside.floor_char_boundary(stop.min(WORD_BYTES))];
         let mentions = |key: &str| {
             tag.match_indices(key).any(|(at, _)| {
                 let (before, after) = (&tag[..at], &tag[at + key.len()..]);

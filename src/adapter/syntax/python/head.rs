@@ -1,9 +1,6 @@
 //! Reads what precedes the arguments of a Python call: its name, and what may be around it (`print(`, an assignment, `await`).
 
-use super::super::{blank, markdown::name_length};
-
-/// Maximum length of a head, in bytes.
-pub(super) const HEAD_BYTES: usize = 256;
+use super::super::{WORD_BYTES, blank, markdown::name_length};
 
 /// What precedes the arguments.
 pub(super) enum Head {
@@ -31,13 +28,13 @@ pub(super) fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
     loop {
         let rest = &text[at..];
         // The window bounds the cost: heads are tried at many positions.
-        let window = &rest[..rest.floor_char_boundary(HEAD_BYTES + 1)];
+        let window = &rest[..rest.floor_char_boundary(WORD_BYTES + 1)];
         let foreign = window.bytes().position(|byte| !byte.is_ascii());
         let Some(length) = name_length(window, "_-.").into_iter().chain(foreign).min() else {
-            return if text.len() > HEAD_BYTES { Head::No } else { Head::Maybe };
+            return if text.len() > WORD_BYTES { Head::No } else { Head::Maybe };
         };
         let word = &rest[..length];
-        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at + length > HEAD_BYTES {
+        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at + length > WORD_BYTES {
             return Head::No;
         }
         let gap = if lines { rest[length..].len() - rest[length..].trim_start_matches(' ').len() } else { 0 };

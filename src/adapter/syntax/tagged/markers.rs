@@ -1,12 +1,12 @@
 //! The markers of a form with tags.
 
 use super::super::{
-    Context, Start,
+    Context, Start, WORD_BYTES,
     ahead::{Seen, gap, may_be_gap},
     arguments::{Between, Form, Tag, hint_of},
     begins_with_a_name,
     entities::{self, decoded},
-    field::{FIELD_BYTES, attribute, field, in_cdata, one_each, past_twin, without_layout},
+    field::{attribute, field, in_cdata, one_each, past_twin, without_layout},
     marker::{starts_with_key_tag, starts_with_tag},
     starts_with_any,
     typing::{Hint, Types},
@@ -148,7 +148,7 @@ impl Form for Markers<'_> {
         // Some models write its tags twice.
         let Some(length) = past_twin(text, length, &self.tagged.argument[0], end) else { return Seen::Maybe };
         if text[..length].ends_with([' ', '\t'])
-            && let Some(stop) = text[length..].find('>').filter(|&stop| stop <= FIELD_BYTES)
+            && let Some(stop) = text[length..].find('>').filter(|&stop| stop <= WORD_BYTES)
             && let Some(key) = attribute(&text[length..length + stop], "name")
         {
             return Seen::Yes(Tag { hint: Hint::None, key: key.to_owned(), length: length + stop + 1, value: None });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
-use super::{ending, error_body, put_string, read_options, timestamp};
+use super::{end, error_body, put_string, read_options, timestamp};
 use crate::{
     error::Error,
     event::{Delta, FinishReason, Usage},
@@ -108,25 +108,14 @@ impl Generated {
 
     /// The whole answer, with the text that was not written yet.
     pub fn to_value(&self, elapsed: Duration) -> Value {
-        let mut out = self.head();
-        out.insert("response".into(), json!(self.text));
-        out.extend(ending(self.reason, self.usage, elapsed, None));
-        Value::Object(out)
+        let mut out = json!({"model": self.model, "created_at": timestamp(self.created), "response": self.text});
+        end(&mut out, self.reason, self.usage, elapsed, None);
+        out
     }
 
     /// The answer to a request that only wants the model to be loaded.
     pub fn loaded(&self) -> Value {
-        let mut out = self.head();
-        out.insert("response".into(), json!(""));
-        out.insert("done".into(), json!(true));
-        out.insert("done_reason".into(), json!("load"));
-        Value::Object(out)
-    }
-
-    fn head(&self) -> Map<String, Value> {
-        let mut out = Map::new();
-        out.insert("model".into(), json!(self.model));
-        out.insert("created_at".into(), json!(timestamp(self.created)));
-        out
+        let created = timestamp(self.created);
+        json!({"model": self.model, "created_at": created, "response": "", "done": true, "done_reason": "load"})
     }
 }
