@@ -32,20 +32,13 @@ pub(super) fn announces(line: &str) -> bool {
     let begins = |list: &[&str]| list.iter().any(|words| sentence.trim_start().starts_with(words));
     let is_label = is_step(&words) || (words.len() <= LABEL_WORDS && sentence.is_ascii());
     let is_english = is_english(sentence);
-    let supposes = supposes(sentence);
+    let holds = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
+    let ends = |list: &[&str]| list.iter().any(|end| sentence.trim_end().ends_with(end));
+    let supposes = has(&ADVISES) || holds(&ADVISES_WITHIN) || ends(&STATES) || denies(last_clause(sentence));
     if is_english || (is_label && !supposes) {
         return (!has(&DISTANT) && !begins(&FORBIDS)) || wishes(sentence);
     }
     !supposes && (speaks(sentence) || has(&FIRST))
-}
-
-/// Whether a sentence or clause in another language than English advises, speaks of the past, of a possibility or a condition, or
-/// denies in its last clause.
-fn supposes(sentence: &str) -> bool {
-    words(sentence).iter().any(|word| ADVISES.contains(word))
-        || ADVISES_WITHIN.iter().any(|part| sentence.contains(part))
-        || STATES.iter().any(|end| sentence.trim_end().ends_with(end))
-        || denies(last_clause(sentence))
 }
 
 /// Whether a sentence in another language than English speaks of its speaker or of the present, or says what he does.
@@ -116,26 +109,11 @@ fn is_step(words: &[&str]) -> bool {
     words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a line says what somebody would do, or does only after the user agrees. In other languages than English, also whether
-/// its last clause denies or advises, or a line that ends in a colon does not announce what follows it.
+/// Whether an English line says what somebody would do.
 pub(super) fn is_distant(line: &str) -> bool {
-    let lower = line.to_lowercase().replace('\u{2019}', "'");
-    let sentence = last_sentence(lower.trim_end_matches([':', '：', ' ']));
-    if is_english(sentence) {
-        let depends = || CONDITIONS.iter().any(|words| sentence.contains(words));
-        let is_possible = words(sentence).iter().any(|word| POSSIBLE.contains(word));
-        return (is_possible || depends()) && !wishes(sentence);
-    }
-    let clause = last_clause(sentence);
-    let is_shown = || line.trim_end().ends_with([':', '：']) && !announces(line);
-    !asks_to_wait(sentence)
-        && (denies(clause) || (!speaks(sentence) && supposes(clause)) || has_condition(sentence) || is_shown())
-}
-
-/// Whether a clause of a sentence in another language than English is a condition or a point in time.
-fn has_condition(sentence: &str) -> bool {
-    let is_condition = |clause: &str| words(clause).first().is_some_and(|word| WHEN.contains(word));
-    sentence.split([',', '，', '،', '、']).any(is_condition) || WHEN_WITHIN.iter().any(|part| sentence.contains(part))
+    let line = line.to_lowercase().replace('\u{2019}', "'");
+    let words = words(last_sentence(line.trim_end_matches([':', ' '])));
+    words.iter().any(|word| POSSIBLE.contains(word)) && !wishes(&line)
 }
 
 /// Whether a line, in lower case, says what the speaker would do, and does.
@@ -245,17 +223,14 @@ const SPEAKS: [&str; 81] = [
 /// The same for words that mean something else within a sentence of another language.
 const SPEAKS_FIRST: [&str; 1] = ["je"];
 /// Negations.
-const NEGATES: [&str; 54] = [
+const NEGATES: [&str; 55] = [
     "nicht", "nichts", "kein", "keine", "keinen", "nie", "niet", "niets", "geen", "inte", "inget", "inga", "ikke", "ingen",
-    "ingenting", "intet", "ej", "pas", "jamais", "aucun", "aucune", "rien", "nunca", "nada", "não", "non", "niente", "nulla",
-    "nessun", "ningún", "nenhum", "nimic", "niciodată", "не", "нет", "ничего", "ні", "нічого", "nic", "není", "nejsem", "nem",
-    "değil", "yok", "hiçbir", "không", "chưa", "tidak", "jangan", "bukan", "לא", "لا", "لم", "δεν",
+    "ingenting", "intet", "ej", "pas", "jamais", "aucun", "aucune", "rien", "no", "nunca", "nada", "não", "non", "niente",
+    "nulla", "nessun", "ningún", "nenhum", "nimic", "niciodată", "не", "нет", "ничего", "ні", "нічого", "nic", "není", "nejsem",
+    "nem", "değil", "yok", "hiçbir", "không", "chưa", "tidak", "jangan", "bukan", "לא", "لا", "لم", "δεν",
 ];
-/// The same as parts of words, and Spanish ones, whose sign is English too.
-const NEGATES_WITHIN: [&str; 20] = [
-    "没", "不应", "不会", "不能", "不要", "并未", "ません", "ない", "않", "못", "नहीं", "neprov", "no voy", "no puedo", "no lo ",
-    "no se ", "no debo", "no he ", "no es ", "no est",
-];
+/// The same for languages in which the sign is a part of a word.
+const NEGATES_WITHIN: [&str; 12] = ["没", "不应", "不会", "不能", "不要", "并未", "ません", "ない", "않", "못", "नहीं", "neprov"];
 /// Words for "first".
 const FIRST: [&str; 18] = [
     "zuerst", "zunächst", "eerst", "d'abord", "prima", "primero", "primeiro", "сначала", "спочатку", "önce", "أولاً", "nejdřív",
@@ -267,31 +242,18 @@ const SPEAKS_WITHIN: [&str; 27] = [
     "これから", "지금", "먼저", "이제", "سأ", "จะ", "ผม", "では、", "最初に", "กำลัง", "می‌کنم", "می‌خوانم",
 ];
 /// Requests to wait.
-const WAITS: [&str; 19] = [
+const WAITS: [&str; 18] = [
     "one moment", "稍等", "稍候", "少々お待ち", "お待ちください", "잠시만", "잠깐만", "минутку", "секунду", "einen moment",
-    "ein moment", "einen augenblick", "un instant", "un momento", "um momento", "moment pros", "um instante", "un attimo",
-    "sebentar",
+    "einen augenblick", "un instant", "un momento", "um momento", "moment pros", "um instante", "un attimo", "sebentar",
 ];
 /// Endings of a first word that is a verb in the first person.
-const BEGINNINGS: [&str; 8] = ["ám", "ю", "ę", "wam", "ando", "endo", "ώ", "ω"];
+const BEGINNINGS: [&str; 6] = ["ám", "ю", "ę", "wam", "ando", "endo"];
 /// Articles that may follow a verb in `-o` in Spanish, Italian and Portuguese.
 const ARTICLES: [&str; 15] = ["el", "la", "los", "las", "un", "una", "il", "lo", "gli", "le", "i", "uno", "o", "os", "as"];
 /// Endings of sentences in which the speaker says what he does.
 const ACTS: [&str; 8] = ["겠습니다", "게요", "합니다", "ます", "ましょう", "yorum", "eceğim", "acağım"];
 /// Endings of sentences that state a fact or a possibility.
 const STATES: [&str; 8] = ["수 있습니다", "できます", "なります", "あります", "ています", "れます", "ますか", "까요"];
-/// Beginnings of conditions that the user fulfils.
-const CONDITIONS: [&str; 8] =
-    ["once you", "after you", "when you", "as soon as you", "if you", "until you", "unless you", "without your"];
-/// Conjunctions of conditions and of time that begin a clause in another language than English.
-const WHEN: [&str; 51] = [
-    "sobald", "wenn", "falls", "nachdem", "zodra", "wanneer", "als", "indien", "nadat", "när", "når", "om", "hvis", "si", "dès",
-    "lorsque", "quand", "cuando", "se", "quando", "caso", "gdy", "jeśli", "jeżeli", "kiedy", "pokud", "jakmile", "když", "если",
-    "когда", "как", "якщо", "коли", "ako", "kada", "dacă", "când", "jos", "kun", "ha", "eğer", "jika", "kalau", "ketika",
-    "setelah", "nếu", "khi", "अगर", "यदि", "αν", "όταν",
-];
-/// The same for languages written without spaces.
-const WHEN_WITHIN: [&str; 5] = ["如果", "もし", "いただければ", "하시면", "หาก"];
 /// Words of advice, of the past, of possibility, and of conditions.
 const ADVISES: [&str; 85] = [
     "kannst", "könntest", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "kunt", "zou", "vous", "serait",

@@ -31,9 +31,9 @@ const QUOTES: [[&str; 2]; 15] = [
 const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
 
 /// Phrases after a call which say that it was not meant.
-const NOT_MEANT: [&str; 14] = [
+const NOT_MEANT: [&str; 9] = [
     "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
-    "ignore the call", "was a mistake", "was wrong", "wrong arguments", "wrong tool", "wrong call",
+    "ignore the call",
 ];
 /// Phrases after an unmarked call which say that it shows something.
 const SHOWN: [&str; 7] = ["the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
@@ -143,9 +143,8 @@ impl Scanner {
         let sentence = sentence.to_lowercase().replace('’', "'");
         let says = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
         // Questions for permission are known in English, so any question in another language may be one.
-        let is_foreign = || marked && !is_english(&sentence);
-        let asks = (asks && (line::asks_for_permission(&format!("{sentence} ")) || (!candidate.fresh && is_foreign())))
-            || line::requests_an_answer(&sentence);
+        let is_foreign = || marked && !candidate.fresh && !is_english(&sentence);
+        let asks = (asks && (line::asks_for_permission(&sentence) || is_foreign())) || line::requests_an_answer(&sentence);
         let denied = || is_foreign() && denies(&sentence);
         let goes_on = || delimited && self.goes_on_after(candidate, text);
         Some(asks || denied() || says(&NOT_MEANT) || (!marked && says(&SHOWN)) || goes_on())

@@ -71,11 +71,7 @@ fn a_tool_that_only_reads_is_not_asked_about() {
 
 #[test]
 fn a_marked_call_and_one_that_is_the_whole_answer_need_no_announcement() {
-    for answer in [
-        CALL.to_owned(),
-        format!("Filen är gammal.\n<tool_call>{CALL}</tool_call>"),
-        format!("Output:\n<tool_call>{CALL}</tool_call>"),
-    ] {
+    for answer in [CALL.to_owned(), format!("Så ser ett anrop ut:\n<tool_call>{CALL}</tool_call>")] {
         assert_eq!(written(&read(Effect::Destroys, false, &answer)).len(), 1, "{answer}");
     }
 }
@@ -154,11 +150,12 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
 #[test]
 fn marked_calls_run_that_end_the_answer_or_are_announced() {
     let block = format!("<tool_call>\n{CALL}\n</tool_call>");
+    for line in &SHOWN[5..] {
+        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n{block}\n"))).len(), 1, "{line}");
+    }
     for (line, announces) in LINES {
-        for after in ["", "\nThat is all."] {
-            let answer = format!("{line}\n{block}{after}");
-            assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(announces), "{answer}");
-        }
+        let answer = format!("{line}\n{block}\nThat is all.");
+        assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(announces), "{answer}");
     }
     assert_eq!(written(&read(Effect::Writes, false, &format!("{block}\nThat is all."))).len(), 1);
     assert_eq!(written(&read(Effect::Reads, false, &format!("Voici un exemple :\n{block}\nThat is all."))).len(), 1);
@@ -357,48 +354,6 @@ fn a_marked_call_between_words_in_another_language_runs_only_if_they_say_that_th
     ] {
         let answer = format!("Hm.\n{before}\n<tool_call>{CALL}</tool_call>\n{after}");
         assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
-    }
-}
-
-#[test]
-fn a_marked_call_at_the_end_is_asked_about_below_words_that_show_deny_or_depend() {
-    for line in SHOWN.into_iter().chain([
-        "Das werde ich nicht ausführen:",
-        "No voy a borrarlo:",
-        "Sobald du zustimmst, sende ich:",
-        "Если хотите, я отправлю:",
-        "如果您同意，我会发送：",
-        "Once you agree, I will send:",
-        "Bir çağrı böyle yazılır:",
-        "Esimerkki kutsusta:",
-    ]) {
-        for answer in [format!("Hm.\n{line}\n<tool_call>{CALL}</tool_call>"), format!("{line} <tool_call>{CALL}</tool_call>")] {
-            let asked = read(Effect::Writes, true, &answer);
-            assert!(written(&asked).is_empty(), "{answer}: {asked:?}");
-            assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
-        }
-    }
-    for line in [
-        "Ich lösche sie jetzt:",
-        "Borro el archivo:",
-        "Ein Moment, bitte:",
-        "我来删除它：",
-        "Now:",
-        "Deleting it",
-        "Step 3:",
-        "Хорошо, удаляю:",
-        "Καλώ το εργαλείο:",
-    ] {
-        let answer = format!("Hm.\n{line}\n<tool_call>{CALL}</tool_call>");
-        assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
-    }
-}
-
-#[test]
-fn a_retraction_after_a_call_is_heard() {
-    for after in ["Halt, das führe ich doch nicht aus.", "Sorry, that was a mistake.", "Shall I?", "等一下，不要执行。"]
-    {
-        is_asked_about(&format!("<tool_call>{CALL}</tool_call>\n{after}"));
     }
 }
 
