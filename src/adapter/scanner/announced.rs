@@ -43,13 +43,12 @@ pub(super) fn announces(line: &str) -> bool {
 
 /// Whether a sentence in another language than English speaks of its speaker or of the present, or says what he does.
 fn speaks(sentence: &str) -> bool {
-    let mut clauses = sentence.split([',', '،', '，']);
-    let ends = || ACTS.iter().any(|end| sentence.trim_end().ends_with(end));
+    // `Je` means something else within a sentence of some other languages.
+    let acts = |clause: &str| begins_with_an_act(clause) || words(clause).first() == Some(&"je");
     words(sentence).iter().any(|word| SPEAKS.contains(word))
-        || clauses
-            .any(|clause| begins_with_an_act(clause) || words(clause).first().is_some_and(|word| SPEAKS_FIRST.contains(word)))
+        || sentence.split(COMMAS).any(acts)
         || SPEAKS_WITHIN.iter().any(|part| sentence.contains(part))
-        || ends()
+        || ACTS.iter().any(|end| sentence.trim_end().ends_with(end))
 }
 
 /// Whether a sentence, in lower case, is English.
@@ -68,7 +67,7 @@ pub(super) fn denies(clause: &str) -> bool {
 
 /// The text after the last comma that separates clauses.
 fn last_clause(sentence: &str) -> &str {
-    sentence.rsplit([',', '，', '،', '、']).next().unwrap_or_default()
+    sentence.rsplit(COMMAS).next().unwrap_or_default()
 }
 
 /// Whether a line says who acts: the model, or a step of its plan. Other lines introduce what somebody else wrote, or a
@@ -180,6 +179,8 @@ const DATA: [char; 3] = ['{', '[', '<'];
 const ROLES: [&str; 6] = ["assistant", "model", "bot", "ai", "agent", "llm"];
 /// Signs that end a sentence which is no question.
 const ENDS: [char; 6] = ['.', '!', '…', '。', '！', '।'];
+/// Signs that separate clauses.
+const COMMAS: [char; 4] = [',', '，', '،', '、'];
 /// The delimiters of inline code and parentheses.
 const DELIMITERS: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
 /// A line of at most this many words is a label: `Tool call:`.
@@ -220,8 +221,6 @@ const SPEAKS: [&str; 81] = [
     "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं", "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "musím", "potřebuji",
     "potrzebuję", "потрібно", "trebuie", "måste", "estou", "קורא", "מפעיל", "בודק",
 ];
-/// The same for words that mean something else within a sentence of another language.
-const SPEAKS_FIRST: [&str; 1] = ["je"];
 /// Negations.
 const NEGATES: [&str; 55] = [
     "nicht", "nichts", "kein", "keine", "keinen", "nie", "niet", "niets", "geen", "inte", "inget", "inga", "ikke", "ingen",

@@ -298,12 +298,13 @@ impl Scanner {
         }
         // The marker of a result is handled as an aside.
         let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
-        let closers = call.close.iter().chain(&call.section_close).chain(self.adapter.triggers.closers());
-        let closers = closers.filter(|closer| !is_result(closer));
-        // The answer may end inside a closing marker.
-        let last = self.buf[at..].trim_end();
-        let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
-        let closed = if is_cut { Start::Yes(last.len()) } else { starts_with_any(&self.buf[at..], closers, end) };
+        let closed = {
+            let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));
+            // The answer may end inside a closing marker.
+            let last = self.buf[at..].trim_end();
+            let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
+            if is_cut { Start::Yes(last.len()) } else { starts_with_any(&self.buf[at..], closers, end) }
+        };
         match closed {
             Start::Yes(length) => {
                 self.buf.scan_to(at + length);

@@ -295,6 +295,7 @@ const REQUESTS: [&str; 10] = [
     "please check", "please confirm", "please review", "please verify", "please approve", "please reply", "please respond",
     "please answer", "reply ", "respond with",
 ];
+
 /// "Example" in other languages, as a word: `Beispieldatei` is a file.
 const EXAMPLE: [&str; 26] = [
     "beispiel", "beispiele", "beispielsweise", "beispielaufruf", "exemple", "exemples", "ejemplo", "ejemplos", "esempio",

@@ -1,5 +1,7 @@
 //! Whether the text around a call shows that the call is only mentioned: quotes, a sentence that continues after it, a comment.
 
+use std::sync::Arc;
+
 use super::{
     Scanner,
     announced::{denies, is_english},
@@ -7,7 +9,10 @@ use super::{
     framing::GAP_BYTES,
     line,
 };
-use crate::adapter::syntax::{Seen, Start, starts_with_any};
+use crate::adapter::{
+    Call,
+    syntax::{Seen, Start, starts_with_any},
+};
 
 /// Delimiters of mentioned text. Backticks come in runs of any length, and so do quotes in code.
 const QUOTES: [[&str; 2]; 15] = [
@@ -109,11 +114,16 @@ impl Scanner {
         quote.is_some_and(|quote| text.match_indices(['}', ')']).any(|(at, _)| text[at + 1..].starts_with(quote)))
     }
 
+    /// The markers that may close a call of this form: models mix those of other forms in.
+    pub(super) fn closers<'s>(&'s self, call: Option<&'s Call>) -> impl Iterator<Item = &'s String> + Clone {
+        let own = call.into_iter().flat_map(|call| call.close.iter().chain(&call.section_close));
+        own.chain(self.adapter.triggers.closers())
+    }
+
     /// The end of the closing markers after a call that ends at `to`. `None`: more text is needed.
     fn after_closers(&self, candidate: &Candidate, to: usize, open: bool) -> Option<usize> {
         let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
-        let own = call.iter().flat_map(|call| call.close.iter().chain(&call.section_close));
-        let closers = own.chain(self.adapter.triggers.closers());
+        let closers = self.closers(call.map(Arc::as_ref));
         let mut at = to;
         loop {
             let rest = &self.buf[at..];
@@ -142,7 +152,7 @@ impl Scanner {
         };
         let sentence = sentence.to_lowercase().replace('’', "'");
         let says = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
-        // Questions for permission are known in English, so any question in another language may be one.
+        // Questions for permission are not known in all languages, so any question in another one than English may be one.
         let is_foreign = || marked && !candidate.fresh && !is_english(&sentence);
         let asks = (asks && (line::asks_for_permission(&sentence) || is_foreign())) || line::requests_an_answer(&sentence);
         let denied = || is_foreign() && denies(&sentence);

@@ -111,22 +111,27 @@ impl Scanner {
 
     /// Whether the text before marked calls at `at`, which text follows, says that the model makes them.
     pub(super) fn says_who_acts(&self, at: usize) -> bool {
-        self.lead(at).is_none_or(|line| line.len() >= HEAD_BYTES || says_who_acts(&line))
+        self.short_lead(at).is_none_or(|line| says_who_acts(&line))
     }
 
     /// Whether the text before marked calls at `at` says what would be done, or that it is not done.
     pub(super) fn is_supposed(&self, at: usize) -> bool {
-        self.is_disowned(at) || self.lead(at).is_some_and(|line| line.len() < HEAD_BYTES && is_distant(&line))
+        self.short_lead(at).is_some_and(|line| is_distant(&line) || line::is_disowned(&line))
     }
 
     /// Whether the text before `at` says that what follows is an example, or that it is not called.
     pub(super) fn is_disowned(&self, at: usize) -> bool {
-        self.lead(at).is_some_and(|line| line.len() < HEAD_BYTES && line::is_disowned(&line))
+        self.short_lead(at).is_some_and(|line| line::is_disowned(&line))
     }
 
     /// The text before `at` on its line, or the line above if there is none.
     pub(super) fn lead(&self, at: usize) -> Option<String> {
         if self.at_line_start(at) { self.introduction(at) } else { Some(self.line_head(at)) }
+    }
+
+    /// The same, unless the line is so long that its end is not kept.
+    fn short_lead(&self, at: usize) -> Option<String> {
+        self.lead(at).filter(|line| line.len() < HEAD_BYTES)
     }
 
     /// Whether an unmarked call at `at` is quoted, an example, or introduced as one.
