@@ -27,16 +27,18 @@ use crate::{
     fix::Schemas,
 };
 
-mod announced;
 mod before;
 mod buffer;
 mod candidate;
 mod deliver;
 mod draft;
 mod emitted;
+mod english;
 mod entry;
 mod framing;
 mod header;
+mod languages;
+mod lead;
 mod line;
 mod message;
 mod named_line;
@@ -203,6 +205,7 @@ impl Scanner {
         if let Some(form) = self.before.call() {
             match self.swallow_closers(form, end) {
                 Some(progress) => return progress,
+                None if self.step_remark(end, out).is_none() => return false,
                 None => self.before.leave_call(),
             }
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 mod announced;
 mod asides;
+mod at_the_end;
 mod cuts;
 mod damage;
 mod ends;

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Region, Scanner, candidate::Candidate, emitted::Writing, line::leaves_a_step, requires_call, tentative::same};
+use super::{
+    Region, Scanner, candidate::Candidate, emitted::Writing, lead::asks_to_wait, line::leaves_a_step, requires_call,
+    tentative::same,
+};
 use crate::{
     adapter::asides::RESULTS,
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::is_json},
@@ -10,6 +13,8 @@ use crate::{
     fix::name::{is_known, known_tool, means_answer, means_none},
 };
 
+/// Maximum length of a remark after the calls, in bytes.
+const REMARK_BYTES: usize = 120;
 /// Maximum length of a list item's number, and of the spaces after it, in bytes.
 const BULLET_BYTES: usize = 3;
 
@@ -43,11 +48,14 @@ impl Scanner {
         let at_once = marked || named || in_place || requires_call(&self.tools.choice);
         let doubted = marked && self.is_doubtful(candidate, &calls, to);
         if !at_once || doubted || (self.is_wrapped() && !marked) {
+            let at = candidate.at;
+            let asks = self.is_supposed(at);
             if doubted {
-                self.tentative.hold_doubted(calls, self.is_supposed(candidate.at));
+                self.tentative.hold_doubted(calls, asks);
             } else {
-                // Markers in a fence after prose are more often an example than a call.
-                let announced = if self.is_wrapped() { candidate.fresh } else { self.is_announced(candidate.at) };
+                // Markers or Python in a fence after prose are more often an example than a call.
+                let is_code = self.is_wrapped() || (candidate.fence.is_some() && call.is_some_and(|call| call.whole_answer));
+                let announced = if is_code { candidate.fresh } else { self.is_announced(at) && !asks };
                 self.tentative.hold(calls, announced);
             }
             self.buf.scan_to(to);
@@ -80,7 +88,11 @@ impl Scanner {
     fn is_named_and_announced(&self, candidate: &Candidate) -> bool {
         let head = || self.introduction(candidate.at).is_some_and(|head| leaves_a_step(&head));
         let is_dedicated = candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated);
-        is_dedicated && head() && self.is_announced(candidate.at) && !self.is_introduced(candidate.at)
+        is_dedicated
+            && head()
+            && self.is_announced(candidate.at)
+            && !self.is_introduced(candidate.at)
+            && !self.is_supposed(candidate.at)
     }
 
     /// Whether these calls, which have markers and end at `to`, may be an example: the text before them shows one, or does not
@@ -99,7 +111,7 @@ impl Scanner {
     }
 
     /// Whether the model can be asked if it means a call.
-    fn can_ask(&self) -> bool {
+    pub(super) fn can_ask(&self) -> bool {
         self.options.strays && !self.options.asked
     }
 
@@ -230,6 +242,25 @@ impl Scanner {
             }
         }
         self.buf.discard_scanned();
+    }
+
+    /// Decides about announced calls without markers that one remark follows, the last words of the answer. If it asks the user to
+    /// wait (`One moment, please.`), the calls count. Otherwise the model is asked. `None`: more text is needed.
+    pub(super) fn step_remark(&mut self, end: bool, out: &mut dyn Sink) -> Option<()> {
+        let remark = self.buf[self.buf.pos()..].trim();
+        if !self.tentative.is_announced() || self.is_wrapped() || remark.len() > REMARK_BYTES || self.buf.is_cut() {
+            return Some(());
+        }
+        if !end {
+            return None;
+        }
+        let is_prose = !remark.is_empty() && !remark.contains(['\n', '{', '<', '`', '?']);
+        let waits = asks_to_wait(&remark.to_lowercase());
+        if is_prose && (waits || self.can_ask()) {
+            self.tentative.doubt(!waits);
+            self.accept_tentative(out);
+        }
+        Some(())
     }
 
     /// Refuses a call whose arguments exceed the limit, and discards the rest of the answer, because nobody knows where the call

@@ -256,7 +256,9 @@ impl Scanner {
         };
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
-        let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer);
+        // Below words of the model, code that is nothing but a call may be one: it can be asked.
+        let is_step = || self.can_ask() && self.introduction(at).is_some_and(|head| line::leaves_a_step(&head));
+        let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer && !is_step());
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;

@@ -1,10 +1,10 @@
 //! What the line before a call or value says about it. `head` is the text before the value on its line, or the line above it,
 //! without leading whitespace and not much longer than [`HEAD_BYTES`].
 
-use super::announced::asks_to_wait;
+use super::{languages::LANGUAGES, lead::asks_to_wait};
 
 /// How many bytes of a line decide what kind it is.
-pub(super) const HEAD_BYTES: usize = 160;
+pub(super) const HEAD_BYTES: usize = 1024;
 
 /// Appends `line` to `head`, as much of it as is needed.
 pub(super) fn extend(head: &mut String, line: &str) {
@@ -81,18 +81,19 @@ pub(super) fn is_disowned(head: &str) -> bool {
     let acts_on =
         |words: &[&str]| words.iter().find(|word| !AUXILIARY.contains(word)).is_some_and(|act| acts(act) || *act == "do");
     let is_denied = words.iter().enumerate().any(|(at, word)| denies(word) && acts_on(&words[at + 1..]));
-    let is_refused = words.iter().any(|word| REFUSES.contains(word));
+    // `Both orders are cancelled now.`
+    let is_refused = words.iter().any(|word| REFUSES.contains(word)) && !words.contains(&"now");
     // `Done. I ran:`.
     let is_report = matches!(words.as_slice(), ["i" | "i've", rest @ ..] if is_past(rest));
     let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
     // `the example file` names a file, not an example.
     let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
     let is_example = words.iter().enumerate().any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)));
-    let before = |at: usize| at.checked_sub(1).and_then(|at| words.get(at));
-    let is_foreign_example = words
-        .iter()
-        .enumerate()
-        .any(|(at, word)| EXAMPLE.contains(word) && !before(at).is_some_and(|before| OF.contains(before)));
+    let names = |clause: &str| {
+        LANGUAGES.example.before(clause).any(|before| !OF.contains(&before.split_whitespace().next_back().unwrap_or_default()))
+    };
+    // `Nur ein Beispiel, ich rufe nichts auf:`.
+    let is_foreign_example = names(if is_sentence { clause } else { sentence });
     is_denied
         || is_refused
         || is_report
@@ -110,8 +111,7 @@ pub(super) fn is_disowned(head: &str) -> bool {
             .iter()
             .any(|words| line.ends_with(words))
         || clause.contains("format of") && clause.ends_with(" is")
-        || clause.contains("looks like")
-        || clause.contains("look like")
+        || LOOKS.iter().any(|words| clause.ends_with(words) || (!is_sentence && clause.contains(words)))
 }
 
 /// Whether a clause, in lower case, is the beginning of a question for permission.
@@ -296,29 +296,13 @@ const REQUESTS: [&str; 10] = [
     "please answer", "reply ", "respond with",
 ];
 
-/// "Example" in other languages, as a word: `Beispieldatei` is a file.
-const EXAMPLE: [&str; 26] = [
-    "beispiel", "beispiele", "beispielsweise", "beispielaufruf", "exemple", "exemples", "ejemplo", "ejemplos", "esempio",
-    "esempi", "exemplo", "exemplos", "например", "пример", "примеры", "voorbeeld", "exempel", "eksempel", "przykład", "příklad",
-    "exemplu", "приклад", "esimerkki", "példa", "παράδειγμα", "مثال",
-];
-/// Words that make a following "example" part of a name: `el archivo de ejemplo`.
+/// Words before a word for "example" that only names a thing: `archivo de ejemplo`.
 const OF: [&str; 5] = ["de", "di", "del", "des", "do"];
-/// The same for languages written without spaces: an example, a format, a question for permission.
-const SHOWN: [&str; 11] = [
-    "例如",
-    "例：",
-    "例えば",
-    "例を",
-    "次のようになります",
-    "실행할까요",
-    "예시",
-    "예를 들",
-    "ますか",
-    "実行しません",
-    "要我执行",
-];
+/// Questions for permission and refusals in Japanese, Korean and Chinese.
+const SHOWN: [&str; 4] = ["실행할까요", "ますか", "実行しません", "要我执行"];
 
+/// Words before something that is shown. In a whole sentence, the model may look at it itself: `I look what it looks like there.`
+const LOOKS: [&str; 3] = ["looks like", "look like", "looks like this"];
 /// Labels of text that is not the model's call.
 const LABELS: [&str; 10] =
     ["syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output"];
@@ -327,9 +311,9 @@ const AUXILIARY: [&str; 14] = [
     "to", "going", "allowed", "able", "permitted", "supposed", "want", "be", "been", "have", "yet", "actually", "ever", "really",
 ];
 /// Words of a call that the model decided not to make.
-const REFUSES: [&str; 14] = [
+const REFUSES: [&str; 18] = [
     "refuse", "refused", "refusing", "decline", "declined", "skipped", "cancelled", "canceled", "aborted", "rejected", "avoided",
-    "removed", "stopped", "withheld",
+    "removed", "stopped", "withheld", "declining", "reject", "rejecting", "unsent",
 ];
 /// Verbs of a call that was made.
 const PAST: [&str; 6] = ["ran", "called", "executed", "invoked", "sent", "issued"];

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::{
     Scanner,
-    announced::{denies, is_english},
     candidate::Candidate,
     framing::GAP_BYTES,
+    languages::LANGUAGES,
+    lead::{denies, is_english},
     line,
 };
 use crate::adapter::{
@@ -36,10 +37,20 @@ const QUOTES: [[&str; 2]; 15] = [
 const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
 
 /// Phrases after a call which say that it was not meant.
-const NOT_MEANT: [&str; 9] = [
+const NOT_MEANT: [&str; 18] = [
     "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
-    "ignore the call",
+    "was a mistake", "was wrong", "wrong arguments", "wrong tool", "wrong call", "never mind", "can't be right", "'s the wrong",
+    "is the wrong", "not doing",
 ];
+/// Phrases anywhere after a call which take it back.
+const RETRACTS: [&str; 10] = [
+    "forget that", "forget it", "take it back", "take that back", "that one back", "disregard", "scratch that",
+    "ignore the call", "ignore that call", "run the call above",
+];
+/// Signs with which something other than prose begins.
+const OPENERS: [char; 4] = ['{', '[', '<', '`'];
+/// Beginnings of sentences that take back what was just said.
+const INTERRUPTS: [&str; 5] = ["wait,", "no, ", "stop,", "hold on,", "actually, no"];
 /// Phrases after an unmarked call which say that it shows something.
 const SHOWN: [&str; 7] = ["the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
 
@@ -55,6 +66,10 @@ const ITEMS: [[&str; 2]; 3] = [["<tool>", "</tool>"], ["<function>", "</function
 /// Verbs after a call that is the subject of its sentence.
 const SAYS: [&str; 14] =
     ["is", "was", "would", "could", "should", "can", "will", "means", "does", "ist", "würde", "wäre", "est", "serait"];
+/// Signs that end a sentence after a call, and those with which something else begins.
+const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
+/// A sentence of at most this many words is an interjection.
+const INTERJECTION_WORDS: usize = 3;
 /// Maximum length of a sentence that is scanned after a call, in bytes.
 const SENTENCE_BYTES: usize = 4096;
 
@@ -144,20 +159,23 @@ impl Scanner {
         let delimited = marked || candidate.fence.is_some();
         let to = if delimited { self.after_closers(candidate, to, open)? } else { to };
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
-        let stops = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
-        let (sentence, asks) = match text.find(stops) {
-            Some(stop) => (&text[..stop], is_asked(&text[..stop], &text[stop..])),
-            None if open => (text, false),
-            None => return None,
-        };
-        let sentence = sentence.to_lowercase().replace('’', "'");
-        let says = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
+        let prose = text.find(OPENERS).map(|stop| &text[..stop]);
+        let prose = prose.or_else(|| open.then_some(text))?;
+        let (said, stop) = first_sentence(text).map_or((text, ""), |stop| text.split_at(stop));
+        let said = said.to_lowercase().replace('’', "'");
+        let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
         // Questions for permission are not known in all languages, so any question in another one than English may be one.
-        let is_foreign = || marked && !candidate.fresh && !is_english(&sentence);
-        let asks = (asks && (line::asks_for_permission(&sentence) || is_foreign())) || line::requests_an_answer(&sentence);
-        let denied = || is_foreign() && denies(&sentence);
+        let is_foreign = delimited && !is_english(&said);
+        let permission = || line::asks_for_permission(&format!("{said} ")) || (!candidate.fresh && is_foreign);
+        let asks = (is_asked(&said, stop) && permission()) || line::requests_an_answer(&said);
+        let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
+        let retracts = || {
+            let prose = prose.to_lowercase().replace('’', "'");
+            RETRACTS.iter().any(|words| prose.contains(words)) || (is_foreign && LANGUAGES.withdraws.is_in(&prose))
+        };
+        let withdrawn = || interrupts() || (is_foreign && denies(&said)) || (delimited && retracts());
         let goes_on = || delimited && self.goes_on_after(candidate, text);
-        Some(asks || denied() || says(&NOT_MEANT) || (!marked && says(&SHOWN)) || goes_on())
+        Some(asks || withdrawn() || says(&NOT_MEANT) || (!marked && says(&SHOWN)) || goes_on())
     }
 
     /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words
@@ -169,7 +187,8 @@ impl Scanner {
         let before = before.trim_end();
         let is_open = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '`' | '"'));
         let number = |line: &str| line.split_once(['.', ')']).and_then(|(number, _)| number.parse::<u32>().ok());
-        let is_item = !self.at_line_start(at) && number(before).is_some_and(|this| number(after) == Some(this.saturating_add(1)));
+        let this = if self.at_line_start(at) { None } else { number(&self.line_head(at)) };
+        let is_item = this.is_some_and(|this| number(after) == Some(this.saturating_add(1)));
         is_item || (is_open && after.starts_with(char::is_lowercase) && !after.contains(marker))
     }
 
@@ -253,6 +272,16 @@ impl Scanner {
             None => Some(false),
         }
     }
+}
+
+/// Where the first sentence of a text ends, in bytes. An interjection belongs to the sentence after it: `Wait. I meant ..`.
+fn first_sentence(text: &str) -> Option<usize> {
+    let stop = |from: usize| text[from..].find(STOPS).map(|at| from + at);
+    let first = stop(0)?;
+    let is_short =
+        || text[..first].split_whitespace().count() <= INTERJECTION_WORDS && text[first..].starts_with(['.', '!', '。', '！']);
+    let next = |from: usize| text[from..].find(char::is_alphabetic).and_then(|at| stop(from + at));
+    if is_short() { next(first) } else { Some(first) }
 }
 
 /// Whether a sentence ends in a question mark. Greek uses the semicolon.

@@ -48,6 +48,16 @@ impl Tentative {
         self.hold(calls, !supposed);
     }
 
+    /// Whether these calls have no markers and the text before them announces them.
+    pub(super) fn is_announced(&self) -> bool {
+        !self.calls.is_empty() && self.stray.is_none() && !self.doubted && !self.unannounced
+    }
+
+    /// Words after the calls leave open whether they are meant, or not.
+    pub(super) fn doubt(&mut self, doubts: bool) {
+        self.unannounced |= doubts;
+    }
+
     /// Holds a call that is refused if it counts.
     pub(super) fn hold_stray(&mut self, calls: Vec<Parsed>, why: Why) {
         (self.calls, self.stray, self.unannounced) = (calls, Some(why), false);

@@ -3,7 +3,7 @@
 
 use super::{
     Region, Scanner,
-    announced::{announces, is_distant, says_who_acts},
+    lead::Lead,
     line::{self, HEAD_BYTES},
 };
 use crate::{
@@ -27,6 +27,13 @@ pub(super) enum Inline {
 /// Whether a line says so, or the words before the marker in it: `For example: <tool_call>`.
 fn shows(head: &str, says: &dyn Fn(&str) -> bool) -> bool {
     says(head) || head.split(['<', '[']).next().is_some_and(says)
+}
+
+/// Whether a line is nothing but the bullet or number of a list item.
+fn is_bullet(line: &str) -> bool {
+    let line = line.trim();
+    let number = line.strip_suffix(['.', ')']).unwrap_or_default();
+    matches!(line, "-" | "*" | "+" | "•") || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl Scanner {
@@ -106,32 +113,36 @@ impl Scanner {
 
     /// Whether the text before a call at `at` announces it.
     pub(super) fn is_announced(&self, at: usize) -> bool {
-        self.lead(at).is_none_or(|line| announces(&line))
+        self.lead(at).is_none_or(|line| Lead::new(&line).announces())
     }
 
     /// Whether the text before marked calls at `at`, which text follows, says that the model makes them.
     pub(super) fn says_who_acts(&self, at: usize) -> bool {
-        self.short_lead(at).is_none_or(|line| says_who_acts(&line))
+        self.lead(at).is_none_or(|line| Lead::new(&line).says_who_acts())
     }
 
-    /// Whether the text before marked calls at `at` says what would be done, or that it is not done.
+    /// Whether the text before calls at `at` says what would be done, waits for the user, says that it is not done, or introduces
+    /// something other than an act of the model. Where elements are asked for, any line may introduce one.
     pub(super) fn is_supposed(&self, at: usize) -> bool {
-        self.short_lead(at).is_some_and(|line| is_distant(&line) || line::is_disowned(&line))
+        self.lead(at).is_some_and(|line| {
+            let lead = Lead::new(&line);
+            let introduces = !self.options.elements && lead.only_introduces();
+            introduces || lead.is_distant() || lead.awaits_an_answer() || line::is_disowned(&line)
+        })
     }
 
     /// Whether the text before `at` says that what follows is an example, or that it is not called.
     pub(super) fn is_disowned(&self, at: usize) -> bool {
-        self.short_lead(at).is_some_and(|line| line::is_disowned(&line))
+        self.lead(at).is_some_and(|line| line::is_disowned(&line))
     }
 
-    /// The text before `at` on its line, or the line above if there is none.
+    /// The text before `at` on its line, or the line above if there is nothing but the bullet of a list. `None`: it is too long.
     pub(super) fn lead(&self, at: usize) -> Option<String> {
-        if self.at_line_start(at) { self.introduction(at) } else { Some(self.line_head(at)) }
-    }
-
-    /// The same, unless the line is so long that its end is not kept.
-    fn short_lead(&self, at: usize) -> Option<String> {
-        self.lead(at).filter(|line| line.len() < HEAD_BYTES)
+        let head = self.line_head(at);
+        if self.at_line_start(at) || is_bullet(&head) {
+            return self.line_above(at);
+        }
+        (head.len() < HEAD_BYTES).then_some(head)
     }
 
     /// Whether an unmarked call at `at` is quoted, an example, or introduced as one.
@@ -152,11 +163,14 @@ impl Scanner {
 
     /// The beginning of the line above `at`. `None`: `at` does not begin a line, or that line is too long.
     pub(super) fn introduction(&self, at: usize) -> Option<String> {
-        if !self.at_line_start(at) {
-            return None;
-        }
+        if self.at_line_start(at) { self.line_above(at) } else { None }
+    }
+
+    /// The beginning of the last line before `at` that holds more than a bullet. `None`: that line is too long.
+    fn line_above(&self, at: usize) -> Option<String> {
+        let holds = |line: &str| !line.trim().is_empty() && !is_bullet(line);
         let mut lines = self.buf.pending(at).split('\n').rev();
-        let head = match lines.find(|line| !line.trim().is_empty()) {
+        let head = match lines.find(|line| holds(line)) {
             // Its beginning was emitted.
             Some(line) if lines.next().is_none() && !self.emitted.is_line_blank() => {
                 let mut head = self.emitted.line_head().to_owned();
@@ -164,7 +178,7 @@ impl Scanner {
                 head
             }
             Some(line) => line.trim_start().to_owned(),
-            None if !self.emitted.is_line_blank() => self.emitted.line_head().to_owned(),
+            None if holds(self.emitted.line_head()) => self.emitted.line_head().to_owned(),
             None => self.emitted.line_before().to_owned(),
         };
         (head.len() < HEAD_BYTES).then_some(head)

@@ -54,6 +54,10 @@ pub(super) struct Arguments {
     damaged: bool,
     /// A value contains a closing tag of its own: content, or the remains of the tags of a missing parameter.
     doubtful: bool,
+    /// A value has several lines.
+    has_lines: bool,
+    /// The text ended after a closed value, and no parameter is missing that could follow.
+    closed: bool,
     searched: Searched,
 }
 
@@ -255,7 +259,12 @@ impl Arguments {
             Mark::End if fresh => Some(self.torn()),
             // No parameter is missing that could follow.
             Mark::End if form.open_ended() && self.has_all(types) => Some(Outcome::Done { arguments: self.object(), end: at }),
-            Mark::End => Some(self.open(marked)),
+            Mark::End => {
+                // A value of several lines may itself contain the tag that seems to close it.
+                let has_all = types.keys().next().is_some() && self.has_all(types);
+                self.closed = marked && !self.has_lines && has_all && self.damage(types).is_none();
+                Some(self.open(marked))
+            }
             Mark::Other if fresh && text[at..].starts_with('{') => {
                 self.phase = Phase::Json { start: at, seen: at, extent: Extent::default() };
                 None
@@ -305,6 +314,7 @@ impl Arguments {
             self.look_into(text, form);
         }
         let text = form.value(text, &key, self.between);
+        self.has_lines |= text.contains('\n');
         let (place, value) = (types.parameter(&key), types.value(&key, &text, hint));
         let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
         let wants_list = place.is_list() && !value.starts_with('[') && !fits();
@@ -321,6 +331,11 @@ impl Arguments {
     /// Whether every parameter of the tool was given.
     fn has_all(&self, types: &Types) -> bool {
         types.keys().all(|key| self.members.has(key))
+    }
+
+    /// Whether the text ended after a closed value, and no parameter is missing that could follow.
+    pub(super) fn are_closed(&self) -> bool {
+        self.closed
     }
 
     /// The arguments so far as JSON text.

@@ -116,6 +116,9 @@ impl TaggedReader {
                 let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
                 Step::Done { calls, end }
             }
+            Outcome::Cut { .. } if self.arguments.are_closed() => {
+                Step::Cut { whole: Vec::new(), cut: Parsed::new(name, self.arguments.object()), closed: true }
+            }
             Outcome::Cut { arguments } => Step::cut(Parsed::new(name, arguments)),
         }
     }

@@ -3,10 +3,10 @@
 use super::{Arc, Channel, FinishReason, Item, Options, Scanner, Seen, Tool, ToolChoice, Tools, library, schemas, text, written};
 use crate::event::Effect;
 
-const CALL: &str = "{\"name\": \"wipe\", \"arguments\": {\"path\": \"a.db\"}}";
+pub(super) const CALL: &str = "{\"name\": \"wipe\", \"arguments\": {\"path\": \"a.db\"}}";
 
 /// What becomes of an answer with a tool of this effect: its text, and what was written as calls or refused.
-fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
+pub(super) fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     let tools = Tools::new([Tool { effect, ..Tool::new("wipe", "", schema) }], ToolChoice::Auto);
     let options = Options { strays, ..Options::default() };
@@ -18,7 +18,7 @@ fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
 }
 
 /// The model is asked whether it means the call in this answer, and the answer is text where it cannot be asked.
-fn is_asked_about(answer: &str) {
+pub(super) fn is_asked_about(answer: &str) {
     assert!(written(&read(Effect::Writes, true, answer)).is_empty(), "{answer}");
     assert_eq!(read(Effect::Writes, false, answer).items, text(answer).items, "{answer}");
 }
@@ -27,7 +27,7 @@ fn is_asked_about(answer: &str) {
 const LINES: [(&str, bool); 21] = [
     ("Så ser ett anrop ut:", false),
     ("Takto vypadá volání:", false),
-    ("Ví dụ, lời gọi sẽ như sau:", false),
+    ("Lời gọi sẽ như sau:", false),
     ("Vi har redan anropat det med", false),
     ("Az önce şunu çağırdım:", false),
     ("กำลังลบไฟล์:", true),
@@ -71,13 +71,17 @@ fn a_tool_that_only_reads_is_not_asked_about() {
 
 #[test]
 fn a_marked_call_and_one_that_is_the_whole_answer_need_no_announcement() {
-    for answer in [CALL.to_owned(), format!("Så ser ett anrop ut:\n<tool_call>{CALL}</tool_call>")] {
+    for answer in [
+        CALL.to_owned(),
+        format!("Filen är gammal.\n<tool_call>{CALL}</tool_call>"),
+        format!("Output:\n<tool_call>{CALL}</tool_call>"),
+    ] {
         assert_eq!(written(&read(Effect::Destroys, false, &answer)).len(), 1, "{answer}");
     }
 }
 
 /// Lines that show a call of the family's own form.
-const SHOWN: [&str; 8] = [
+pub(super) const SHOWN: [&str; 8] = [
     "Here is an example of a tool call in this format (I am not executing it):",
     "If you confirm, I would send this:",
     "**Wrong:**",
@@ -150,12 +154,11 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
 #[test]
 fn marked_calls_run_that_end_the_answer_or_are_announced() {
     let block = format!("<tool_call>\n{CALL}\n</tool_call>");
-    for line in &SHOWN[5..] {
-        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n{block}\n"))).len(), 1, "{line}");
-    }
     for (line, announces) in LINES {
-        let answer = format!("{line}\n{block}\nThat is all.");
-        assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(announces), "{answer}");
+        for after in ["", "\nThat is all."] {
+            let answer = format!("{line}\n{block}{after}");
+            assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(announces), "{answer}");
+        }
     }
     assert_eq!(written(&read(Effect::Writes, false, &format!("{block}\nThat is all."))).len(), 1);
     assert_eq!(written(&read(Effect::Reads, false, &format!("Voici un exemple :\n{block}\nThat is all."))).len(), 1);

@@ -51,6 +51,31 @@ fn a_marked_call_whose_arguments_are_open_leaves_without_its_end() {
     }
 }
 
+#[test]
+fn a_closed_value_is_the_last_one_if_no_parameter_is_missing() {
+    let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"}},"required":["path"]}"#;
+    let tools = || Tools::new([Tool::new("save", "", schema)], ToolChoice::Auto);
+    let glm = |text: &str| {
+        let value = |key: &str, value: &str| format!("<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n");
+        format!("<tool_call>save\n{}{}", value("path", "a.txt"), value("text", text))
+    };
+    let qwen = |text: &str| {
+        format!("<tool_call>\n<function=save>\n<parameter=path>\na.txt\n</parameter>\n<parameter=text>\n{text}\n</parameter>\n")
+    };
+    for (adapter, answer) in [("glm", glm("b")), ("qwen3-coder", qwen("b"))] {
+        let call = Some(("save {\"path\":\"a.txt\",\"text\":\"b\"}".to_owned(), true));
+        assert_eq!(only_call(&read_with(tools(), adapter, false, &answer)), call, "{answer}");
+    }
+    let optional = "<tool_call>save\n<arg_key>path</arg_key>\n<arg_value>a.txt</arg_value>\n";
+    // A value of several lines may hold the tag that seems to close it.
+    for (adapter, answer) in
+        [("glm", glm("b\nc")), ("qwen3-coder", qwen("b\nc")), ("glm", optional.to_owned()), ("glm", glm("b") + "<arg_")]
+    {
+        let seen = read_with(tools(), adapter, false, &answer);
+        assert!(only_call(&seen).is_some_and(|(_, whole)| !whole), "{answer}: {seen:?}");
+    }
+}
+
 /// The model may have meant to write arguments: it is asked again. If it ends so again, nothing is missing but the bracket.
 #[test]
 fn a_name_alone_at_the_end_is_not_complete() {

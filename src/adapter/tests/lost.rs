@@ -267,7 +267,7 @@ fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
 
 #[test]
 fn what_introduces_a_line_is_seen_also_where_its_beginning_has_left() {
-    let long = "x".repeat(200);
+    let long = "x".repeat(1100);
     // `read` compares the whole answer with its single characters.
     for (line, count) in [
         (format!("{long}```"), 1),

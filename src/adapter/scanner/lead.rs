@@ -1,0 +1,382 @@
+//! What the words before a call say about it: whether the model makes it, supposes it, or introduces something else.
+//!
+//! The words that introduce an example cannot be listed for all languages, so these rules describe announcements. A whole
+//! sentence announces what follows it. A line that ends in a colon or without punctuation announces a call in English unless it
+//! asks, supposes or advises; in other languages ([`super::languages`]), only if the model speaks of itself or of the present.
+//! After any other line, the model is asked once whether it meant the call.
+
+use super::{
+    english::{
+        ACTORS, AGREES, AWAITS, CALLS, CONDITIONS, DISTANT, ENGLISH, FORBIDS, LEADS, NEXT, NOT, POINTS, POSSIBLE, ROLES, TOLD,
+    },
+    languages::{LANGUAGES, is_letter},
+    line,
+};
+
+/// The words before a call, on its line or the last one above it.
+pub(super) struct Lead {
+    /// In lower case, without inline code, parenthesised text, tags, and marks of emphasis at the end.
+    text: String,
+    /// It begins data or markup, which neither announce nor deny.
+    is_data: bool,
+    /// It is nothing but a letter of a list: `(a)`, `ii)`.
+    is_letter: bool,
+    /// It names a speaker of a conversation that is told: `<assistant>`, `Bot (10:02):`.
+    is_told: bool,
+}
+
+impl Lead {
+    pub(super) fn new(line: &str) -> Lead {
+        let line = line.to_lowercase().replace('\u{2019}', "'");
+        let told = words(&line).first().is_some_and(|word| ROLES.contains(word));
+        let text = without_emphasis(&without_asides(&line)).to_owned();
+        Lead {
+            is_data: line.starts_with(DATA),
+            is_letter: is_letter_of_a_list(&line),
+            is_told: told && !text.ends_with(ENDS),
+            text,
+        }
+    }
+
+    /// The last sentence, without the signs that end it.
+    fn sentence(&self) -> &str {
+        last_sentence(self.text.trim_end_matches([':', '：', ' ']).trim_end_matches(ENDS))
+    }
+
+    fn ends_in_a_colon(&self) -> bool {
+        self.text.ends_with([':', '：'])
+    }
+
+    fn ends_a_sentence(&self) -> bool {
+        self.text.ends_with(ENDS)
+    }
+
+    /// Whether it announces the call.
+    pub(super) fn announces(&self) -> bool {
+        if self.is_letter || self.text.ends_with(['?', '？', '؟']) {
+            return false;
+        }
+        let sentence = self.sentence();
+        if self.ends_a_sentence() || self.is_data || asks_to_wait(sentence) {
+            return true;
+        }
+        let words = words(sentence);
+        let is_label = is_step(&words) || (words.len() <= LABEL_WORDS && sentence.is_ascii());
+        if is_english(sentence) || (is_label && !is_qualified(sentence)) {
+            let is_distant = words.iter().any(|word| DISTANT.contains(word));
+            let forbids = FORBIDS.iter().any(|words| sentence.trim_start().starts_with(words));
+            return (!is_distant && !forbids) || wishes(sentence);
+        }
+        (acts(sentence) || LANGUAGES.first.is_in(sentence)) && !is_qualified(sentence)
+    }
+
+    /// Whether it says who acts: the model, or a step of its plan. Other lines introduce what somebody else wrote, or a
+    /// description. A whole sentence says so unless it only points at what follows (`A call is written as follows.`), a label if
+    /// it names a call or a step, a line in another language than English if it does more than count (`Først skriver modellen:`).
+    pub(super) fn says_who_acts(&self) -> bool {
+        if self.is_told || self.is_data {
+            return !self.is_told;
+        }
+        let sentence = self.sentence();
+        let words = words(sentence);
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+        if self.ends_a_sentence() {
+            return has(&ACTORS) || !has(&POINTS);
+        }
+        let first = words.iter().find(|word| !AGREES.contains(word));
+        if is_step(&words) || has(&ACTORS) || wishes(sentence) || first.is_some_and(|word| word.ends_with("ing")) {
+            return true;
+        }
+        if words.len() <= LABEL_WORDS && self.text.is_ascii() {
+            // `First <tool_call>`, `- <tool_call>`.
+            return !self.text.ends_with(':') || words.is_empty() || has(&CALLS) || acts(sentence);
+        }
+        !is_english(sentence) && acts(sentence)
+    }
+
+    /// Whether it says what somebody would do, or does only after the user agrees. In other languages than English, also whether
+    /// it denies that the speaker acts or advises the reader.
+    pub(super) fn is_distant(&self) -> bool {
+        let sentence = self.sentence();
+        if is_english(sentence) {
+            let depends = || CONDITIONS.iter().any(|words| sentence.contains(words));
+            let is_possible = words(sentence).iter().any(|word| POSSIBLE.contains(word));
+            return (is_possible || depends()) && !wishes(sentence);
+        }
+        let main = main_clause(sentence);
+        let is_denied = || denies(main) && LANGUAGES.acts.is_in(main);
+        let is_past = || !self.ends_a_sentence() && LANGUAGES.past.is_in(main);
+        let is_qualified = || LANGUAGES.supposes.is_in(main) || is_conditional(sentence) || advises(main);
+        !asks_to_wait(sentence) && (is_denied() || is_past() || is_qualified())
+    }
+
+    /// Whether it asks the user whether the model may act, or to answer first. Questions for permission are not known in all
+    /// languages, so any question in another one than English may be one.
+    pub(super) fn awaits_an_answer(&self) -> bool {
+        let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
+        let asks = |sentence: &str| line::asks_for_permission(sentence) || line::requests_an_answer(sentence);
+        if AWAITS.iter().any(|words| self.text.contains(words)) || sentences.clone().any(asks) {
+            return true;
+        }
+        let is_foreign = !sentences.clone().any(is_english);
+        let is_question = |sentence: &str| sentence.ends_with(['?', '？', '؟']);
+        is_foreign && (LANGUAGES.awaits.is_in(self.sentence()) || sentences.any(is_question))
+    }
+
+    /// Whether it only points at what follows, or ends in a colon and introduces something other than an act of the model.
+    pub(super) fn only_introduces(&self) -> bool {
+        if !self.ends_in_a_colon() {
+            return self.ends_a_sentence() && !self.says_who_acts();
+        }
+        let sentence = self.sentence();
+        if !is_english(sentence) {
+            return !self.announces();
+        }
+        let clause = words(last_clause(sentence).rsplit(" but ").next().unwrap_or_default());
+        let negation = clause.iter().position(|word| NOT.contains(word) || word.ends_with("n't"));
+        let speaks = |word: &&str| *word != "please" && ACTORS.contains(word);
+        // `Please don't take this as my doing:`, `And I will not send it:`, but not `I wipe it so that it does not grow:`.
+        if negation.is_some_and(|at| at <= DENIES_WITHIN || !clause[..at].iter().any(speaks)) {
+            return true;
+        }
+        // `Here is the call:`, `To build it:`, `The next step:`.
+        let leads_on = match clause.as_slice() {
+            ["so", "that", ..] => false,
+            [.., "this", "time"] => true,
+            ["the", second, ..] => NEXT.contains(second) || clause.last().is_some_and(|last| *last == "first"),
+            // `You wanted it in three places:`.
+            ["you", "asked" | "want" | "wanted" | "need", ..] => true,
+            [first, ..] => LEADS.contains(first) || first.ends_with("ing"),
+            [] => true,
+        };
+        let is_told = TOLD.iter().any(|words| sentence.contains(words)) && !clause.contains(&"now") && !clause.contains(&"again");
+        is_told || (words(sentence).len() > LABEL_WORDS && !leads_on && !self.says_who_acts())
+    }
+}
+
+/// Whether a clause in another language than English speaks of its speaker or of the present, or says what he does, and neither
+/// denies it nor speaks of the past.
+fn acts(sentence: &str) -> bool {
+    let acts = |clause: &str| LANGUAGES.acts.is_in(clause) || begins_with_an_act(clause);
+    sentence.split(COMMAS).any(|clause| acts(clause) && !denies(clause) && !LANGUAGES.past.is_in(clause))
+}
+
+/// Whether a sentence in another language than English denies, supposes, depends on a condition, speaks of the past, or advises
+/// the reader.
+fn is_qualified(sentence: &str) -> bool {
+    let main = main_clause(sentence);
+    let says = [&LANGUAGES.denies, &LANGUAGES.supposes, &LANGUAGES.past].iter().any(|class| class.is_in(main));
+    says || is_conditional(sentence) || advises(main)
+}
+
+/// Whether a clause in another language than English says what the reader can do.
+fn advises(clause: &str) -> bool {
+    LANGUAGES.advises.is_in(clause) && !acts(clause)
+}
+
+/// Whether a clause of a sentence in another language than English is a condition that is still open.
+fn is_conditional(sentence: &str) -> bool {
+    sentence.split(COMMAS).any(|clause| LANGUAGES.when.is_in(clause))
+}
+
+/// The text after the last comma that separates clauses.
+fn last_clause(sentence: &str) -> &str {
+    sentence.rsplit(COMMAS).next().unwrap_or_default()
+}
+
+/// The last clause that is no condition.
+fn main_clause(sentence: &str) -> &str {
+    let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !LANGUAGES.when.is_in(clause);
+    sentence.rsplit(COMMAS).find(is_main).unwrap_or(sentence)
+}
+
+/// Whether a sentence, in lower case, is English.
+pub(super) fn is_english(sentence: &str) -> bool {
+    let words = words(sentence);
+    // `I` is a preposition in Scandinavian languages.
+    let is_gerund = |word: &str| word.ends_with("ing") && !denies(word);
+    let begins = words.first().is_some_and(|word| *word == "i" || is_gerund(word));
+    begins || words.iter().any(|word| ENGLISH.contains(word))
+}
+
+/// Whether a clause or sentence, in lower case and in another language than English, denies something.
+pub(super) fn denies(clause: &str) -> bool {
+    LANGUAGES.denies.is_in(clause)
+}
+
+/// Whether a line, in lower case, asks the user to wait.
+pub(super) fn asks_to_wait(line: &str) -> bool {
+    LANGUAGES.waits.is_in(line)
+}
+
+/// Whether a line, in lower case, says what the speaker would do, and does. Small models that are told to call a tool also explain
+/// the call to the user: `Here's the command you would use:`.
+fn wishes(line: &str) -> bool {
+    let explains =
+        || ["here's the", "here is the"].iter().any(|words| line.trim_start().starts_with(words)) && line.contains("you would");
+    ["would like", "i'd like", "i'd better"].iter().any(|wish| line.contains(wish)) || explains()
+}
+
+/// Whether a clause begins with a verb in the first person and an article: `borro el archivo`.
+fn begins_with_an_act(clause: &str) -> bool {
+    let mut words = clause.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    first.ends_with('o') && !NO_VERBS.contains(&first) && ARTICLES.contains(&second)
+}
+
+/// Whether a line is nothing but a letter that counts: `(a)`, `ii)`.
+fn is_letter_of_a_list(line: &str) -> bool {
+    let letter = line.trim().strip_suffix(')').map(|line| line.trim_start_matches('('));
+    letter.is_some_and(|letter| matches!(letter.len(), 1..=LETTERS) && letter.bytes().all(|byte| byte.is_ascii_alphabetic()))
+}
+
+/// Whether these words are a step of a plan: `Step 2:`, `1단계:`.
+fn is_step(words: &[&str]) -> bool {
+    words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()))
+}
+
+fn words(sentence: &str) -> Vec<&str> {
+    sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect()
+}
+
+/// Removes whitespace and marks of emphasis at the end of a line.
+fn without_emphasis(line: &str) -> &str {
+    line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'))
+}
+
+/// Removes inline code, parenthesised text and tags.
+fn without_asides(line: &str) -> String {
+    let mut closes = None;
+    let is_outside = |(at, c): &(usize, char)| match closes {
+        Some(close) => {
+            closes = (close != *c).then_some(close);
+            false
+        }
+        None => {
+            let open = DELIMITERS.into_iter().find(|[open, _]| open == c).map(|[_, close]| close);
+            closes = open.filter(|close| line[at + c.len_utf8()..].contains(*close));
+            closes.is_none()
+        }
+    };
+    line.char_indices().filter(is_outside).map(|(_, c)| c).collect()
+}
+
+/// The text after the last full stop that contains a letter. A full stop within a word does not count.
+fn last_sentence(line: &str) -> &str {
+    let ends = |(at, c): &(usize, char)| match c {
+        '.' | '!' | '?' | ';' => line[at + 1..].starts_with(char::is_whitespace),
+        _ => matches!(c, '。' | '！' | '？' | '؟' | '।'),
+    };
+    let after = line.char_indices().rev().filter(ends).map(|(at, c)| &line[at + c.len_utf8()..]);
+    after.into_iter().find(|sentence| sentence.chars().any(char::is_alphabetic)).unwrap_or(line)
+}
+
+/// Signs that begin data and markup, which neither announce nor deny.
+const DATA: [char; 3] = ['{', '[', '<'];
+/// Signs that end a sentence which is no question.
+const ENDS: [char; 6] = ['.', '!', '…', '。', '！', '।'];
+/// Signs that end a sentence.
+const STOPS: [char; 10] = ['.', '!', '?', ';', '…', '。', '！', '？', '؟', '।'];
+/// Signs that separate clauses.
+const COMMAS: [char; 4] = [',', '，', '،', '、'];
+/// The delimiters of inline code, parentheses and tags.
+const DELIMITERS: [[char; 2]; 4] = [['`', '`'], ['(', ')'], ['（', '）'], ['<', '>']];
+/// A line of at most this many words is a label: `Tool call:`.
+const LABEL_WORDS: usize = 2;
+/// A line of so many words with a number is a step.
+const STEP_WORDS: usize = 3;
+/// Longest letter of a list: `viii`.
+const LETTERS: usize = 4;
+/// A negation after at most this many words denies the clause.
+const DENIES_WITHIN: usize = 3;
+/// Other words in `-o` at the beginning of a clause.
+const NO_VERBS: [&str; 14] =
+    ["no", "sino", "como", "solo", "sólo", "todo", "esto", "eso", "cuando", "quando", "questo", "quello", "dopo", "mientras"];
+/// Articles that may follow a verb in `-o` in Spanish, Italian and Portuguese.
+const ARTICLES: [&str; 15] = ["el", "la", "los", "las", "un", "una", "il", "lo", "gli", "le", "i", "uno", "o", "os", "as"];
+
+#[cfg(test)]
+mod tests {
+    use super::Lead;
+
+    #[test]
+    fn lines_that_announce_a_call() {
+        for line in [
+            "",
+            "1. ",
+            "**Tool call:**",
+            "Output:",
+            "I'll delete the file now:",
+            "Deleting the file:",
+            "Checking weather in Oslo:",
+            "The file must go.",
+            "It is old. Removing it.",
+            "Der Wert ist falsch.",
+            "用户想打开灯。",
+            "I would like to see it first:",
+            "Ich lösche jetzt die Datei:",
+            "Je supprime le fichier :",
+            "Je lis le contenu du fichier :",
+            "Voy a borrar el archivo:",
+            "Enciendo la luz:",
+            "Leggo il registro:",
+            "{\"id\": 1}",
+            "Vou apagar o arquivo:",
+            "Adesso leggo il registro:",
+            "Usuwam stary plik:",
+            "Хорошо. Сейчас я удалю файл:",
+            "Удаляю старый файл.",
+            "Хорошо, вызываю функцию:",
+            "Już usuwam.",
+            "Dosyayı siliyorum:",
+            "Tôi sẽ đọc tệp này:",
+            "我来读取这个文件：",
+            "正在查询天气……",
+            "ファイルを読み込みます：",
+            "파일을 읽어 보겠습니다:",
+            "سأقرأ الملف:",
+            "मैं फ़ाइल पढ़ रहा हूँ:",
+        ] {
+            assert!(Lead::new(line).announces(), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_that_do_not() {
+        for line in [
+            "Should the file be deleted?",
+            "Do not run this, it only shows the syntax:",
+            "Save this as `call.json`:",
+            "Hier ein Beispiel (ich führe es nicht aus):",
+            "Speichere das als `call.json`:",
+            "我无法执行，调用应为：",
+            "Last week I sent:",
+            "Im Protokoll steht:",
+            "W pliku calls.json jest zapisane:",
+            "The call would be:",
+            "If it were old, I could run:",
+            "So sieht der Aufruf aus:",
+            "Du kannst ihn so schreiben:",
+            "Voici la forme d'un appel :",
+            "Así se escribe la llamada:",
+            "Formato de la llamada:",
+            "Så ser anropet ut:",
+            "Tak wygląda wywołanie:",
+            "Así no se llama:",
+            "Так выглядит вызов:",
+            "Вы можете написать так:",
+            "Çağrı şöyle görünür:",
+            "Lời gọi trông như sau:",
+            "调用看起来是这样：",
+            "您可以这样写：",
+            "呼び出しは次のとおりです：",
+            "こう呼び出すことができます：",
+            "호출은 다음과 같습니다:",
+            "이렇게 호출할 수 있습니다:",
+            "شكل الاستدعاء:",
+            "कॉल ऐसी दिखती है:",
+        ] {
+            assert!(!Lead::new(line).announces(), "{line}");
+        }
+    }
+}
