@@ -159,8 +159,9 @@ impl Scanner {
         let delimited = marked || candidate.fence.is_some();
         let to = if delimited { self.after_closers(candidate, to, open)? } else { to };
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
-        let prose = text.find(OPENERS).map(|stop| &text[..stop]);
-        let prose = prose.or_else(|| open.then_some(text))?;
+        // All of the text that is read must be there, or the result would depend on the cuts.
+        let is_whole = text.starts_with(OPENERS) || self.buf.ended().is_some() || self.buf.len() >= to + GAP_BYTES;
+        let prose = is_whole.then(|| &text[..text.find(OPENERS).unwrap_or(text.len())])?;
         let (said, stop) = first_sentence(text).map_or((text, ""), |stop| text.split_at(stop));
         let said = said.to_lowercase().replace('’', "'");
         let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
