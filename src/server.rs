@@ -21,11 +21,15 @@ mod backends;
 mod chat;
 mod connection;
 mod discard;
+mod draining;
+mod facts;
 mod forward;
 mod generate;
 mod greeting;
 mod guard;
+mod headers;
 mod health;
+mod instance;
 mod listen;
 mod messages;
 mod metrics;
@@ -40,6 +44,9 @@ mod reload;
 mod reply;
 mod responses;
 mod run;
+mod seen;
+mod sender;
+mod settings;
 mod state;
 pub mod survey;
 mod trace;
@@ -50,7 +57,8 @@ use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
 pub use run::serve;
-pub use state::{App, Live, Settings, State, app, library};
+pub use settings::Settings;
+pub use state::{App, Live, State, app, library};
 
 /// All routes. The state may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
@@ -95,7 +103,7 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/generate_with_mcp", post(generate::with_mcp))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::metrics))
+        .route("/metrics", get(metrics::exposition::metrics))
         .merge(page::routes(&live))
         .fallback(unknown::unknown)
         .method_not_allowed_fallback(unknown::wrong_method)

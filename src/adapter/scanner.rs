@@ -61,6 +61,8 @@ use tentative::Tentative;
 use text::Inline;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
+/// Maximum whitespace between a marker and what follows it, in bytes.
+const GAP_BYTES: usize = 256;
 
 /// Splits the text of one answer into events. Arguments are emitted as the model wrote them; [`crate::fix::Fixer`] repairs them.
 /// A call truncated by the end of the answer has no `CallEnd`.

@@ -11,6 +11,7 @@ use crate::{adapter::Adapter, error::Error};
 
 mod call;
 mod draft;
+mod field;
 mod import;
 mod message;
 mod pattern;

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -12,13 +12,13 @@ use std::{
 use http::HeaderMap;
 
 use super::{
-    page::{self, Entry},
-    received::Target,
+    facts::{Facts, Failed, Ran, Target, Turn},
+    page::{kept, turns::Entry},
 };
 use crate::{
     backend::{self, Dialect},
     error::Error,
-    event::{Event, FinishReason, Tools, Usage, Why},
+    event::{Event, Tools, Usage, Why},
     fix::Checked,
     lock::Hold,
     openai::{ChatRequest, ToolCall},
@@ -31,84 +31,9 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub(super) struct Account {
     facts: Arc<Mutex<Facts>>,
-    is_heavy: Arc<AtomicBool>,
-}
-
-/// The facts known about a request so far.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Facts {
-    /// The request's id and path.
-    pub(super) id: String,
-    pub(super) path: String,
-    /// The model and its backend; `None`: the request is not about a model.
-    pub(super) target: Option<Target>,
-    /// The name of the tenant; `""` if no key is required.
-    pub(super) tenant: String,
-    pub(super) mode: &'static str,
-    pub(super) client: Option<String>,
-    pub(super) turn: Option<Turn>,
-    /// The backend's headers about its limits.
-    pub(super) pace: Vec<(String, String)>,
     /// Its row on the page.
-    pub(super) entry: Option<Entry>,
-    /// Once it is over, the status of its response; `None`: the client left before there was one.
-    pub(super) status: Option<u16>,
-    /// What the client was told of a failure.
-    pub(super) told: Option<String>,
-    /// The time until the first byte of its answer, and until its end.
-    pub(super) first: Option<Duration>,
-    pub(super) taken: Duration,
-}
-
-/// The facts about a turn.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Turn {
-    pub(super) adapter: String,
-    /// Number of answers of the backend.
-    pub(super) rounds: u32,
-    /// When the backend's first bytes arrived, and when the first bytes were sent to the client.
-    pub(super) first_read: Option<Instant>,
-    pub(super) first_sent: Option<Instant>,
-    pub(super) usage: Usage,
-    /// How much of the request the backend had read before; `None`: the conversation is new.
-    pub(super) prefix: Option<Prefix>,
-    pub(super) calls: Calls,
-    pub(super) finish: Option<FinishReason>,
-    pub(super) failed: Option<Failed>,
-    /// The tools that toolglot ran.
-    pub(super) ran: Vec<Ran>,
-}
-
-/// The facts about the model's calls.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Calls {
-    /// Number of delivered calls.
-    pub(super) delivered: u32,
-    /// Verdicts of the fixer, one per checked call.
-    pub(super) verdicts: Vec<&'static str>,
-    pub(super) fixes: usize,
-    /// Why calls were not delivered, one word each.
-    pub(super) refusals: Vec<String>,
-}
-
-/// A tool that toolglot ran.
-#[derive(Debug, Clone)]
-pub(super) struct Ran {
-    /// The id of the call, and the tool's name as the model wrote it.
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) server: String,
-    pub(super) failed: bool,
-    pub(super) ended: Instant,
-    pub(super) took: Duration,
-}
-
-/// How a turn failed.
-#[derive(Debug, Clone)]
-pub(super) struct Failed {
-    /// The error's code, or its status.
-    pub(super) code: String,
-    pub(super) message: String,
+    entry: Arc<OnceLock<Entry>>,
+    is_heavy: Arc<AtomicBool>,
 }
 
 /// Observes a turn for an account, and passes everything on to the other taps.
@@ -120,13 +45,6 @@ struct Watch {
 
 /// Maximum length of a client's name for itself, in characters.
 const CLIENT_CHARS: usize = 60;
-
-impl Facts {
-    /// The name of the backend; `""`: no model was asked for.
-    pub(super) fn backend(&self) -> &str {
-        self.target.as_ref().map_or("", |target| &target.backend.name)
-    }
-}
 
 impl Account {
     /// Of the request with this id, at this path.
@@ -157,19 +75,19 @@ impl Account {
         facts.mode = "off";
     }
 
-    /// Sets the row on the page.
+    /// Sets the row on the page, once.
     pub(super) fn is_listed(&self, entry: Entry) {
-        self.facts.hold().entry = Some(entry);
+        self.entry.get_or_init(|| entry);
     }
 
     /// The row of the request on the page.
-    pub(super) fn entry(&self) -> Option<Entry> {
-        self.facts.hold().entry.clone()
+    pub(super) fn entry(&self) -> Option<&Entry> {
+        self.entry.get()
     }
 
     /// The tap for this turn. It passes everything on to `recording` and to the page.
     pub(super) fn watch(&self, plan: &Plan, mode: &'static str, recording: Option<Box<dyn Tap>>) -> Box<dyn Tap> {
-        let shown = self.entry().and_then(|entry| page::tap(&entry, plan, mode));
+        let shown = self.entry().and_then(|entry| kept::tap(entry, plan, mode));
         let next = recording.into_iter().chain(shown).collect();
         let mut facts = self.facts.hold();
         facts.mode = mode;
@@ -269,11 +187,6 @@ impl Drop for Watch {
         // Once for each turn, so that pieces of an answer take no lock.
         self.account.facts.hold().turn = Some(std::mem::take(&mut self.turn));
     }
-}
-
-/// A duration as the log and the page write it.
-pub(super) fn milliseconds(duration: Duration) -> u64 {
-    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 /// The name of the reason: `Truncated`, `Schema`.

@@ -15,9 +15,10 @@ use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use super::{
+    facts::Target,
     forward::{self, Endpoint},
-    guard, react,
-    received::{Received, Target},
+    headers, react,
+    received::Received,
     reply,
     state::{App, Live},
 };
@@ -160,7 +161,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let Asked { received, target, mode, front, last_counts } = asked;
     let (mode, front) = (*mode, *front);
     let (headers, tenant) = (&received.headers, &received.sender.tenant);
-    let user_agent = guard::text(headers, header::USER_AGENT).unwrap_or_default().to_owned();
+    let user_agent = headers::text(headers, header::USER_AGENT).unwrap_or_default().to_owned();
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile };
     let react = match mode {

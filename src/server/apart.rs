@@ -20,7 +20,7 @@ use tokio::{
 };
 use tracing::Instrument;
 
-use super::{account::Account, guard, reply};
+use super::{account::Account, headers, reply};
 use crate::{client::front::Kind, error::Error};
 
 /// The threads for large requests. Dropping this ends the requests on them.
@@ -161,5 +161,5 @@ fn is_large(request: &Request) -> bool {
 }
 
 fn declared(headers: &HeaderMap) -> Option<u64> {
-    guard::text(headers, header::CONTENT_LENGTH)?.parse().ok()
+    headers::text(headers, header::CONTENT_LENGTH)?.parse().ok()
 }

@@ -10,7 +10,7 @@ use std::{
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use super::state::Settings;
+use super::settings::Settings;
 use crate::{
     adapter::Adapter,
     backend::{self, Backend, Kind, Model, Profile},

@@ -29,7 +29,7 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-use super::guard::Local;
+use super::sender::Local;
 use crate::{client::front::Kind, error::Error};
 
 /// How long the head of a request may take, from the connection or the request before.

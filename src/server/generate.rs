@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
+    facts::Target,
     react,
-    received::{Received, Target},
+    received::Received,
     reply,
     state::App,
 };

@@ -3,38 +3,26 @@
 //! machine: a web page must come from this very server, or have the token. The page's own routes admit no other page at all. A
 //! route that no table here names is for operators only. A server that is about to end lets nothing pass.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, header::AsHeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{account::Account, health, page, reply, state::App};
+use super::{
+    account::Account,
+    headers::text,
+    page, reply,
+    sender::{Local, Sender},
+    state::App,
+};
 use crate::{
-    config::{Config, Mode, Tenant, bearer},
+    config::{Config, Tenant, bearer},
     error::Error,
     mcp::engine,
-    store::{Key, Kind},
 };
-
-/// The local address that a client has connected to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Local(pub(super) SocketAddr);
-
-/// The sender of a request, as identified by the checks.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Sender {
-    /// The owner of its key; the one local user if no key is required.
-    pub(super) tenant: Arc<Tenant>,
-    /// Whether it is a page of another server on this machine, which may use models but not tools.
-    pub(super) is_neighbour: bool,
-}
 
 /// Schemes of desktop applications: no web page can have such an origin.
 const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
@@ -49,9 +37,6 @@ const PREFIXES: &[&str] = &["off", "shell", "react", "void"];
 const TOOL_PATHS: &[&str] = &["/generate", "/generate_with_mcp", "/mcp", "/sse", "/sse/message"];
 /// The first segments of the MCP routes.
 const MCP_ROUTES: &[&str] = &["mcp", "sse"];
-/// The headers of W3C Trace Context.
-const TRACE_CONTEXT: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
-const MINUTE: Duration = Duration::from_secs(60);
 /// The first segments of the routes of models, after a path prefix if there is one. Open to tenants and to pages on this machine.
 /// A new front needs its segment here.
 const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "completions", "embeddings", "messages", "responses"];
@@ -61,7 +46,7 @@ pub(super) async fn guard<R>(app: App, mut request: Request, next: impl FnOnce(R
 where
     R: Future<Output = Response>,
 {
-    if let Some(refusal) = health::refusal(&app, request.uri().path()) {
+    if let Some(refusal) = app.process.draining.refusal(request.uri().path()) {
         return refusal;
     }
     let origin = request.headers().get(header::ORIGIN).cloned();
@@ -184,52 +169,6 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
     Err(Error::client(what).with_status(401).with_code("invalid_api_key"))
 }
 
-impl Sender {
-    /// Counts a request about a model.
-    ///
-    /// # Errors
-    /// 429 if the sender exceeds its `requests_per_minute`, counted over all instances.
-    pub(super) async fn count(&self, app: &App) -> Result<(), Error> {
-        let Some(most) = self.tenant.requests_per_minute else { return Ok(()) };
-        let key = Key { tenant: self.tenant.name.clone(), kind: Kind::Requests, id: String::new() };
-        let (count, left) = app.turns.store.count(&key, MINUTE).await;
-        if count <= u64::from(most.get()) {
-            return Ok(());
-        }
-        let seconds = left.as_secs() + 1;
-        let what = format!("your key is for {most} requests per minute; the next one is possible in {seconds} s");
-        let mut error = Error::client(what).with_status(429).with_code("rate_limit_exceeded");
-        error.headers.push(("retry-after".into(), seconds.to_string()));
-        Err(error)
-    }
-
-    /// Checks the mode. `asked`: the mode that the request itself chose.
-    ///
-    /// # Errors
-    /// 403 if the sender may not use the mode, or the request may not choose it.
-    pub(super) fn check(&self, config: &Config, asked: Option<Mode>, mode: Mode) -> Result<(), Error> {
-        if let (Some(asked), Some(open)) = (asked, &config.access.modes)
-            && !open.contains(&asked)
-        {
-            let open: Vec<&str> = open.iter().map(|mode| mode.name()).collect();
-            let what =
-                format!("requests may not choose mode `{}` here; `modes` in proxy.toml has: {}", asked.name(), open.join(", "));
-            return Err(Error::client(what).with_status(403).with_code("mode_not_allowed"));
-        }
-        if let Some(own) = self.tenant.modes.as_ref().filter(|own| !own.contains(&mode)) {
-            let own: Vec<&str> = own.iter().map(|mode| mode.name()).collect();
-            let what = format!("your key is not for mode `{}`; it is for: {}", mode.name(), own.join(", "));
-            return Err(Error::client(what).with_status(403).with_code("mode_not_allowed"));
-        }
-        if self.is_neighbour && matches!(mode, Mode::Shell | Mode::React) {
-            let what = "a web page may not use mode `react` or `shell`, which act on this machine; if it is yours, add its origin to \
-                        `allowed_origins` in proxy.toml";
-            return Err(Error::client(what).with_status(403).with_code("origin_not_allowed"));
-        }
-        Ok(())
-    }
-}
-
 /// Whether tenants that are not operators may use this path: models in every API, tools over MCP, the state of the server.
 fn is_for_tenants(path: &str) -> bool {
     let mut segments = path.split('/').skip(1);
@@ -270,10 +209,6 @@ fn has_mcp_token(config: &Config, headers: &HeaderMap) -> bool {
     config.mcp.serving.token.as_ref().zip(given).is_some_and(|(token, given)| token.is_bearer_of(given))
 }
 
-pub(super) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
 /// Whether the request comes from a tool such as `curl -d`, which declares a form. Browsers always add a header about their page.
 fn is_plain_tool(headers: &HeaderMap) -> bool {
     let declared = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -298,39 +233,6 @@ fn preflight(headers: &HeaderMap) -> Response {
         out.insert(HeaderName::from_static("access-control-allow-private-network"), HeaderValue::from_static("true"));
     }
     response
-}
-
-/// The name of this process in `Via`, which tells that a request has come back. A new one per start.
-#[derive(Debug, Clone)]
-pub(super) struct Instance {
-    name: String,
-}
-
-impl Instance {
-    /// A name that no other start has.
-    pub(super) fn new() -> Instance {
-        Instance { name: format!("toolglot-{}", uuid::Uuid::new_v4().simple()) }
-    }
-
-    /// Whether a request with these headers has passed through this process already.
-    fn made(&self, headers: &HeaderMap) -> bool {
-        let values = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|hop| hop.split_whitespace().nth(1) == Some(self.name.as_str()))
-    }
-
-    /// The headers that say, in what we send because of a request with these headers, which way it came and to which trace it
-    /// belongs (`traceparent`, `tracestate`: <https://www.w3.org/TR/trace-context/>).
-    pub(super) fn onward(&self, headers: &HeaderMap) -> HeaderMap {
-        let traced = TRACE_CONTEXT.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value)));
-        traced.chain(self.via(headers).map(|via| (header::VIA, via))).collect()
-    }
-
-    fn via(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let before = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
-        let hops: Vec<&str> = before.collect();
-        let own = format!("1.1 {}", self.name);
-        HeaderValue::from_str(&if hops.is_empty() { own } else { format!("{}, {own}", hops.join(", ")) }).ok()
-    }
 }
 
 #[cfg(test)]

@@ -1,21 +1,14 @@
 //! `GET /healthz`: whether the process serves, which backends answer, and what was repaired so far. `GET /readyz`: whether a
-//! chat can be answered now. Between the first signal and the end, running answers continue, and new requests go elsewhere: a load
-//! balancer sees it at `/readyz`, and what it still sends after the announced time is refused.
+//! chat can be answered now.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{
-        AtomicBool,
-        Ordering::{self, Relaxed},
-    },
-};
+use std::{collections::BTreeMap, sync::atomic::Ordering};
 
 use axum::{Extension, extract::State, response::Response};
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{backends::Found, guard::Sender, reply, state::App};
-use crate::{backend::Kind, error::Error};
+use super::{backends::Found, reply, sender::Sender, state::App};
+use crate::backend::Kind;
 
 /// 200 if a backend answers; 503 if none does, or the server is about to end. Recordings count only if they were requested.
 pub(super) async fn ready(State(app): State<App>) -> Response {
@@ -52,42 +45,4 @@ pub(super) async fn health(State(app): State<App>, Extension(sender): Extension<
 
 fn backend(found: &Found) -> Value {
     json!({"name": found.backend.name, "answers": found.error.is_none(), "models": found.models.len(), "error": found.error})
-}
-
-/// How far the end has come.
-#[derive(Debug, Default)]
-pub(super) struct Draining {
-    announced: AtomicBool,
-    refuses: AtomicBool,
-}
-
-/// Paths that are served until the end: load balancers and metrics look at a draining server.
-const OPEN: &[&str] = &["/healthz", "/readyz", "/metrics"];
-
-impl Draining {
-    /// From now on the server is not ready; requests are served still.
-    pub(super) fn announce(&self) {
-        self.announced.store(true, Relaxed);
-    }
-
-    /// From now on new requests are refused.
-    pub(super) fn refuse(&self) {
-        self.refuses.store(true, Relaxed);
-    }
-
-    pub(super) fn is_announced(&self) -> bool {
-        self.announced.load(Relaxed)
-    }
-}
-
-/// Refuses what comes too late. Nothing of such a request has been done: it may be sent again at once.
-pub(super) fn refusal(app: &App, path: &str) -> Option<Response> {
-    if !app.process.draining.refuses.load(Relaxed) || OPEN.contains(&path) {
-        return None;
-    }
-    let mut error = Error::proxy("this toolglot is about to end; send the request again").with_status(503).with_code("draining");
-    error.headers.push((header::RETRY_AFTER.to_string(), "1".into()));
-    let mut response = reply::error_at(path, &error);
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    Some(response)
 }

@@ -11,12 +11,7 @@ use axum::{
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
-use super::{
-    backends::Found,
-    guard::{self, Sender},
-    reply,
-    state::App,
-};
+use super::{backends::Found, headers, reply, sender::Sender, state::App};
 use crate::{
     backend::{Backend, Model},
     client::front::{Kind, messages::ALIAS},
@@ -31,7 +26,7 @@ pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Se
     app.process.seen.lists.fetch_add(1, Ordering::Relaxed);
     let found = app.backends.current().await;
     let mut data = entries(&app, &sender.tenant, &found);
-    let agent = guard::text(&headers, header::USER_AGENT).unwrap_or_default();
+    let agent = headers::text(&headers, header::USER_AGENT).unwrap_or_default();
     if CLAUDE_CODE.iter().any(|name| agent.starts_with(name)) {
         let aliases = data.iter().filter_map(|entry| Some(entry_of(&format!("{ALIAS}{}", entry["id"].as_str()?), "toolglot")));
         let aliases: Vec<Value> = aliases.collect();

@@ -16,11 +16,12 @@ use tokio::time::Instant;
 use super::{
     answer::{self, Asked},
     backends,
+    facts::Target,
     forward::{self, Endpoint},
-    guard::Sender,
     models,
-    received::{Prefix, Received, Target},
+    received::{Prefix, Received},
     reply,
+    sender::Sender,
     state::App,
 };
 use crate::{

@@ -17,33 +17,36 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde::Deserialize;
 use serde_json::json;
 use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
 use super::{
     account::Account,
     answer::in_form,
-    guard::{self, Local, Sender},
     received::Received,
     reply,
+    sender::{Local, Sender},
     state::{App, Live},
 };
-use crate::{client::front::Kind, config::Exchanges, error::Error, wire};
+use crate::{
+    client::front::Kind,
+    config::{Exchanges, Mode},
+    error::Error,
+    wire,
+};
 
-mod bypass;
+pub(super) mod bypass;
 mod detail;
-mod kept;
+pub(super) mod kept;
 mod playground;
 mod status;
 mod tools;
-mod turns;
+pub(super) mod turns;
 mod why;
 
-pub(super) use bypass::Bypass;
 use kept::copied;
-pub(super) use kept::tap;
-use turns::{Change, Opening, Row};
-pub(super) use turns::{Entry, Turns};
+use turns::{Change, Row};
 
 const PAGE: &str = include_str!("page/index.html");
 /// The path of the style sheet, and of the script.
@@ -54,8 +57,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// A page that hears nothing else hears this often that the server is there.
 const SILENCE: Duration = Duration::from_secs(15);
-/// Ends of the paths that are turns.
-const TURNS: &[&str] = &["/chat", "/completions", "/messages", "/responses", "/generate", "/generate_with_mcp"];
+/// The body of `POST /ui/bypass`.
+#[derive(Deserialize)]
+struct Passing {
+    /// 0 ends it.
+    minutes: u64,
+    #[serde(default)]
+    model: String,
+}
 
 /// The routes of the page, apart from `/`.
 pub(super) fn routes(live: &Live) -> Router<Live> {
@@ -66,7 +75,7 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
         .route("/ui/turns/{number}/fixture", get(save))
         .route("/ui/state", get(status::status))
         .route("/ui/normalize", in_form(Kind::OpenAi, playground::normalize))
-        .route("/ui/bypass", in_form(Kind::OpenAi, bypass::set))
+        .route("/ui/bypass", in_form(Kind::OpenAi, pass))
         .route("/ui/tools", get(tools::list))
         .route("/ui/tool", in_form(Kind::OpenAi, tools::run))
         .layer(from_fn_with_state(live.clone(), only_here));
@@ -77,28 +86,6 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
 /// Whether a path is one of the page's own.
 pub(super) fn is_surface(path: &str) -> bool {
     path == "/ui" || path.starts_with("/ui/")
-}
-
-/// A request for an answer has arrived: it is a row of the page from now on.
-pub(super) fn begins(app: &App, received: &Received, model: &str) {
-    let client = guard::text(&received.headers, header::USER_AGENT).unwrap_or_default();
-    let entry = received.account.read(|facts| {
-        let is_turn = TURNS.iter().any(|end| facts.path.ends_with(end));
-        is_turn.then(|| {
-            app.process.page.begin(&Opening {
-                owner: &received.sender.tenant.name,
-                id: &facts.id,
-                path: &facts.path,
-                client,
-                model,
-                body: &received.body,
-                always: app.config.exchanges == Exchanges::Full,
-            })
-        })
-    });
-    if let Some(entry) = entry {
-        received.account.is_listed(entry);
-    }
 }
 
 /// `GET /`: people get the page, clients that look for an Ollama its words.
@@ -201,6 +188,16 @@ fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::conver
             }
         }
     }
+}
+
+/// `POST /ui/bypass` `{"minutes": 10, "model": "..."}`: without a model, all of them.
+async fn pass(app: App, request: Request) -> Result<Response, Error> {
+    let expected = "{\"minutes\": 10}, with a `model` or without";
+    let (Received { sender, .. }, asked) = Received::json::<Passing>(&app, request, expected).await?;
+    sender.check(&app.config, Some(Mode::Off), Mode::Off)?;
+    app.process.bypass.set(&sender.tenant.name, &asked.model, asked.minutes);
+    tracing::warn!(minutes = asked.minutes, model = asked.model, "everything passes as it is: the page asked for it");
+    Ok(reply::json(&json!({"bypass": app.process.bypass.active(&sender.tenant.name)})))
 }
 
 /// Without client keys, only this machine: `insecure` opens models, not conversations.

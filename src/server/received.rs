@@ -1,6 +1,6 @@
 //! The beginning of every request about a model: reads the body, and finds the model and its backend.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{body::Body, extract::Request};
 use bytes::{Bytes, BytesMut};
@@ -10,16 +10,10 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
-use super::{
-    account::Account,
-    guard::{self, Sender},
-    page,
-    state::App,
-};
+use super::{account::Account, facts::Target, headers, page::turns::Opening, sender::Sender, state::App};
 use crate::{
-    backend::Backend,
     client::front,
-    config::{Mode, Tenant},
+    config::{Exchanges, Mode, Tenant},
     error::Error,
     openai, plan,
 };
@@ -29,6 +23,8 @@ const MODE: &str = "x-toolglot-mode";
 /// Time limits for the next piece of a body, and for all of it.
 const PIECE: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(5 * 60);
+/// Ends of the paths that are turns.
+const TURNS: &[&str] = &["/chat", "/completions", "/messages", "/responses", "/generate", "/generate_with_mcp"];
 /// Maximum number of JSON values in any body; larger bodies may have one more for each [`VALUE_BYTES`].
 const VALUES: usize = 100_000;
 const VALUE_BYTES: usize = 64;
@@ -49,16 +45,6 @@ pub(super) struct Received {
     pub(super) sender: Sender,
     pub(super) account: Account,
     pub(super) body: Bytes,
-}
-
-/// The model of a request.
-#[derive(Debug, Clone)]
-pub(super) struct Target {
-    /// The name that the client used, which answers repeat.
-    pub(super) called: String,
-    /// The backend's own name.
-    pub(super) model: String,
-    pub(super) backend: Arc<Backend>,
 }
 
 impl Received {
@@ -86,7 +72,7 @@ impl Received {
     pub(super) async fn with_target(app: &App, request: Request, front: front::Kind) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
         let written = Named::read(&received.body).map(|(_, written)| written);
-        page::begins(app, &received, written.as_deref().unwrap_or_default());
+        received.list(app, written.as_deref().unwrap_or_default());
         let written = written?;
         let target = Target::find(app, &received.sender.tenant, front.own_name(&written).to_owned()).await?;
         received.account.is_about(&target);
@@ -94,6 +80,28 @@ impl Received {
             received.body = renamed(&received.body, &target.model)?;
         }
         Ok((received, target))
+    }
+
+    /// Makes a request for an answer a row of the page.
+    fn list(&self, app: &App, model: &str) {
+        let client = headers::text(&self.headers, header::USER_AGENT).unwrap_or_default();
+        let entry = self.account.read(|facts| {
+            let is_turn = TURNS.iter().any(|end| facts.path.ends_with(end));
+            is_turn.then(|| {
+                app.process.page.begin(&Opening {
+                    owner: &self.sender.tenant.name,
+                    id: &facts.id,
+                    path: &facts.path,
+                    client,
+                    model,
+                    body: &self.body,
+                    always: app.config.exchanges == Exchanges::Full,
+                })
+            })
+        });
+        if let Some(entry) = entry {
+            self.account.is_listed(entry);
+        }
     }
 
     /// The mode: chosen by the page's switch, else by the header, the path, the model's alias, its route, the configuration.
@@ -163,7 +171,7 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
         .with_status(413)
         .with_code("request_too_large")
     };
-    let declared = guard::text(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    let declared = headers::text(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if declared.is_some_and(|declared| declared > limit) {
         return Err(too_large());
     }

@@ -145,7 +145,7 @@ async fn find(app: &App, tenant: &str, id: &str) -> Result<Kept, Error> {
 }
 
 fn tenant(request: &Request) -> String {
-    request.extensions().get::<super::guard::Sender>().map(|sender| sender.tenant.prefix().to_owned()).unwrap_or_default()
+    request.extensions().get::<super::sender::Sender>().map(|sender| sender.tenant.prefix().to_owned()).unwrap_or_default()
 }
 
 fn key(tenant: &str, id: &str) -> Key {

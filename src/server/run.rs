@@ -17,7 +17,8 @@ use tokio::{
 use super::{
     connection::{self, Room},
     greeting, listen, reload, router,
-    state::{App, Live, Settings, app},
+    settings::Settings,
+    state::{App, Live, app},
 };
 use crate::{config::Config, error::Error};
 

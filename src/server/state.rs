@@ -1,12 +1,6 @@
 //! What all requests share. It is built once from the settings at the start, and replaced as a whole when they change.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
@@ -14,40 +8,26 @@ use axum::extract::FromRef;
 use super::{
     apart::Apart,
     backends::{Backends, Described},
-    guard::Instance,
-    health::Draining,
+    draining::Draining,
+    instance::Instance,
     metrics::Metrics,
     otel::Spans,
-    page,
+    page::{bypass::Bypass, turns::Turns},
     recording::Recorder,
-    unknown::Missed,
+    seen::{Missed, Seen},
+    settings::Settings,
 };
 use crate::{
     adapter::{Adapter, Library},
     backend::Backend,
     client::profile,
-    config::{Config, Environment, Overlay},
+    config::{Config, Overlay},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
     plan,
     store::{self, Common, Files, Memory},
     turn, upstream,
 };
-
-/// The settings of a server.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The validated configuration.
-    pub config: Config,
-    /// Whether to offer the recorded models even if there are backends.
-    pub demo: bool,
-    /// Where to look for Ollama if no backend is configured.
-    pub ollama: String,
-    /// The directory into which every chat is recorded.
-    pub record: Option<PathBuf>,
-    /// The environment in which the registry of MCP servers expands variables.
-    pub environment: Environment,
-}
 
 /// The state that all requests share. A request uses one state from its start to its end.
 pub struct State {
@@ -71,25 +51,9 @@ pub(super) struct Process {
     /// `None`: no collector is configured.
     pub(super) spans: Option<Arc<Spans>>,
     pub(super) missed: Missed,
-    pub(super) page: Arc<page::Turns>,
-    pub(super) bypass: page::Bypass,
+    pub(super) page: Arc<Turns>,
+    pub(super) bypass: Bypass,
     pub(super) draining: Draining,
-}
-
-/// Counts of requests. `doctor` uses them to tell whether a client has found the proxy.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// For the list of models.
-    pub(super) lists: AtomicU64,
-    /// For an answer.
-    pub(super) chats: AtomicU64,
-}
-
-impl Seen {
-    /// A request for an answer has come.
-    pub(super) fn chat(&self) {
-        self.chats.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 /// The state, as routes get it.
@@ -98,14 +62,6 @@ pub type App = Arc<State>;
 /// The state for new requests. Replacing it does not affect running ones.
 #[derive(Clone)]
 pub struct Live(Arc<ArcSwap<State>>);
-
-impl Settings {
-    /// A server of this configuration: no demo, no recording.
-    pub fn of(config: Config, environment: &Environment) -> Settings {
-        let ollama = environment.ollama_url();
-        Settings { config, demo: false, ollama, record: None, environment: environment.clone() }
-    }
-}
 
 impl Live {
     /// The current state.
@@ -189,7 +145,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         spans: Spans::of(&settings.environment, &client),
         missed: Missed::default(),
         page: Arc::default(),
-        bypass: page::Bypass::default(),
+        bypass: Bypass::default(),
         draining: Draining::default(),
         settings,
     });

@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
+    facts::Target,
     forward::{self, Endpoint},
-    received::{Received, Target},
+    received::Received,
     state::App,
 };
 use crate::{

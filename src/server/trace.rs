@@ -14,15 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
-use super::{
-    account::{Account, milliseconds},
-    metrics::Metrics,
-    otel,
-    page::Entry,
-    reply,
-    state::App,
-    woken::Woken,
-};
+use super::{account::Account, facts::milliseconds, metrics::Metrics, otel, page::turns::Entry, reply, state::App, woken::Woken};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -76,7 +68,7 @@ where
     ending.error = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &ending.account.pace());
-    let shown = ending.account.entry().filter(Entry::keeps);
+    let shown = ending.account.entry().filter(|entry| entry.keeps()).cloned();
     response.map(|body| Body::new(Traced { body, woken: Woken::default(), ending, shown }))
 }
 
@@ -125,7 +117,7 @@ impl Drop for Ending {
         facts.status = self.status.map(|status| status.as_u16());
         facts.told = self.error.take();
         self.metrics.end(&facts);
-        if let Some(entry) = &facts.entry {
+        if let Some(entry) = self.account.entry() {
             entry.end(&facts);
         }
         if let Some(open) = self.open.take() {

@@ -1,9 +1,8 @@
 //! Which forms may begin at a position, and where their bodies begin.
 
 use super::{
-    Region, Scanner,
+    GAP_BYTES, Region, Scanner,
     candidate::{Candidate, Fence},
-    framing::GAP_BYTES,
     line,
 };
 use crate::{

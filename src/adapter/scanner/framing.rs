@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner, candidate::Fence};
+use super::{GAP_BYTES, Region, Scanner, candidate::Fence};
 use crate::{
     adapter::{
         Framing, Inside, Reasoning,
@@ -14,8 +14,6 @@ use crate::{
 
 /// Maximum length of the text after the ticks of a fence, in bytes.
 const INFO_BYTES: usize = 200;
-/// Maximum whitespace between a marker and what follows it, in bytes.
-pub(super) const GAP_BYTES: usize = 256;
 /// How many bytes of a line decide whether it closes a fence.
 const CLOSING_BYTES: usize = 256;
 /// Maximum length of a call on the line of its fence, in bytes.

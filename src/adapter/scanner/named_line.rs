@@ -5,7 +5,7 @@ use super::{Scanner, line};
 use crate::event::Sink;
 
 /// Maximum whitespace between a name and the end of its line, in bytes.
-const GAP_BYTES: usize = 64;
+const NAME_GAP_BYTES: usize = 64;
 
 impl Scanner {
     /// Tries such a line before `to`. `None`: there is none.
@@ -53,7 +53,7 @@ impl Scanner {
             if after.starts_with('(') || (self.options.elements && rest.starts_with('\n')) {
                 return Some(true);
             }
-            may_be |= rest.is_empty() && after.len() <= GAP_BYTES;
+            may_be |= rest.is_empty() && after.len() <= NAME_GAP_BYTES;
         }
         (may_be && !end && !text.is_empty()).then_some(false)
     }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Scanner,
+    GAP_BYTES, Scanner,
     candidate::Candidate,
-    framing::GAP_BYTES,
     languages::LANGUAGES,
     lead::{denies, is_english},
     line,

@@ -3,8 +3,8 @@
 //! So the wrap and its content are held until the end of the answer, or until the first sign that they are text.
 
 use super::{
-    Region, Scanner,
-    framing::{GAP_BYTES, Head, fence_head},
+    GAP_BYTES, Region, Scanner,
+    framing::{Head, fence_head},
 };
 use crate::{
     adapter::syntax::{Start, blank, starts_with_any},

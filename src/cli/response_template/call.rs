@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     draft::{Draft, Table},
-    import::{Field, markers},
+    field::{Field, markers},
     pattern::{self, push, texts},
     shape::{Head, Shape, Source, Tags},
 };

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{
     draft::Draft,
-    import::{Field, markers},
+    field::{Field, markers},
     pattern::{Piece, Spelling},
 };
 

@@ -7,16 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{extract::Request, response::Response};
-use serde::Deserialize;
-use serde_json::json;
-
-use crate::{
-    config::Mode,
-    error::Error,
-    lock::Hold,
-    server::{received::Received, reply, state::App},
-};
+use crate::lock::Hold;
 
 /// Until when whose requests pass, by sender and model; the model `""` is all of them.
 #[derive(Debug, Default)]
@@ -25,14 +16,6 @@ pub(in crate::server) struct Bypass(Mutex<HashMap<(String, String), Instant>>);
 /// Maximum number of entries that are kept.
 const ENTRIES: usize = 100;
 const MOST_MINUTES: u64 = 60;
-
-#[derive(Deserialize)]
-struct Asked {
-    /// 0 ends it.
-    minutes: u64,
-    #[serde(default)]
-    model: String,
-}
 
 impl Bypass {
     /// Whether this sender's requests for this model pass as they are now.
@@ -51,7 +34,7 @@ impl Bypass {
         own.map(|((_, model), at)| (model.clone(), at.duration_since(now).as_secs() + 1)).collect()
     }
 
-    fn set(&self, sender: &str, model: &str, minutes: u64) {
+    pub(super) fn set(&self, sender: &str, model: &str, minutes: u64) {
         let now = Instant::now();
         let mut until = self.0.hold();
         until.retain(|_, at| *at > now);
@@ -64,14 +47,4 @@ impl Bypass {
             _ => {}
         }
     }
-}
-
-/// `POST /ui/bypass` `{"minutes": 10, "model": "..."}`: without a model, all of them.
-pub(super) async fn set(app: App, request: Request) -> Result<Response, Error> {
-    let expected = "{\"minutes\": 10}, with a `model` or without";
-    let (Received { sender, .. }, asked) = Received::json::<Asked>(&app, request, expected).await?;
-    sender.check(&app.config, Some(Mode::Off), Mode::Off)?;
-    app.process.bypass.set(&sender.tenant.name, &asked.model, asked.minutes);
-    tracing::warn!(minutes = asked.minutes, model = asked.model, "everything passes as it is: the page asked for it");
-    Ok(reply::json(&json!({"bypass": app.process.bypass.active(&sender.tenant.name)})))
 }

@@ -8,7 +8,7 @@ use crate::{
     client::front::Kind,
     mcp::pool::{Called, Status},
     redact,
-    server::{guard::Sender, reply, state::App, survey},
+    server::{reply, sender::Sender, state::App, survey},
 };
 
 pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {

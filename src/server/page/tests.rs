@@ -3,12 +3,12 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 
 use super::{
-    turns::{Change, Opening, Outcome, ROWS},
+    turns::{Change, Entry, Opening, Outcome, ROWS, Turns},
     *,
 };
 use crate::{
     backend::{Backend, Kind},
-    server::{account::Facts, received::Target},
+    server::facts::{Facts, Target},
 };
 
 fn opening<'a>(model: &'a str, body: &'a Bytes, always: bool) -> Opening<'a> {

@@ -1,0 +1,28 @@
+//! What a server is started with.
+
+use std::path::PathBuf;
+
+use crate::config::{Config, Environment};
+
+/// The settings of a server.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The validated configuration.
+    pub config: Config,
+    /// Whether to offer the recorded models even if there are backends.
+    pub demo: bool,
+    /// Where to look for Ollama if no backend is configured.
+    pub ollama: String,
+    /// The directory into which every chat is recorded.
+    pub record: Option<PathBuf>,
+    /// The environment in which the registry of MCP servers expands variables.
+    pub environment: Environment,
+}
+
+impl Settings {
+    /// A server of this configuration: no demo, no recording.
+    pub fn of(config: Config, environment: &Environment) -> Settings {
+        let ollama = environment.ollama_url();
+        Settings { config, demo: false, ollama, record: None, environment: environment.clone() }
+    }
+}
