@@ -1,6 +1,6 @@
 //! Compares the context that a conversation needs with the context that the model has. Ollama silently truncates a prompt that
-//! is too long, tools first. So toolglot requests a larger context in time, and only ever increases it, because Ollama reloads
-//! the model at every change.
+//! is too long, tools first. So toolglot requests a larger context in time. It does not request a smaller one, because Ollama
+//! reloads the model at every change, unless the larger one does not fit into the GPU.
 
 use serde::{Deserialize, Serialize};
 
@@ -181,7 +181,7 @@ impl Window {
         Some(Note::Warning {
             code: "context_stepped_back",
             text: format!(
-                "with {asked} tokens of context the model does not fit into the GPU ({} of {} MiB): from the next request on it gets {}",
+                "with {asked} tokens of context the model does not fit into the GPU ({} of {} MiB): from now on it gets {}",
                 loaded.vram >> 20,
                 loaded.size >> 20,
                 (asked / 2).max(DEFAULT)

@@ -51,7 +51,9 @@ pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> 
     let loaded = loaded(shared, plan).await;
     let reached = loaded.filter(|loaded| loaded.context.is_some() && loaded.context == window.asked);
     let stepped_back = reached.and_then(|loaded| window.review(&loaded));
-    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.asking.context);
+    // What is loaded is kept, unless it was just found to be too large.
+    let kept_loaded = loaded.as_ref().filter(|_| stepped_back.is_none());
+    let (num_ctx, short) = window.choose(size, kept_loaded, plan.asking.context);
     if window != kept {
         store::write(&*shared.store, key, &window, WINDOW_TTL).await;
     }

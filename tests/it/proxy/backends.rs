@@ -222,6 +222,9 @@ async fn an_ollama_gets_the_context_that_the_conversation_needs() {
         response.headers().get("x-toolglot-warning").map(|warning| warning.to_str().unwrap().to_owned()).unwrap_or_default();
     let raw = warned + &response.text().await.unwrap();
     assert!(raw.contains("does not fit into the GPU"), "{raw}");
+    assert_eq!(asked(), Some(8192), "stepped back, although more is loaded");
+    stream(&proxy).await;
+    assert_eq!(asked(), Some(8192), "and it stays so");
 }
 
 #[tokio::test]
