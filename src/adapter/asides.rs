@@ -1,5 +1,5 @@
-//! Text that any family may write around calls that it does not make: reasoning in tags that the adapter does not know, examples,
-//! repeated results, and turns of others after the end of the answer.
+//! Text around calls that the model only mentions, in any family: reasoning in tags that the adapter does not know, examples,
+//! repeated results, and turns of other speakers after the end of the answer.
 
 /// The reasoning tags of most models.
 pub(super) const THINK: [&str; 2] = ["<think>", "</think>"];
@@ -24,7 +24,7 @@ pub(super) const ASIDES: [[&str; 2]; 15] = [
     ["<!--", "-->"],
 ];
 
-/// Tags around results. After a call, a result is another's turn, which the model made up.
+/// Tags around results. A result after a call is another speaker's turn, which the model invented.
 pub(super) const RESULTS: [[&str; 2]; 6] = [
     ["<function_results>", "</function_results>"],
     ["<tool_response>", "</tool_response>"],

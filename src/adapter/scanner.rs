@@ -349,7 +349,7 @@ impl Scanner {
         true
     }
 
-    /// Handles a marker of text around calls that are not meant. Returns whether the answer is over.
+    /// Handles a marker of text around calls that the model only mentions. Returns whether the answer is over.
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         match aside {
             Aside::Closes => {}

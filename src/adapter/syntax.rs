@@ -57,7 +57,7 @@ pub(super) enum Step {
     Reject,
     /// This is a value that is not a call and ends at `end`. `is_json`: it is strict JSON.
     Passed { end: usize, is_json: bool },
-    /// Complete calls. The text continues at `end`, after them and their closing marker.
+    /// Complete calls. The text continues at `end`, after the calls and their closing marker.
     Done { calls: Vec<Parsed>, end: usize },
     /// A marked call that is closed but malformed, after complete ones. `torn` has its arguments as written. They never reach the
     /// fixer, which would find something in any text. `end` as in [`Step::Done`].

@@ -28,7 +28,7 @@ pub(super) struct Mark {
     pub(super) bare: bool,
     /// `<`: may begin an element named after a tool.
     pub(super) element: bool,
-    /// Text around calls that are not meant.
+    /// Begins or ends text around calls that the model only mentions.
     pub(super) aside: Option<Aside>,
     /// Index of the family that alone writes it, in the adapter's `families`.
     pub(super) family: Option<usize>,
@@ -53,7 +53,7 @@ pub(super) struct Divides {
     pub(super) message_end: bool,
 }
 
-/// The kinds of text that any family may write around calls that it does not make; see [`super::asides`].
+/// The kinds of text around calls that the model only mentions; see [`super::asides`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aside {
     /// Begins reasoning or an example.
@@ -249,7 +249,7 @@ impl Triggers {
         !tail.is_empty() && self.sorted.get(next).is_some_and(|marker| marker.starts_with(tail))
     }
 
-    /// Where a marker, or at least [`LEAK_BYTES`] of one, begins that reaches the end of the text.
+    /// The start of a marker, or of at least [`LEAK_BYTES`] of one, that reaches the end of the text.
     pub(super) fn leak(&self, text: &str, from: usize) -> Option<usize> {
         let text = text.trim_end();
         let start = from.max(text.len().saturating_sub(self.longest));

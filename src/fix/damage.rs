@@ -203,9 +203,11 @@ impl Source<'_> {
         }
     }
 
-    /// Whether a quote next to a string may be its first or last character. Signs: an odd number of quotes above one around it,
-    /// with an odd number inside, nothing inside (`"""`), or several joined strings; three quotes before it and a fourth inside;
-    /// an odd number inside and an escape after it (`"say \"hi"\n`).
+    /// Whether a quote next to a string may be its first or last character. Any of these shows it:
+    /// * three or more quotes around the string, an odd number, and inside it an odd number of quotes, nothing at all (`"""`), or
+    ///   several joined strings;
+    /// * three quotes before the string, and a fourth at its beginning;
+    /// * an odd number of quotes inside the string, and an escape after it (`"say \"hi"\n`).
     fn has_lost_quote(&self, node: &Node<'_>) -> bool {
         // The position of an exact node includes its quotes.
         let quote = usize::from(node.exact);

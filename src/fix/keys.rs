@@ -259,8 +259,8 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
     true
 }
 
-/// Whether a value says nothing where one of these types is wanted. An empty list or object in the place of a scalar is a
-/// mistake.
+/// Whether a value is empty where one of these types is wanted. An empty list or object in the place of a scalar is a mistake,
+/// not an empty value.
 fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
     match &node.value {
         Value::Text(text) => text.trim().is_empty(),

@@ -31,7 +31,7 @@ pub enum Verdict {
     Coerced,
     /// There is more than one reading, and exactly one of them is the cheapest.
     Guess,
-    /// There are no arguments that may run.
+    /// No arguments may be delivered.
     Refused,
 }
 
@@ -84,7 +84,7 @@ impl Fix {
         Fix { path: Pointer::from(path.as_str()), at, ..self }
     }
 
-    /// How bold the change is. Used to compare readings and for [`Report::confidence`].
+    /// The cost of the change: higher for bolder changes. Used to compare readings and for [`Report::confidence`].
     pub fn cost(&self) -> u32 {
         match (self.level, self.rule) {
             (Verdict::Clean, _) => 0,

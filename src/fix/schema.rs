@@ -60,9 +60,10 @@ const ALIASES: [&[&str]; 6] = [
     &["query", "q", "search_query", "sql"],
 ];
 
-/// The names that models use for the same parameter as `name`, including itself.
+/// The names that models use for the same parameter as `name`, including itself. `name` may be in any spelling (`filePath`).
 pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
-    ALIASES.into_iter().filter(move |names| names.contains(&name)).flatten().copied()
+    let name = fold(name);
+    ALIASES.into_iter().filter(move |names| names.iter().any(|known| fold(known) == name)).flatten().copied()
 }
 
 impl fmt::Display for Fault {

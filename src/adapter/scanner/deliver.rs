@@ -1,4 +1,4 @@
-//! What becomes of a candidate: its calls are emitted, held or refused, or it becomes text.
+//! Decides what happens to a candidate: its calls are emitted, held or refused, or it becomes text.
 
 use serde_json::Value;
 
@@ -84,7 +84,7 @@ impl Scanner {
         }
     }
 
-    /// Whether a call is in a fence that is named after calls, below a line in which the model says that it acts.
+    /// Whether a call is in a fence whose language names calls, below a line in which the model says that it acts.
     fn is_named_and_announced(&self, candidate: &Candidate) -> bool {
         let head = || self.introduction(candidate.at).is_some_and(|head| leaves_a_step(&head));
         let is_dedicated = candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated);
@@ -110,7 +110,7 @@ impl Scanner {
         self.tentative.is_doubted() || (may_be && shown())
     }
 
-    /// Whether the model can be asked if it means a call.
+    /// Whether toolglot can ask the model whether it means a call.
     pub(super) fn can_ask(&self) -> bool {
         self.options.strays && !self.options.asked
     }
@@ -178,7 +178,7 @@ impl Scanner {
         true
     }
 
-    /// The text of a call that stands for the answer (`answer`, `respond` or the like), if a single string is all that it holds.
+    /// The text of a call that a model uses for its answer (`answer`, `respond` or the like), if its only content is one string.
     pub(super) fn answer_text(&self, call: &Parsed) -> Option<String> {
         if !means_answer(&self.tools, &call.name) {
             return None;

@@ -1,4 +1,4 @@
-//! English words by which a line before a call shows what it says. Those of other languages are in `languages.toml`.
+//! English words that show what the line before a call says. Words of other languages are in `languages.toml`.
 
 /// Words that identify a line as English.
 pub(super) const ENGLISH: [&str; 46] = [
@@ -31,14 +31,14 @@ pub(super) const DISTANT: [&str; 11] =
 /// Beginnings of conditions that the user fulfils.
 pub(super) const CONDITIONS: [&str; 8] =
     ["once you", "after you", "when you", "as soon as you", "if you", "until you", "unless you", "without your"];
-/// Phrases by which a line waits for the user.
+/// Phrases which show that a line waits for the user.
 pub(super) const AWAITS: [&str; 11] = [
     "wait for your", "waiting for your", "your approval", "your go-ahead", "say the word", "do you want this", "your ok",
     "need your", "after a yes", "only after", "only if you",
 ];
-/// Words by which a sentence points at what follows it.
+/// Words with which a sentence points at what follows it.
 pub(super) const POINTS: [&str; 3] = ["follows", "following", "below"];
-/// Speakers of a conversation that is told: `<assistant>`, `Bot (10:02):`.
+/// Speakers of a quoted conversation: `<assistant>`, `Bot (10:02):`.
 pub(super) const ROLES: [&str; 6] = ["assistant", "model", "bot", "ai", "agent", "llm"];
-/// Phrases of a line that tells what the model did earlier.
+/// Phrases of a line that says what the model did earlier.
 pub(super) const TOLD: [&str; 5] = ["in my previous", "in my last", "last turn", "this morning", "earlier today"];

@@ -1,4 +1,4 @@
-//! Which words of a line say that its speaker acts, denies, supposes or waits, in other languages than English
+//! The words of languages other than English which show that the speaker of a line acts, denies, considers or waits
 //! (`languages.toml`).
 
 use std::{collections::BTreeMap, sync::LazyLock};
@@ -70,11 +70,11 @@ struct Table {
 /// A word, a phrase, or the beginning or ending of a word.
 struct Word {
     text: String,
-    /// Whether it is meant only at the beginning of a clause.
+    /// Whether it counts only at the beginning of a clause.
     leads: bool,
-    /// Whether a word must begin where it does.
+    /// Whether its beginning must be the beginning of a word.
     begins: bool,
-    /// Whether a word must end where it does.
+    /// Whether its end must be the end of a word.
     ends: bool,
 }
 
@@ -115,7 +115,7 @@ impl Word {
         })
     }
 
-    /// Whether this word is meant by its text between `before` and `after` in a clause.
+    /// Whether this word's text, found between `before` and `after` in a clause, counts as the word.
     fn fits(&self, before: &str, after: &str) -> bool {
         // An ending leads as a part of the first word, a word only if others follow.
         let leads = || {

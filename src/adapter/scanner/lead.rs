@@ -1,9 +1,9 @@
-//! What the words before a call say about it: whether the model makes it, supposes it, or introduces something else.
+//! What the words before a call say about it: whether the model makes the call, only considers it, or introduces something else.
 //!
 //! The words that introduce an example cannot be listed for all languages, so these rules describe announcements. A whole
-//! sentence announces what follows it. A line that ends in a colon or without punctuation announces a call in English unless it
-//! asks, supposes or advises; in other languages ([`super::languages`]), only if the model speaks of itself or of the present.
-//! After any other line, the model is asked once whether it meant the call.
+//! sentence announces what follows it. An English line that ends in a colon or without punctuation announces a call unless it
+//! asks, is hypothetical, or advises; a line in another language ([`super::languages`]) only if the model speaks of itself or of
+//! the present. After any other line, the model is asked once whether it meant the call.
 
 use super::{
     english::{
@@ -19,9 +19,9 @@ pub(super) struct Lead {
     text: String,
     /// It begins data or markup, which neither announce nor deny.
     is_data: bool,
-    /// It is nothing but a letter of a list: `(a)`, `ii)`.
+    /// It is only the letter of a list item: `(a)`, `ii)`.
     is_letter: bool,
-    /// It names a speaker of a conversation that is told: `<assistant>`, `Bot (10:02):`.
+    /// It names a speaker of a quoted conversation: `<assistant>`, `Bot (10:02):`.
     is_told: bool,
 }
 
@@ -70,9 +70,10 @@ impl Lead {
         (acts(sentence) || LANGUAGES.first.is_in(sentence)) && !is_qualified(sentence)
     }
 
-    /// Whether it says who acts: the model, or a step of its plan. Other lines introduce what somebody else wrote, or a
-    /// description. A whole sentence says so unless it only points at what follows (`A call is written as follows.`), a label if
-    /// it names a call or a step, a line in another language than English if it does more than count (`Først skriver modellen:`).
+    /// Whether it says who acts: the model, or a step of its plan. Other lines introduce a description, or what somebody else
+    /// wrote. A whole sentence says so unless it only points at what follows (`A call is written as follows.`). A label says so
+    /// if it names a call or a step. A line in a language other than English says so if its speaker acts; that it names the
+    /// first step (`Først skriver modellen:`) is not enough.
     pub(super) fn says_who_acts(&self) -> bool {
         if self.is_told || self.is_data {
             return !self.is_told;
@@ -94,8 +95,8 @@ impl Lead {
         !is_english(sentence) && acts(sentence)
     }
 
-    /// Whether it says what somebody would do, or does only after the user agrees. In other languages than English, also whether
-    /// it denies that the speaker acts or advises the reader.
+    /// Whether it says what somebody would do, or will do only after the user agrees. In languages other than English, also
+    /// whether it denies that the speaker acts, or advises the reader.
     pub(super) fn is_distant(&self) -> bool {
         let sentence = self.sentence();
         if is_english(sentence) {
@@ -110,8 +111,8 @@ impl Lead {
         !asks_to_wait(sentence) && (is_denied() || is_past() || is_qualified())
     }
 
-    /// Whether it asks the user whether the model may act, or to answer first. Questions for permission are not known in all
-    /// languages, so any question in another one than English may be one.
+    /// Whether it asks the user for permission to act, or to answer first. The wording of such questions is not known in all
+    /// languages, so any question in a language other than English may be one.
     pub(super) fn awaits_an_answer(&self) -> bool {
         let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
         let asks = |sentence: &str| line::asks_for_permission(sentence) || line::requests_an_answer(sentence);
@@ -154,27 +155,27 @@ impl Lead {
     }
 }
 
-/// Whether a clause in another language than English speaks of its speaker or of the present, or says what he does, and neither
-/// denies it nor speaks of the past.
+/// Whether a clause in a language other than English mentions its speaker or the present, or says what the speaker does, and
+/// neither denies it nor is about the past.
 fn acts(sentence: &str) -> bool {
     let acts = |clause: &str| LANGUAGES.acts.is_in(clause) || begins_with_an_act(clause);
     sentence.split(COMMAS).any(|clause| acts(clause) && !denies(clause) && !LANGUAGES.past.is_in(clause))
 }
 
-/// Whether a sentence in another language than English denies, supposes, depends on a condition, speaks of the past, or advises
-/// the reader.
+/// Whether a sentence in a language other than English denies something, is hypothetical, depends on a condition, is about the
+/// past, or advises the reader.
 fn is_qualified(sentence: &str) -> bool {
     let main = main_clause(sentence);
     let says = [&LANGUAGES.denies, &LANGUAGES.supposes, &LANGUAGES.past].iter().any(|class| class.is_in(main));
     says || is_conditional(sentence) || advises(main)
 }
 
-/// Whether a clause in another language than English says what the reader can do.
+/// Whether a clause in a language other than English says what the reader can do.
 fn advises(clause: &str) -> bool {
     LANGUAGES.advises.is_in(clause) && !acts(clause)
 }
 
-/// Whether a clause of a sentence in another language than English is a condition that is still open.
+/// Whether a clause of a sentence in a language other than English is a condition that is still open.
 fn is_conditional(sentence: &str) -> bool {
     sentence.split(COMMAS).any(|clause| LANGUAGES.when.is_in(clause))
 }
@@ -184,7 +185,7 @@ fn last_clause(sentence: &str) -> &str {
     sentence.rsplit(COMMAS).next().unwrap_or_default()
 }
 
-/// The last clause that is no condition.
+/// The last clause that is not a condition.
 fn main_clause(sentence: &str) -> &str {
     let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !LANGUAGES.when.is_in(clause);
     sentence.rsplit(COMMAS).find(is_main).unwrap_or(sentence)
@@ -199,7 +200,7 @@ pub(super) fn is_english(sentence: &str) -> bool {
     begins || words.iter().any(|word| ENGLISH.contains(word))
 }
 
-/// Whether a clause or sentence, in lower case and in another language than English, denies something.
+/// Whether a clause or sentence, in lower case and in a language other than English, denies something.
 pub(super) fn denies(clause: &str) -> bool {
     LANGUAGES.denies.is_in(clause)
 }
@@ -209,8 +210,8 @@ pub(super) fn asks_to_wait(line: &str) -> bool {
     LANGUAGES.waits.is_in(line)
 }
 
-/// Whether a line, in lower case, says what the speaker would do, and does. Small models that are told to call a tool also explain
-/// the call to the user: `Here's the command you would use:`.
+/// Whether a line, in lower case, is worded as a wish or a possibility although its speaker acts: `I'd like to ..`. Small models
+/// that are told to call a tool also explain the call to the user: `Here's the command you would use:`.
 fn wishes(line: &str) -> bool {
     let explains =
         || ["here's the", "here is the"].iter().any(|words| line.trim_start().starts_with(words)) && line.contains("you would");
@@ -224,7 +225,7 @@ fn begins_with_an_act(clause: &str) -> bool {
     first.ends_with('o') && !NO_VERBS.contains(&first) && ARTICLES.contains(&second)
 }
 
-/// Whether a line is nothing but a letter that counts: `(a)`, `ii)`.
+/// Whether a line is only the letter of a list item: `(a)`, `ii)`.
 fn is_letter_of_a_list(line: &str) -> bool {
     let letter = line.trim().strip_suffix(')').map(|line| line.trim_start_matches('('));
     letter.is_some_and(|letter| matches!(letter.len(), 1..=LETTERS) && letter.bytes().all(|byte| byte.is_ascii_alphabetic()))
@@ -273,7 +274,7 @@ fn last_sentence(line: &str) -> &str {
 
 /// Signs that begin data and markup, which neither announce nor deny.
 const DATA: [char; 3] = ['{', '[', '<'];
-/// Signs that end a sentence which is no question.
+/// Signs that end a sentence other than a question.
 const ENDS: [char; 6] = ['.', '!', '…', '。', '！', '।'];
 /// Signs that end a sentence.
 const STOPS: [char; 10] = ['.', '!', '?', ';', '…', '。', '！', '？', '؟', '।'];
@@ -283,13 +284,13 @@ const COMMAS: [char; 4] = [',', '，', '،', '、'];
 const DELIMITERS: [[char; 2]; 4] = [['`', '`'], ['(', ')'], ['（', '）'], ['<', '>']];
 /// A line of at most this many words is a label: `Tool call:`.
 const LABEL_WORDS: usize = 2;
-/// A line of so many words with a number is a step.
+/// A line of at most this many words, one of them with a digit, is a step.
 const STEP_WORDS: usize = 3;
-/// Longest letter of a list: `viii`.
+/// Maximum length of the letter of a list item: `viii`.
 const LETTERS: usize = 4;
 /// A negation after at most this many words denies the clause.
 const DENIES_WITHIN: usize = 3;
-/// Other words in `-o` at the beginning of a clause.
+/// Words in `-o` at the beginning of a clause that are not verbs.
 const NO_VERBS: [&str; 14] =
     ["no", "sino", "como", "solo", "sólo", "todo", "esto", "eso", "cuando", "quando", "questo", "quello", "dopo", "mientras"];
 /// Articles that may follow a verb in `-o` in Spanish, Italian and Portuguese.

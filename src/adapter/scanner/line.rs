@@ -141,8 +141,8 @@ pub(super) fn is_quoting(head: &str) -> bool {
     LAST.contains(&last) || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign)) || is_header(line)
 }
 
-/// Whether a line that ends in a colon introduces a description: its subject is a thing or the user, and it mentions neither
-/// calling nor the speaker.
+/// Whether a line that ends in a colon introduces a description: the line's subject is a thing or the user, and the line mentions
+/// neither calling nor the speaker.
 pub(super) fn describes(head: &str) -> bool {
     let line = head.to_lowercase().replace('’', "'");
     let Some(line) = line.trim_end_matches(|c: char| c.is_whitespace() || c == '*').strip_suffix([':', '：']) else {
@@ -301,7 +301,8 @@ const OF: [&str; 5] = ["de", "di", "del", "des", "do"];
 /// Questions for permission and refusals in Japanese, Korean and Chinese.
 const SHOWN: [&str; 4] = ["실행할까요", "ますか", "実行しません", "要我执行"];
 
-/// Words before something that is shown. In a whole sentence, the model may look at it itself: `I look what it looks like there.`
+/// Words before something that is shown. In a whole sentence, the model may be the one who looks: `I look what it looks like
+/// there.`
 const LOOKS: [&str; 3] = ["looks like", "look like", "looks like this"];
 /// Labels of text that is not the model's call.
 const LABELS: [&str; 10] =

@@ -83,7 +83,7 @@ impl Value {
 mod tests {
     use super::*;
 
-    /// Whether the end of the text is inside of a string of the value that begins with it, however it is cut.
+    /// Whether the end of the text is inside a string of the value with which the text begins, however the text is cut.
     fn inside(text: &str, breaks: bool) -> bool {
         let mut strings = Strings::default();
         strings.follow(0, breaks);

@@ -53,7 +53,7 @@ impl Tentative {
         !self.calls.is_empty() && self.stray.is_none() && !self.doubted && !self.unannounced
     }
 
-    /// Words after the calls leave open whether they are meant, or not.
+    /// Records the words after the calls. `doubts`: they leave open whether the calls are meant.
     pub(super) fn doubt(&mut self, doubts: bool) {
         self.unannounced |= doubts;
     }
@@ -87,7 +87,7 @@ impl Tentative {
         (self.stray, self.doubted) = (None, false);
     }
 
-    /// Whether an earlier call does not run and these calls do not repeat it.
+    /// Whether an earlier call was text, and these calls do not repeat it.
     pub(super) fn lacks_a_step(&self) -> bool {
         self.skipped.iter().any(|skipped| !self.calls.iter().any(|call| same(skipped, call)))
     }

@@ -24,12 +24,12 @@ pub(super) enum Inline {
     Unknown,
 }
 
-/// Whether a line says so, or the words before the marker in it: `For example: <tool_call>`.
+/// Whether `says` holds for a line, or for the words before the marker in it: `For example: <tool_call>`.
 fn shows(head: &str, says: &dyn Fn(&str) -> bool) -> bool {
     says(head) || head.split(['<', '[']).next().is_some_and(says)
 }
 
-/// Whether a line is nothing but the bullet or number of a list item.
+/// Whether a line is only the bullet or number of a list item.
 fn is_bullet(line: &str) -> bool {
     let line = line.trim();
     let number = line.strip_suffix(['.', ')']).unwrap_or_default();

@@ -11,18 +11,12 @@ use crate::{
     event::Sink,
 };
 
-/// Tags that mean only "this is the answer".
-const TAGS: [[&str; 2]; 9] = [
-    ["<response>", "</response>"],
-    ["<answer>", "</answer>"],
-    ["<output>", "</output>"],
-    ["<result>", "</result>"],
-    ["<json>", "</json>"],
-    ["<xml>", "</xml>"],
-    ["<message>", "</message>"],
-    ["<assistant>", "</assistant>"],
-    ["<action>", "</action>"],
-];
+/// Names of tags that mean only "this is the answer".
+const TAGS: [&str; 9] = ["response", "answer", "output", "result", "json", "xml", "message", "assistant", "action"];
+/// Names of tags that mean only "this is a call", after the namespace of a vendor: `<vendor:tool_call>`.
+const CALLS: [&str; 5] = ["tool_call", "tool_calls", "function_call", "function_calls", "tool_use"];
+/// Maximum length of a tag, in bytes.
+const TAG_BYTES: usize = 48;
 /// Languages of fences around markup that is not a program.
 const LANGUAGES: [&str; 8] = ["", "xml", "html", "text", "txt", "plaintext", "json", "tool_call"];
 /// Maximum length of the ticks of inline code. More of them open a fence.
@@ -111,14 +105,17 @@ impl Scanner {
         let rest = &self.buf[at..];
         let Some(&first @ (b'`' | b'~' | b'<')) = rest.as_bytes().first() else { return Opener::No };
         if first == b'<' {
-            // In some families such a tag is the answer region.
-            let own =
+            // In some families such a tag is the answer region, or a marker.
+            let is_region =
                 |tag: &str| self.adapter.framing.answer.as_ref().is_some_and(|answer| answer.open.iter().any(|open| open == tag));
-            return match TAGS.iter().find(|[open, _]| rest.starts_with(open)) {
-                Some([open, _]) if own(open) => Opener::No,
-                Some([open, close]) => Opener::Is(Kind::Tag, at + open.len(), (*close).to_owned()),
-                None if !end && TAGS.iter().any(|[open, _]| open.starts_with(rest)) => Opener::Maybe,
-                None => Opener::No,
+            let is_marker = || self.marker_begins(at, true) == Some(true);
+            let tag = &rest[..rest.floor_char_boundary(TAG_BYTES)];
+            return match tag.split_once('>').map(|(tag, _)| tag.strip_prefix('<').unwrap_or(tag)) {
+                Some(name) if wraps_calls(name) && !is_region(&format!("<{name}>")) && !is_marker() => {
+                    Opener::Is(Kind::Tag, at + name.len() + "<>".len(), format!("</{name}>"))
+                }
+                None if !end && tag.len() == rest.len() && tag[1..].chars().all(is_in_name) => Opener::Maybe,
+                _ => Opener::No,
             };
         }
         let length = rest.bytes().take(GAP_BYTES).take_while(|&byte| byte == first).count();
@@ -217,4 +214,14 @@ impl Scanner {
             Kind::Tag => {}
         }
     }
+}
+
+/// Whether a tag of this name says nothing of its content but that it is the answer or calls.
+fn wraps_calls(name: &str) -> bool {
+    let in_namespace = |name: &str| name.split_once(':').is_some_and(|(_, name)| CALLS.contains(&name));
+    TAGS.contains(&name) || (name.chars().all(is_in_name) && in_namespace(name))
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-:".contains(c)
 }

@@ -382,7 +382,7 @@ fn opens(text: &str, tools: &Tools) -> Start {
     best(tools.iter().map(|tool| tag(text, "<", &tool.name, false)))
 }
 
-/// `Yes` before `Maybe` before `No`.
+/// The better of two answers: `Yes` before `Maybe` before `No`.
 fn best(starts: impl Iterator<Item = Start>) -> Start {
     starts.fold(Start::No, |best, start| match (best, start) {
         (Start::Yes(length), _) | (_, Start::Yes(length)) => Start::Yes(length),

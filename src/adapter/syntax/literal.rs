@@ -4,7 +4,7 @@
 //! The text is read strictly first. If that fails, a quote inside a string is not escaped. Then the text is read again, and a
 //! string ends only where structure follows. Nothing is closed that the model did not close.
 
-use super::{Start, ahead::Seen, blank};
+use super::{Start, ahead::Seen, blank, starts_with_any};
 use crate::fix::{ends_inside, has_odd_quote, holds_structure};
 
 mod lookahead;
@@ -258,9 +258,22 @@ impl Literal {
                 _ => {}
             }
         }
-        let frame = self.stack.last_mut()?;
+        let after_text = matches!(self.stack.last()?.items.last(), Some((_, Node::Text(_))));
+        // A quote opened the string, and a delimiter closes it once more: `'text'<|"|>`.
+        match starts_with_any(&text[self.at..], dialect.delimiters, dialect.end) {
+            Start::Yes(length) if after_text => match self.follows(text, self.at + length, dialect) {
+                Start::Yes(_) => {
+                    self.at += length;
+                    return None;
+                }
+                Start::Maybe => return Some(Read::More),
+                Start::No => {}
+            },
+            Start::Maybe => return Some(Read::More),
+            _ => {}
+        }
         // Python joins adjacent strings, also with a `+` between them.
-        let joins = !dialect.loose && matches!(frame.items.last(), Some((_, Node::Text(_))));
+        let joins = !dialect.loose && after_text;
         let plus = usize::from(joins && first == b'+');
         let next = self.at + plus + blank(&text[self.at + plus..]);
         match text.as_bytes().get(next) {

@@ -40,14 +40,16 @@ pub(crate) enum Kind {
     Content,
     /// A call of this tool, named as the model wrote it.
     Call(String),
-    /// A tool's result, which is another's message.
+    /// A tool's result, which is not a message of the model.
     Result,
 }
 
-/// Reads one call. The body begins at the header.
+/// Reads one message: usually one call. The body begins at the header.
 #[derive(Debug, Default)]
 pub(crate) struct RecipientReader {
     head: Option<Head>,
+    /// The calls that were read from the body so far.
+    whole: Vec<Parsed>,
     body: Body,
 }
 
@@ -258,6 +260,31 @@ impl Parameters {
 
 impl RecipientReader {
     pub(crate) fn read(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {
+        loop {
+            match self.read_body(text, data, context) {
+                Step::Done { calls, end } => {
+                    let next = end + blank(&text[end..]);
+                    let is_open = matches!(&self.body, Body::Ended(trail) if trail.end == end);
+                    let goes_on = is_open && text[next..].starts_with('{');
+                    self.whole.extend(calls);
+                    self.whole.dedup();
+                    let Some(head) = self.head.as_mut().filter(|_| goes_on) else {
+                        return Step::Done { calls: std::mem::take(&mut self.whole), end };
+                    };
+                    // Another object in the same body: a second call of the tool, or the first one written twice.
+                    (head.body, self.body) = (next, Body::Before);
+                }
+                Step::Cut { whole, cut, closed } => {
+                    let whole = std::mem::take(&mut self.whole).into_iter().chain(whole).collect();
+                    return Step::Cut { whole, cut, closed };
+                }
+                step => return step,
+            }
+        }
+    }
+
+    /// Reads the header, and one value or element after it.
+    fn read_body(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {
         if self.head.is_none() {
             let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
             match header(text, data, inside, context.end) {

@@ -178,7 +178,7 @@ impl<'a> Type<'a> {
         self.0.allows(crate::fix::Types::ARRAY) == Some(true) && self.0.allows(crate::fix::Types::STRING) == Some(false)
     }
 
-    /// Whether the schema says anything about it.
+    /// Whether the schema says anything about the value here.
     pub(crate) fn known(self) -> bool {
         self.0.is_known()
     }

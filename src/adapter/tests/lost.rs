@@ -304,3 +304,64 @@ fn the_name_in_a_react_line_may_be_decorated_and_the_input_have_another_label() 
         }
     }
 }
+
+#[test]
+fn forms_that_lost_a_piece_or_have_one_too_many() {
+    for (adapter, answer) in [
+        // Kimi: neither the marker before the id nor the id's prefix.
+        ("kimi-k2", "lamp:0<|tool_call_argument_begin|>{\"on\": true}<|tool_calls_section_end|>"),
+        // GLM: a closing tag after the name.
+        ("glm", "<tool_call>lamp</arg_value><arg_key>on</arg_key><arg_value>true</arg_value></tool_call>"),
+        ("glm", "<tool_call>lamp\n</arg_value>\n<arg_key>on</arg_key>\n<arg_value>true</arg_value>\n</tool_call>"),
+        // The arguments beside the object with the name.
+        (
+            "generic",
+            r#"{"tool_calls": [{"id": "c", "type": "function", "function": {"name": "lamp"}, "parameters": {"on": true}}]}"#,
+        ),
+        ("hermes", r#"<tool_call>{"type": "function", "function": {"name": "lamp"}, "arguments": {"on": true}}</tool_call>"#),
+        // Tags of other vendors around forms that are known.
+        (
+            "generic",
+            "<seed:tool_call>\n<function name=\"lamp\">\n<parameter name=\"on\">true</parameter>\n</function>\n</seed:tool_call>",
+        ),
+        (
+            "seed-oss",
+            "<seed:tool_call>\n<invoke name=\"lamp\">\n<parameter name=\"on\">true</parameter>\n</invoke>\n</seed:tool_call>",
+        ),
+        (
+            "hermes",
+            "<function_invocation>\n<function=lamp>\n<parameter=on>\ntrue\n</parameter>\n</function>\n</function_invocation>",
+        ),
+        ("generic", "<tool_invocation>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_invocation>"),
+        (
+            "generic",
+            "<any:tool_call>\n<invoke name=\"lamp\">\n<parameter name=\"on\">true</parameter>\n</invoke>\n</any:tool_call>",
+        ),
+        ("generic", "<any:function_calls>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</any:function_calls>"),
+        ("generic", "<call_record tool=\"lamp\">\n<parameter name=\"on\">true</parameter>\n</call_record>"),
+    ] {
+        let seen = read(adapter, false, answer);
+        assert_eq!((seen.text().trim(), calls(&seen)), ("", vec![LAMP.to_owned()]), "{adapter}: {answer}");
+    }
+    // Gemma 4: a quote opens the value, quote and delimiter close it.
+    let seen = ports("gemma4", "<|tool_call>call:scan_ports{host_name:'a'<|\"|>,ports:[<|\"|>22<|\"|>]}<tool_call|>");
+    assert_eq!(calls(&seen), ["scan_ports {\"host_name\":\"a\",\"ports\":[\"22\"]}"]);
+    for answer in [
+        "<any:tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</any:tool_call>\nThis is how it is written.",
+        "<any:example>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</any:example>",
+        r#"{"function": {"name": "lamp", "description": "Switches it."}, "parameters": {"on": true}}"#,
+    ] {
+        assert_eq!(read("generic", false, answer), text(answer));
+    }
+}
+
+#[test]
+fn two_objects_in_one_message_are_two_calls_and_an_object_written_twice_is_one() {
+    let message = |bodies: &str| format!("<|channel|>commentary to=functions.lamp <|constrain|>json<|message|>{bodies}<|call|>");
+    let seen = read("gpt-oss", false, &message("{\"on\": true}{\"on\": false}"));
+    assert_eq!(calls(&seen), [LAMP, "lamp {\"on\":false}"]);
+    let seen = read("gpt-oss", false, &message("{\"on\": true}\n{\"on\": true}"));
+    assert_eq!(calls(&seen), [LAMP]);
+    let seen = read("gpt-oss", false, &message("{\"on\": true}{\"on\": fal").replace("<|call|>", ""));
+    assert_eq!(calls(&seen).first().map(String::as_str), Some(LAMP));
+}

@@ -23,8 +23,8 @@ pub(crate) struct Role {
 }
 
 impl Role {
-    /// The role by the last word of the name. A plural (`files`) is a path only for an `item` of the list: in one string, several
-    /// paths are separated by newlines.
+    /// The role according to the last word of the name. A plural (`files`) means a path only for an `item` of a list: a single
+    /// string may contain several paths, separated by newlines.
     pub(crate) fn of(key: &str, item: bool) -> Role {
         let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
         // The last word of `filePath` and `targetFile`.

@@ -101,7 +101,7 @@ fn is_of_words(text: &str) -> bool {
     ends.iter().all(|end| end.is_some_and(char::is_alphanumeric)) && text.contains(char::is_alphabetic)
 }
 
-/// The only listed value that this one spells: the same text, the same but for case, or the same but for case and separators. Its
+/// The only listed value that this one spells: the same text, or the same except for case, or except for case and separators. Its
 /// JSON type may differ.
 pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value]) -> Option<&'v serde_json::Value> {
     let spelled = |value: &serde_json::Value| match value {

@@ -6,8 +6,8 @@ use crate::json::read::Reading;
 use crate::json::tree::{Node, Value};
 
 /// Whether `after`, the text after the object of this reading, is more likely the rest of its last string:
-/// `"d = {\"k\": \"v"}\nrest()\n"`. Prose has its quotes in pairs and no escapes, and a string before it that was cut off shows
-/// half of its code.
+/// `"d = {\"k\": \"v"}\nrest()\n"`. Prose has paired quotes and no escapes. A string that was cut off before it ends in half a
+/// line of code.
 pub(crate) fn is_spilt(reading: &Reading<'_>, after: &str) -> bool {
     let rest = without_marks(after);
     let last = last_text(&reading.root);

@@ -42,8 +42,8 @@ pub(super) fn measure(view: &View) -> Option<Cost> {
     Some(if walk.recursive { Cost::Recursive } else { Cost::Bounded })
 }
 
-/// Whether the cost of checking a value against a recursive schema is in proportion to the value's size. The walk stops when it
-/// is not.
+/// Whether the cost of checking a value against a recursive schema is in proportion to the value's size. The walk stops as soon
+/// as the cost is too high.
 pub(super) fn is_affordable(view: &View, value: &Value) -> bool {
     let mut fuel = AT_LEAST + PER_VALUE * count(value);
     is_checked_within(view.root(), value, &mut fuel, 0)

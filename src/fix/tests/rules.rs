@@ -363,3 +363,20 @@ fn a_number_may_follow_the_name_of_its_parameter() {
     }
     is_untouched(SCHEMA, r#"{"title":"title 7"}"#);
 }
+
+#[test]
+fn another_name_of_a_parameter_is_known_however_the_schema_spells_it() {
+    const SCHEMA: &str = r#"{"type":"object","properties":{"filePath":{"type":"string"},"oldString":{"type":"string"},
+        "newString":{"type":"string"}},"required":["filePath","oldString","newString"]}"#;
+    let meant = json!({"filePath": "a", "oldString": "b", "newString": "c"});
+    for source in [
+        r#"{"path":"a","old_str":"b","new_str":"c"}"#,
+        r#"{"filename":"a","oldText":"b","newText":"c"}"#,
+        r#"{"uri":"a","oldString":"b","new_text":"c"}"#,
+    ] {
+        becomes("N2", SCHEMA, source, Verdict::Guess, meant.clone());
+    }
+    // Two of them may mean the one parameter.
+    let both = r#"{"path":"a","uri":"d","oldString":"b","newString":"c"}"#;
+    assert_eq!(fixed(SCHEMA, both, End::Closed).verdict, Verdict::Refused);
+}

@@ -102,7 +102,12 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)));
     if let Some((key, name)) = find(&members, &keys.name).or_else(unsure) {
         if name.starts_with('{') {
-            let mut inner = calls(name, keys, context, depth + 1, open)?;
+            let mut inner = match arguments_beside(&members, name, keys) {
+                Some((name, arguments)) => {
+                    vec![Found { call: Parsed::new(&name, arguments), closed: is_closed(arguments) }]
+                }
+                None => calls(name, keys, context, depth + 1, open)?,
+            };
             inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
             return Some(inner);
         }
@@ -259,6 +264,16 @@ fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
 /// The first of these keys that is present, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
+}
+
+/// The name in an object that holds nothing else of a call, and the arguments beside that object:
+/// `{"function": {"name": f}, "parameters": {..}}`.
+fn arguments_beside<'t>(members: &[(String, &'t str)], object: &str, keys: &JsonKeys) -> Option<(String, &'t str)> {
+    let inner = self::members(object)?;
+    let (_, arguments) = find(members, &keys.arguments).filter(|(_, arguments)| arguments.starts_with('{'))?;
+    let is_type = |key: &str| OTHER_KEYS.contains(&key) || keys.name.iter().any(|name| name == key);
+    let (_, name) = find(&inner, &keys.name).filter(|(_, name)| name.starts_with('"') && is_closed(name))?;
+    inner.iter().all(|(key, _)| is_type(key)).then(|| (unquote(name), arguments))
 }
 
 /// Whether a list only names tools: each element contains a name and nothing else, and one of the tools requires parameters.
