@@ -1,7 +1,7 @@
 //! `toolglot` reads the text of a model, finds tool calls in whatever form the model wrote them, repairs them against the tool's
 //! schema, and delivers them in exactly the form that the client executes.
 //!
-//! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
+//! The core (the modules without the feature `daemon`) is synchronous and sans-IO; `--no-default-features` builds it alone.
 
 // What unit tests share with `tests/` names the crate from outside.
 #[cfg(test)]

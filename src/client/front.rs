@@ -124,7 +124,7 @@ trait Protocol: std::fmt::Debug + Send {
     fn elapsed(&mut self, _elapsed: Duration) {}
 }
 
-/// Signs of life: the same bytes at any time, but for a number that each event of the stream has.
+/// Signs of life. The bytes are always the same, except for the event number in protocols that number their events.
 #[derive(Debug)]
 pub struct Signs {
     bytes: Bytes,
@@ -283,7 +283,7 @@ impl Signs {
         Signs { bytes: head.into(), number: Some((next, tail.into())) }
     }
 
-    /// Appends one.
+    /// Appends a sign of life.
     pub fn put(&self, out: &mut BytesMut) {
         out.extend_from_slice(&self.bytes);
         if let Some((next, tail)) = &self.number {

@@ -126,7 +126,8 @@ impl Carrier {
         (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure).or_else(|| self.strange(name)))
     }
 
-    /// That a tool is not offered. In mode `react`, a name that is not in the table may mean a tool of the registry.
+    /// The reason for doubt if the tool is not offered. In mode `react`, a name that is not in the table may mean a tool of the
+    /// registry.
     fn strange(&self, name: &str) -> Option<Why> {
         let may_be_ours = || self.tools.iter().any(|tool| tool.origin != Origin::Client);
         if !self.tools.wanted() || self.tools.get(name).is_some() || may_be_ours() {

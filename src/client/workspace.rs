@@ -21,8 +21,8 @@ pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
     Workspace::new(folder, names, entries, spoken.unwrap_or_default())
 }
 
-/// What means the folder itself, and what is in it: the folder's name and the word `workspace`, where the overview of files begins
-/// with the folder and holds nothing of this name.
+/// The names that mean the folder itself, and the entries in it. Such names are the folder's own and `workspace`, unless the
+/// overview of files lists something with that name. Both are empty if the overview does not begin with the folder.
 fn overview(prompt: &str, name: &str) -> (Vec<String>, Vec<String>) {
     let [open, close] = OVERVIEW;
     let overview = prompt.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(overview, _)| overview.trim());

@@ -42,15 +42,15 @@ macro_rules! codes {
 
 codes! {
     M1 "The name is another spelling of an offered tool." "functions.readFile" => "read_file";
-    C1 "No arguments at all are an empty object, unless some are required." "null" => "{}";
-    E1 "A code fence around the arguments, or a lone one inside, is dropped." "```json\n{\"n\": 1}\n```" => "{\"n\": 1}";
+    C1 "If there are no arguments at all, they become an empty object, unless some are required." "null" => "{}";
+    E1 "A code fence around the arguments, or a single fence marker inside them, is dropped." "```json\n{\"n\": 1}\n```" => "{\"n\": 1}";
     E2 "Text before or after the arguments is dropped." "Sure: {\"n\": 1}. Done." => "{\"n\": 1}";
     E3 "Closing markers of the call after the arguments are dropped." "{\"n\": 1}</tool_call>" => "{\"n\": 1}";
     E4 "The arguments are taken out of a wrapper that the schema does not have." "{\"arguments\": {\"n\": 1}}" => "{\"n\": 1}";
     E5 "JSON inside a JSON string is decoded." "\"{\\\"n\\\": 1}\"" => "{\"n\": 1}";
     E6 "A list of one object is that object." "[{\"n\": 1}]" => "{\"n\": 1}";
     E7 "Values are taken out of a copy of the schema." "{\"properties\": {\"n\": 1}}" => "{\"n\": 1}";
-    E8 "The same object several times counts once." "{\"n\": 1} {\"n\": 1}" => "{\"n\": 1}";
+    E8 "An object that is written several times counts once." "{\"n\": 1} {\"n\": 1}" => "{\"n\": 1}";
     F1 "A patch is taken out of the text around it." "{\"cmd\": \"*** Begin Patch ...\"}" => "{\"input\": \"*** Begin Patch ...\"}";
     S0 "There were too many repairs to list, or too many ways to read the text to compare." "['x', 'x', ...]" => "[\"x\", \"x\", ...]";
     S1 "A superfluous comma is dropped." "{\"n\": 1,}" => "{\"n\": 1}";
@@ -64,16 +64,16 @@ codes! {
     S9 "A literal of another language is spelled as JSON spells it." "{\"b\": True}" => "{\"b\": true}";
     S10 "A comment, or a word between members, is dropped." "{\"n\": 1 // one\n}" => "{\"n\": 1}";
     S11 "A number is spelled as JSON spells it." "{\"n\": +.5}" => "{\"n\": 0.5}";
-    S12 "Brackets that are missing, superfluous or of the wrong kind are mended." "{\"l\": [1, 2}" => "{\"l\": [1, 2]}";
-    S13 "Spaces and punctuation that JSON does not have are replaced by those of JSON." "{\"n\"：1}" => "{\"n\": 1}";
+    S12 "Brackets that are missing, superfluous or of the wrong kind are repaired." "{\"l\": [1, 2}" => "{\"l\": [1, 2]}";
+    S13 "Spaces and punctuation that JSON does not have are replaced with JSON's." "{\"n\"：1}" => "{\"n\": 1}";
     S14 "A text that was escaped as a whole is unescaped once." "{\\\"n\\\": 1}" => "{\"n\": 1}";
     S15 "Concatenated strings are joined." "{\"s\": \"a\" + \"b\"}" => "{\"s\": \"ab\"}";
     S16 "A string without quotes is quoted." "{\"s\": hello there}" => "{\"s\": \"hello there\"}";
     S17 "An ellipsis between members is dropped." "{\"n\": 1, ...}" => "{\"n\": 1}";
     S18 "A literal `\\n` or `\\t` between tokens is whitespace." "{\\n\"n\": 1}" => "{\"n\": 1}";
-    S19 "A stray quote, a missing opening quote or parentheses are mended." "{\"s\": x\"}" => "{\"s\": \"x\"}";
+    S19 "A stray quote, a missing opening quote, or parentheses are repaired." "{\"s\": x\"}" => "{\"s\": \"x\"}";
     T1 "Raw control characters in a string are escaped." "{\"s\": \"a⏎b\"}" => "{\"s\": \"a\\nb\"}";
-    T2 "A backslash that begins no escape is a character, and so are the others in that string." "{\"s\": \"\\d+\"}" => "{\"s\": \"\\\\d+\"}";
+    T2 "A backslash that does not begin an escape is a character, and so are the others in that string." "{\"s\": \"\\d+\"}" => "{\"s\": \"\\\\d+\"}";
     T2b "Backslashes of a path, a pattern or a formula are characters, although they could be escapes." "{\"path\": \"C:\\new\"}" => "{\"path\": \"C:\\\\new\"}";
     T3 "Unescaped quotes inside a string are content." "{\"s\": \"say \"hi\" now\"}" => "{\"s\": \"say \\\"hi\\\" now\"}";
     X2 "Brackets that are open at the end are closed." "{\"n\": 1" => "{\"n\": 1}";
@@ -83,22 +83,22 @@ codes! {
     N3 "A key that the schema forbids is left out and listed." "{\"n\": 1, \"why\": 2}" => "{\"n\": 1}";
     N4 "A key that occurs twice with the same value counts once." "{\"n\": 1, \"n\": 1}" => "{\"n\": 1}";
     N5 "A required property with a default, or with one possible value, is filled in." "{}" => "{\"n\": 7}";
-    N6 "A value is missing: nothing may run." "{\"n\": }" => "refused";
+    N6 "A value is missing, so the call is refused." "{\"n\": }" => "refused";
     N7 "The whole text is the one parameter, or a list holds the parameters in their order." "Turku" => "{\"town\": \"Turku\"}";
     N8 "A key with a dot names a member of an object." "{\"o.k\": 1}" => "{\"o\": {\"k\": 1}}";
     N9 "The parameters are written as lines, as tags or as a call." "town: Turku" => "{\"town\": \"Turku\"}";
     K1 "A string is the number that it spells, also after the parameter's name (`Terminal 7`)." "{\"n\": \"3\"}" => "{\"n\": 3}";
     K2 "A whole number is written without its fraction." "{\"n\": 3.0}" => "{\"n\": 3}";
-    K3 "A boolean is taken from the word or number for it." "{\"b\": \"True\"}" => "{\"b\": true}";
-    K4 "A number or boolean is text where text is wanted." "{\"s\": 1.50}" => "{\"s\": \"1.50\"}";
-    K5 "An object is its source text where text is wanted." "{\"s\": {\"a\": 1}}" => "{\"s\": \"{\\\"a\\\": 1}\"}";
-    K5b "An array is its source text where text is wanted." "{\"s\": [1]}" => "{\"s\": \"[1]\"}";
-    K6 "A single value is put into a list where a list is wanted." "{\"l\": 1}" => "{\"l\": [1]}";
-    K7 "JSON inside a string is decoded where a list or an object is wanted." "{\"l\": \"[1]\"}" => "{\"l\": [1]}";
+    K3 "A word or number that means a boolean is that boolean." "{\"b\": \"True\"}" => "{\"b\": true}";
+    K4 "A number or boolean becomes text where the schema wants text." "{\"s\": 1.50}" => "{\"s\": \"1.50\"}";
+    K5 "An object becomes its source text where the schema wants text." "{\"s\": {\"a\": 1}}" => "{\"s\": \"{\\\"a\\\": 1}\"}";
+    K5b "An array becomes its source text where the schema wants text." "{\"s\": [1]}" => "{\"s\": \"[1]\"}";
+    K6 "A single value is put into a list where the schema wants a list." "{\"l\": 1}" => "{\"l\": [1]}";
+    K7 "JSON inside a string is decoded where the schema wants a list or an object." "{\"l\": \"[1]\"}" => "{\"l\": [1]}";
     K8 "An object with numbered keys, or with a single list, is a list." "{\"l\": {\"0\": 1}}" => "{\"l\": [1]}";
     K9 "An optional parameter is left out if it is null (or a word for it), or if it is empty and the schema does not allow that." "{\"n\": null}" => "{}";
     K10 "A value is another spelling of a listed one." "{\"mood\": \"Calm\"}" => "{\"mood\": \"calm\"}";
-    K11 "A list of one text is that text where a text or a path is wanted." "{\"file_path\": [\"a\"]}" => "{\"file_path\": \"a\"}";
+    K11 "A list of one text becomes that text where the schema wants a text or a path." "{\"file_path\": [\"a\"]}" => "{\"file_path\": \"a\"}";
 }
 
 impl fmt::Display for Code {

@@ -202,7 +202,7 @@ impl Answer {
         Outcome { delivered, reask, kept, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
     }
 
-    /// The backend reads calls itself: of what the text still holds, only whole calls are calls, and leaked markup goes.
+    /// The backend reads calls itself: in the text that is still held, only complete calls count, and leaked markup is dropped.
     fn give_way(&mut self, out: &mut dyn Sink) {
         let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: false, out };
         let mut open = Assembly::default();

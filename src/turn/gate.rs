@@ -2,9 +2,9 @@
 //! only here. Text that may still become a call never gets here: `adapter::scanner` holds it back.
 //!
 //! * If a call is refused, or the client's form cannot carry it, toolglot asks the model again (`retry` times), hidden from the
-//!   client. It does not if a call of this answer was already delivered. If asking again is over or makes no sense, a complete
-//!   object that does not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked
-//!   about. Any other refused call becomes one line of notice, also one after a delivered call. Valid calls after the refused one
+//!   client. It does not if a call of this answer was already delivered. If the model cannot be asked again, a complete object
+//!   that does not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked about.
+//!   Any other refused call becomes a notice of one line, also a call after a delivered one. Valid calls after the refused one
 //!   are kept, and delivered after those of the next answer.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
 //! * A patch at the end of an answer is no call. Where a tool takes patches, the model is asked whether it means that call.
@@ -373,7 +373,7 @@ impl Gate {
 }
 
 impl Delivered {
-    /// Whether this call of the backend's own was delivered out of the text already.
+    /// Whether this native call was already delivered from the text.
     fn had_in_text(&self, call: &Made) -> bool {
         self.in_text.is_some_and(|count| self.calls[..count].contains(call))
     }

@@ -24,7 +24,7 @@ pub(super) struct Outlet<O> {
     pub(super) call_ids: HashSet<String>,
 }
 
-/// The outlet for the events of one answer; in mode `react`, the agent keeps calls from going on.
+/// The outlet for the events of one answer; in mode `react`, the agent holds back calls.
 pub(super) struct Onward<'a, O> {
     pub(super) outlet: &'a mut Outlet<O>,
     pub(super) agent: Option<&'a mut Agent>,

@@ -1,6 +1,6 @@
-//! Mode `react`: runs calls of the registry's tools, and the model continues with the results. The agent stands where other modes
-//! hand calls to the client: it collects the calls of an answer, runs those of the registry, keeps the client's, and writes one
-//! result per call into the conversation, whatever happened. It has no task: dropping the turn drops every running call.
+//! Mode `react`: runs calls of the registry's tools, and the model continues with the results. Where other modes give calls to
+//! the client, the agent collects the calls of an answer, runs those of the registry, keeps the client's, and writes one result
+//! per call into the conversation, whatever happened. It has no task: dropping the turn drops every running call.
 
 use std::{sync::Arc, time::Duration};
 
@@ -325,8 +325,8 @@ impl Agent {
         self.react.limits.progress
     }
 
-    /// Decides which of the calls still run, by what was done before and by the limits. `true`: the conversation holds the
-    /// results of all of them already.
+    /// Decides which of the calls still run, by what was done before and by the limits. `true`: the conversation already has the
+    /// results of all of them.
     fn settle(&mut self, calls: &mut [Pending], plan: &Plan) -> bool {
         let retry = plan.rules.retry;
         let refused_only = calls.iter().all(|call| matches!(call.fate, Fate::Answered { refused: true, .. }));

@@ -220,7 +220,7 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
     )
 }
 
-/// How much two names have in common: their words first, their letters then.
+/// How much two names have in common: common words count first, then common letters.
 fn likeness(written: &str, offered: &str) -> f64 {
     let words = |name: &str| -> Vec<String> {
         name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()

@@ -96,7 +96,7 @@ pub fn stream<'b>(
     decoder.finish(out)
 }
 
-/// The events of each answer of a fixture, one a line, with the adapter that its model's name gets. `look` sees each answer
+/// The events of each answer of a fixture, one per line, with the adapter that its model's name selects. `look` sees each answer
 /// that can be read: its round, how it is read, its deltas and its events.
 pub fn events(
     fixture: &Fixture,
@@ -152,7 +152,7 @@ impl Case {
         answer.finish(out);
     }
 
-    /// The events, one a line.
+    /// The events, one per line.
     pub fn run(&self, deltas: &[Owned]) -> String {
         let mut lines = Lines::default();
         self.feed(deltas, &mut lines);

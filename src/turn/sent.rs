@@ -9,21 +9,21 @@ use crate::event::Usage;
 pub(super) struct Sent {
     spoken: bool,
     said: String,
-    /// The last line of prose is not ended, and what comes next is not its continuation.
+    /// The last line of prose has no line break, and what comes next does not continue it.
     gap: bool,
     /// Token counts of the earlier answers.
     spent: Usage,
     echo: Echo,
 }
 
-/// The prose of a hidden answer's predecessor. A model that is asked again often begins with the same words.
+/// The prose of the answer before this one, which the client has. A model that is asked again often begins with the same words.
 #[derive(Debug, Default)]
 struct Echo {
-    /// What the client has. Empty once the answer goes its own way.
+    /// What the client has. Empty once the current answer differs from it.
     said: String,
     /// The whitespace after it.
     blank: String,
-    /// The beginning of the answer, as long as it repeats that.
+    /// The beginning of the current answer, as long as it repeats that prose.
     held: String,
 }
 
@@ -31,7 +31,7 @@ struct Echo {
 const SAID_BYTES: usize = 64 * 1024;
 
 impl Sent {
-    /// Whether the client has something of this turn. A fault is part of the answer from then on.
+    /// Whether the client has received anything of this turn. From then on, a fault is part of the answer.
     pub(super) fn has_any(&self) -> bool {
         self.spoken
     }

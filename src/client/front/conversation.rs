@@ -186,7 +186,7 @@ fn append(content: &mut Content, added: &str) {
     }
 }
 
-/// Puts the text before the user's own words, which begin at `own` (bytes of a text, or parts). Says how far they moved.
+/// Puts the text before the user's own words, which begin at `own` (bytes of a text, or parts). Returns how far they moved.
 fn insert(content: &mut Content, own: usize, added: &str) -> usize {
     match content {
         Content::None => {

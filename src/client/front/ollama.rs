@@ -180,8 +180,8 @@ fn call_json(index: u32, call: &ToolCall) -> String {
     format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
 }
 
-/// Adds the fields of the last line beside the message. Ollama says `stop` for calls too. Durations are in nanoseconds. Unknown ones
-/// are omitted, because clients divide by them.
+/// Adds the fields of the last line next to the message. Ollama says `stop` for calls too. Durations are in nanoseconds. Unknown
+/// ones are omitted, because clients divide by them.
 fn end(out: &mut Value, reason: FinishReason, usage: Option<Usage>, elapsed: Duration, waited: Option<Duration>) {
     out["done"] = json!(true);
     out["done_reason"] = json!(if reason == FinishReason::Length { "length" } else { "stop" });
@@ -225,7 +225,7 @@ fn read_options(request: &mut Map<String, Value>) {
     }
 }
 
-/// Moves images, which Ollama has beside the text, into parts of the content, as OpenAI has them.
+/// Moves images, which Ollama has next to the text, into parts of the content, where OpenAI has them.
 fn read_images(message: &mut Value) {
     let Some(message) = message.as_object_mut() else { return };
     let Some(Value::Array(images)) = message.shift_remove("images") else { return };

@@ -215,8 +215,9 @@ fn culprit(values: &[(&str, String)], mut tags: impl FnMut(&str) -> Vec<String>)
 const SYSTEM_OPEN: &str = "<SYSTEM_MESSAGE>";
 const SYSTEM_CLOSE: &str = "</SYSTEM_MESSAGE>";
 
-/// The place of the tool prompt, its tools, and the text of that message without it. Only the system's own voice counts: the role system or developer, or a first user message that begins
-/// with `<SYSTEM_MESSAGE>` (Void writes it so for models whose name it does not know). Elsewhere the same words are a quotation.
+/// The place of the tool prompt, its tools, and the text of that message without it. Only the system's own voice counts: the role
+/// system or developer, or a first user message that begins with `<SYSTEM_MESSAGE>` (Void writes this for models whose name it
+/// does not know). Elsewhere the same words are a quotation.
 fn find(messages: &[Message]) -> Option<(usize, Grammar, Tools, String)> {
     let first_user = messages.iter().position(|message| message.role == "user");
     messages.iter().enumerate().find_map(|(at, message)| {

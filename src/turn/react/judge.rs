@@ -56,7 +56,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl Fate {
-    /// The model gets this in the place of a result.
+    /// The model gets this instead of a result.
     pub(super) fn not_run(text: String) -> Fate {
         Fate::Answered { text, told: None, of_client: false, refused: false }
     }

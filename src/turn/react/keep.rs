@@ -20,9 +20,9 @@ use crate::{
 /// Where a turn begins in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// So many messages come before it.
+    /// Number of messages before it.
     pub(super) messages: usize,
-    /// So many of the client's own are the assistant's.
+    /// Number of the assistant's messages in the client's own conversation.
     pub(super) answers: usize,
 }
 
@@ -70,7 +70,7 @@ impl Unfinished {
         }
     }
 
-    /// The turn has had its end: the same request is a new one.
+    /// The turn has ended: if the same request comes again, it begins a new turn.
     pub(super) async fn forget(&mut self, shared: &Shared) {
         if let Some(key) = self.0.take() {
             shared.store.take(&key).await;
@@ -122,8 +122,8 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
     tainted
 }
 
-/// What is kept under all calls of the history, in one question to the store. Messages that are put back may change a later
-/// key; those few are asked for by themselves.
+/// What is kept under all calls of the history, read from the store at once. Messages that are put back may change a later key;
+/// these few keys are read one by one.
 async fn all_at_once(shared: &Shared, plan: &Plan) -> HashMap<Key, Option<Bytes>> {
     let mut keys = Vec::new();
     let mut answers = 0;
@@ -147,7 +147,7 @@ fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
     Some((chat.messages, tainted))
 }
 
-/// What the call is kept under: its id, or where the client's form has none, what it says and where it is.
+/// What identifies the call: its id, or, if the client's form has no ids, its content and position.
 fn name_of(plan: &Plan, call: &ToolCall, place: usize) -> String {
     if plan.reply.shape == shape::Kind::Native {
         return call.id.clone();
@@ -171,7 +171,7 @@ fn rename(kept: &[Message], known: &[ToolCall], results: &mut [Message]) {
     }
 }
 
-/// Every call has exactly one answer: those of the client's that it did not run go.
+/// Removes the client's calls that it did not run, so that every call has exactly one result.
 fn only_answered(messages: &mut [Message], by_client: &[String]) {
     let ours: Vec<String> = messages.iter().filter_map(|message| message.tool_call_id.clone()).collect();
     for message in messages {
@@ -179,7 +179,7 @@ fn only_answered(messages: &mut [Message], by_client: &[String]) {
     }
 }
 
-/// The whole conversation names a request that may come again.
+/// The key of a request that may be repeated: a hash of the whole conversation.
 fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
     let mut hash = Sha256::new_with_prefix(&plan.chat.model);
     for message in conversation {
@@ -189,7 +189,7 @@ fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
     plan.key(Kind::TurnResults, id)
 }
 
-/// With what the user said last: ids that a model makes are not the only ones of their kind.
+/// The key of a call. It includes the user's last words, because ids that a model makes are not unique.
 fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
     let said = before.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
     let hash = Sha256::digest(format!("{name}\n{}", said.unwrap_or_default().trim()));

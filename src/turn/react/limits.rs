@@ -26,19 +26,19 @@ pub(super) struct Used {
 /// Which limit was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// So many rounds.
+    /// The number of rounds.
     Rounds(u32),
-    /// So many calls.
+    /// The number of calls.
     Calls(u32),
-    /// So many seconds.
+    /// The duration of the turn, in seconds.
     Seconds(u64),
-    /// So many tokens.
+    /// The number of tokens.
     Tokens(u64),
-    /// The same calls again, whose results the model had.
+    /// The model repeated calls whose results it had.
     Repeats,
-    /// No word after the results.
+    /// The model wrote nothing after the results.
     Silence,
-    /// So many rounds of nothing but errors.
+    /// The number of rounds in a row in which every call failed.
     Failures(u32),
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Limit {
 const FAILURES: u32 = 3;
 
 impl Used {
-    /// Asking again for a call in its right form is no round of its own, in no mode.
+    /// Does not count the last round: asking again for a call in the right form is not a round of its own in any mode.
     pub(super) fn excuse_round(&mut self) {
         self.excused += 1;
         self.rounds -= 1;
@@ -68,8 +68,8 @@ impl Used {
 }
 
 impl Limit {
-    /// Whether the user set it, so that it is worth a line after a good answer.
-    pub(super) fn is_of_the_user(self) -> bool {
+    /// Whether it is worth a line after a good answer.
+    pub(super) fn is_worth_telling(self) -> bool {
         !matches!(self, Limit::Repeats | Limit::Silence)
     }
 

@@ -65,7 +65,7 @@ fn images(response: &McpResponse) -> Vec<Value> {
     result.content.iter().filter_map(image).collect()
 }
 
-/// Head and tail of a text that is too long, with what is missing between.
+/// Head and tail of a text that is too long. Between them, a note says how much is missing.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -33,9 +33,9 @@ pub(super) struct Runner {
     pub(super) pool: Arc<Pool>,
     /// Headers of the request that tool policies may read.
     pub(super) headers: Vec<(String, String)>,
-    /// So many calls run at the same time.
+    /// How many calls may run at the same time.
     pub(super) parallel: usize,
-    /// No call goes beyond the end of the turn.
+    /// The end of the turn: no call runs longer.
     pub(super) end: Instant,
 }
 

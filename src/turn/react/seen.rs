@@ -23,8 +23,8 @@ impl Seen {
         self.services.insert(0, service.clone());
     }
 
-    /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be why. Told so beside the
-    /// empty result, small models repeat it all the same.
+    /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be why. If small models
+    /// are told so next to the empty result, they repeat the call nevertheless.
     pub(super) fn take_vain(&mut self, call: &ToolCall, tools: &Tools) -> Option<String> {
         let at = self.vain.iter().position(|(name, arguments)| *name == call.name && *arguments == call.arguments)?;
         self.vain.swap_remove(at);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Limit, Observation};
 use crate::{fix::Checked, openai::ToolCall};
 
-/// Collects it.
+/// Collects the record.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     calls: Vec<Value>,

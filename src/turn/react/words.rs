@@ -30,7 +30,7 @@ impl Agent {
     pub(in crate::turn) fn last_words(&self, said: &str, plan: &Plan) -> Option<String> {
         let limit = self.last.filter(|_| self.used.answered > 0)?;
         if !said.trim().is_empty() {
-            return limit.is_of_the_user().then(|| format!("[toolglot] {limit}"));
+            return limit.is_worth_telling().then(|| format!("[toolglot] {limit}"));
         }
         let calls = plan.chat.messages.iter().rposition(|message| !message.tool_calls.is_empty());
         let results = plan.chat.messages.iter().skip(calls.map_or(usize::MAX, |at| at + 1));

@@ -64,7 +64,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// The time of the turn is over while an answer with tools is under way: what it has said stays, its calls do not run.
+    /// The time of the turn ran out during an answer with tools: the text so far stays, the calls do not run.
     pub(super) fn out_of_time(&mut self) {
         self.abandon();
         let Some(agent) = &mut self.agent else { return };
@@ -90,7 +90,7 @@ impl<O: Sink> Rounds<O> {
         self.end();
     }
 
-    /// A backend that failed after tools have run: the turn ends with a line about it.
+    /// Ends the turn with a line about a backend that failed after tools have run.
     pub(super) fn break_off(&mut self, error: &Error) {
         tracing::warn!(status = error.status, code = error.code, "{error}");
         self.outlet.sent.break_line();

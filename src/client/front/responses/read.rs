@@ -39,7 +39,7 @@ pub fn read(body: Value) -> Result<Request, Error> {
     Ok(Request { chat, special: offered.special, echo: echo(&body), warnings: offered.warnings })
 }
 
-/// A tool of which a client's prompt may speak without offering it.
+/// A tool that a client's prompt may mention although the client does not offer it.
 const PATCH: &str = "apply_patch";
 
 /// The items of `input`; a string is one message of the user.

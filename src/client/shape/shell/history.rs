@@ -101,7 +101,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     found
 }
 
-/// The calls of the blocks in this message, which lose their place in its text.
+/// The calls of the blocks in this message. The blocks are removed from its text.
 fn take_blocks(message: &mut Message, at: usize, known: &Known) -> Vec<ToolCall> {
     let Content::Text(text) = &message.content else { return Vec::new() };
     let (mut calls, mut left, mut from) = (Vec::new(), Vec::new(), 0);

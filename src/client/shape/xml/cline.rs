@@ -65,7 +65,7 @@ pub(super) fn is_markup(property: &Value) -> bool {
     property.get("contentMediaType").and_then(Value::as_str) == Some(MARKUP)
 }
 
-/// A value as elements: each key of an object one, a list the same element again and again.
+/// A value as elements: one element for each key of an object, and the same element once for each item of a list.
 pub(super) fn elements(value: &Value) -> String {
     match value {
         Value::Object(members) => {

@@ -58,8 +58,8 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
     found
 }
 
-/// Whether a property of the schema has a type, as in almost every tool. Told without a tree of the schema; `false` where that
-/// takes one.
+/// Whether a property of the schema has a type, as in almost every tool. Decided without parsing the schema into a tree;
+/// `false` if that would be necessary.
 fn has_types(schema: &str) -> bool {
     #[derive(Deserialize)]
     struct Outline<'a> {
@@ -154,7 +154,7 @@ struct Overlay {
 
 #[derive(Debug, Deserialize)]
 struct Entry {
-    /// It looks only.
+    /// It only reads.
     #[serde(default)]
     reads: bool,
     /// Parameters that hold a path.
