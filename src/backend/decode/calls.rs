@@ -1,8 +1,15 @@
 //! Assembles calls from fragments. A new id, or a new name after complete arguments, begins a new call, whatever the index says.
 //! Everything else belongs to the open call. Servers in the field omit indices, send 0 for all, or count per chunk; they repeat or
-//! split names and ids, send null, or give all calls one id; they send arguments again from the beginning.
+//! split names and ids, send null, or give all calls one id; they send arguments again from the beginning, or
+//! all calls once more in the last chunk.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::Out;
 use crate::event::Delta;
@@ -21,16 +28,14 @@ pub(super) struct Fragment<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     pending: Vec<Pending>,
-    /// The ids of all calls so far, yielded ones included.
-    ids: Vec<String>,
+    /// The digests of the calls that were yielded under each id.
+    yielded: HashMap<String, Vec<u64>>,
 }
 
 #[derive(Debug, Default)]
 struct Pending {
     index: Option<u64>,
     id: String,
-    /// Whether an earlier call has the same id.
-    is_namesake: bool,
     name: String,
     arguments: String,
     extra: Option<String>,
@@ -44,11 +49,7 @@ impl Calls {
             Some(pending) => pending.add(&fragment),
             None => {
                 self.yield_complete(out);
-                let is_namesake = self.ids.iter().any(|id| id == fragment.id);
-                if !fragment.id.is_empty() && !is_namesake {
-                    self.ids.push(fragment.id.to_owned());
-                }
-                self.pending.push(Pending::new(&fragment, is_namesake));
+                self.pending.push(Pending::new(&fragment));
             }
         }
     }
@@ -67,7 +68,26 @@ impl Calls {
 
     /// Yields all calls, complete or not.
     pub(super) fn flush(&mut self, out: &mut Out<'_>) {
-        self.pending.drain(..).for_each(|pending| pending.yield_to(out));
+        std::mem::take(&mut self.pending).iter().for_each(|call| self.give(call, out));
+    }
+
+    /// Takes a whole call.
+    pub(super) fn take_whole(&mut self, fragment: Fragment<'_>, out: &mut Out<'_>) {
+        self.give(&Pending::new(&fragment), out);
+    }
+
+    /// Yields a call, unless the same one was yielded under its id. Another call of that id gets none.
+    fn give(&mut self, call: &Pending, out: &mut Out<'_>) {
+        let mut id = (!call.id.is_empty()).then_some(&*call.id);
+        if let Some(given) = id {
+            let (digest, digests) = (call.digest(), self.yielded.entry(given.to_owned()).or_default());
+            if digests.contains(&digest) {
+                return;
+            }
+            id = id.filter(|_| digests.is_empty());
+            digests.push(digest);
+        }
+        out(Delta::Call { id, name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() });
     }
 
     /// The call that a fragment may belong to: the last one with its id, else with its index, else the last of all.
@@ -87,16 +107,16 @@ impl Calls {
     /// Yields complete calls from the front. An open call (fragments may interleave) holds back those after it.
     fn yield_complete(&mut self, out: &mut Out<'_>) {
         let open = self.pending.iter().position(|pending| !pending.is_complete()).unwrap_or(self.pending.len());
-        self.pending.drain(..open).for_each(|pending| pending.yield_to(out));
+        let complete: Vec<Pending> = self.pending.drain(..open).collect();
+        complete.iter().for_each(|call| self.give(call, out));
     }
 }
 
 impl Pending {
-    fn new(fragment: &Fragment<'_>, is_namesake: bool) -> Pending {
+    fn new(fragment: &Fragment<'_>) -> Pending {
         Pending {
             index: fragment.index,
             id: fragment.id.to_owned(),
-            is_namesake,
             name: fragment.name.to_owned(),
             arguments: fragment.arguments.to_owned(),
             extra: fragment.extra.map(str::to_owned),
@@ -117,8 +137,10 @@ impl Pending {
             return true;
         }
         if other_id {
-            // Some servers invent an id for every fragment: without a name, it continues the open arguments.
-            return fragment.name.is_empty() && !self.is_complete();
+            // Some servers invent an id for every fragment. Without a name, or with the same name and index, it continues the call.
+            let same_call = fragment.name == self.name && fragment.index.is_some() && fragment.index == self.index;
+            let has_arguments = !self.arguments.is_empty() || !fragment.arguments.is_empty();
+            return (fragment.name.is_empty() || same_call && has_arguments) && !self.is_complete();
         }
         // A further name is the rest of a split name, a repetition, or, once there are arguments, a new call.
         self.arguments.is_empty() || (!self.is_complete() && (fragment.name.is_empty() || fragment.name == self.name))
@@ -154,8 +176,14 @@ impl Pending {
         self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok()
     }
 
-    fn yield_to(self, out: &mut Out<'_>) {
-        let id = (!self.id.is_empty() && !self.is_namesake).then_some(&*self.id);
-        out(Delta::Call { id, name: &self.name, arguments: &self.arguments, extra: self.extra.as_deref() });
+    /// A digest of its name and arguments, however these are spaced.
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.name.hash(&mut hasher);
+        match serde_json::from_str::<Value>(&self.arguments) {
+            Ok(arguments) => arguments.hash(&mut hasher),
+            Err(_) => self.arguments.hash(&mut hasher),
+        }
+        hasher.finish()
     }
 }

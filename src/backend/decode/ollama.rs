@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Answer, Out,
+    calls::Fragment,
     loose::{Function, Number, Text},
     pattern::Lone,
     reported, unreadable,
@@ -90,7 +91,8 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
         for call in message.tool_calls.unwrap_or_default() {
             let Some(function) = call.function else { continue };
             let arguments = function.arguments.0.as_deref().unwrap_or_default();
-            out(Delta::Call { id: call.id.some(), name: &function.name.0, arguments, extra: None });
+            let call = Fragment { index: None, id: &call.id.0, name: &function.name.0, arguments, extra: None };
+            answer.calls.take_whole(call, out);
         }
     }
     if line.done == Some(true) {

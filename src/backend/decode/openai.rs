@@ -184,7 +184,10 @@ fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
     for text in [&message.content, &message.refusal].into_iter().filter_map(Text::some) {
         answer.text(Channel::Content, text, out);
     }
-    for call in message.tool_calls.unwrap_or_default() {
+    let calls = message.tool_calls.unwrap_or_default();
+    // A server that writes both means one call.
+    let legacy = message.function_call.filter(|_| calls.is_empty());
+    for call in calls {
         let function = call.function.unwrap_or_default();
         let fragment = Fragment {
             index: call.index.0,
@@ -195,7 +198,7 @@ fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
         };
         answer.calls.take(fragment, out);
     }
-    if let Some(function) = message.function_call {
+    if let Some(function) = legacy {
         let arguments = function.arguments.0.as_deref().unwrap_or_default();
         answer.calls.take(Fragment { index: None, id: "", name: &function.name.0, arguments, extra: None }, out);
     }

@@ -247,6 +247,33 @@ fn fragments_become_the_calls_that_were_meant() {
             &[r#"call c look {"n":1}"#],
         ),
         (
+            "all calls once more in the last chunk",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"look","arguments":"{\"n\": 1}"}}"#,
+                r#"{"index":1,"id":"b","function":{"name":"find","arguments":"{}"}}"#,
+                r#"{"index":0,"id":"a","function":{"name":"look","arguments":"{\"n\":1}"}},{"index":1,"id":"b","function":{"name":"find","arguments":"{}"}}"#,
+            ],
+            &[r#"call a look {"n": 1}"#, "call b find {}"],
+        ),
+        (
+            "the same call under another index",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"look","arguments":"{}"}}"#,
+                r#"{"index":1,"id":"a","function":{"name":"look","arguments":"{}"}}"#,
+            ],
+            &["call a look {}"],
+        ),
+        (
+            "a new id and the name in every delta",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"look","arguments":""}}"#,
+                r#"{"index":0,"id":"b","function":{"name":"look","arguments":"{\"n\""}}"#,
+                r#"{"index":0,"id":"c","function":{"name":"look","arguments":":1}"}}"#,
+                r#"{"index":0,"id":"d","function":{"name":"look","arguments":"{\"n\":2}"}}"#,
+            ],
+            &[r#"call a look {"n":1}"#, r#"call d look {"n":2}"#],
+        ),
+        (
             "a signature alone in a delta",
             &[
                 r#"{"id":"g","function":{"name":"look","arguments":"{}"}}"#,
@@ -326,6 +353,13 @@ fn a_whole_completion_is_read_like_a_stream() {
 }
 
 #[test]
+fn a_legacy_call_beside_the_same_call_counts_once() {
+    let call = r#"{"name":"look","arguments":"{}"}"#;
+    let both = format!(r#"{{"function_call":{call},"tool_calls":[{{"index":0,"id":"a","function":{call}}}]}}"#);
+    assert_eq!(deltas(Dialect::OpenAi, &openai(&[&both], "tool_calls")), ["call a look {}", "finish tool_calls"]);
+}
+
+#[test]
 fn ollama_lines_are_read() {
     let stream = concat!(
         r#"{"model":"m","message":{"role":"assistant","content":"","thinking":"hm"},"done":false}"#,
@@ -341,6 +375,9 @@ fn ollama_lines_are_read() {
         deltas(Dialect::Ollama, stream),
         ["reasoning hm", "text Looking.", r#"call call_1 look {"z":1,"a":"ü"}"#, "call - now {}", "usage 26 5", "finish stop"]
     );
+    let call = r#"{"message":{"tool_calls":[{"id":"c","function":{"name":"look","arguments":{"z":1}}}]},"done":false}"#;
+    let again = format!("{call}\n{}", call.replace("false", "true"));
+    assert_eq!(deltas(Dialect::Ollama, &again), [r#"call c look {"z":1}"#, "finish stop"], "the last line repeats the call");
     let whole = r#"{"message":{"role":"assistant","content":"cut"},"done":true,"done_reason":"length","eval_count":5}"#;
     assert_eq!(deltas(Dialect::Ollama, whole), ["text cut", "usage 0 5", "finish length"]);
 }
