@@ -140,7 +140,7 @@ pub enum Why {
     /// The text around the call does not say that the model makes it. Holds what the answer says there: the user reads it if the
     /// model does not answer when it is asked.
     Unannounced(String),
-    /// A result that the model has read contains the same call.
+    /// A text that the model has just read contains the same call.
     Quoted,
     /// An earlier unmarked call is not run, because text follows it. So this one is not run either: the steps of a plan run
     /// together.
@@ -169,7 +169,7 @@ impl std::fmt::Display for Why {
             Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
             Why::Unannounced(_) => f.write_str("the text before it does not say that it is meant"),
-            Why::Quoted => f.write_str("a result in the conversation contains this very call"),
+            Why::Quoted => f.write_str("the conversation contains this very call as text"),
             Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),
         }

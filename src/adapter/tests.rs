@@ -456,6 +456,27 @@ fn a_call_inside_of_reasoning_follows_the_family() {
 }
 
 #[test]
+fn the_backends_reasoning_field_is_read_like_reasoning_that_never_closes() {
+    let lamp = || Tools::new([Tool::new("lamp", "", "{}")], ToolChoice::Auto);
+    for (before, after, calls) in [
+        ("Dark.\n", "", 1),
+        ("It is dark. ", "", 1),
+        ("Hm, one option is ", "", 0),
+        ("I must never run this:\n", "", 0),
+        ("Dark.\n", "\nOr rather not.", 0),
+    ] {
+        let thought = format!("{before}{HERMES_CALL}{after}");
+        let tagged = read_with(lamp(), "hermes", false, &format!("<think>{thought}"));
+        let adapter = Arc::clone(library().get("hermes").unwrap());
+        let mut scanner = Scanner::new(adapter, Arc::new(lamp()), schemas(), Options::default());
+        let mut field = Seen::default();
+        scanner.push(Channel::Reasoning, &thought, &mut field);
+        scanner.finish(FinishReason::Stop, &mut field);
+        assert_eq!([&tagged, &field].map(|seen| written(seen).len()), [calls, calls], "{thought}");
+    }
+}
+
+#[test]
 fn an_answer_in_a_wrapper_is_unwrapped_once() {
     let cases = [
         ("<response>Noon.</response>", "Noon."),

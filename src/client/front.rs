@@ -191,11 +191,6 @@ impl Kind {
         }
     }
 
-    /// Whether clients of this protocol repeat the whole request after an error, even in the middle of an answer.
-    pub fn repeats(self) -> bool {
-        matches!(self, Kind::Messages | Kind::Responses)
-    }
-
     fn protocol(self, head: Head) -> Box<dyn Protocol> {
         match self {
             Kind::OpenAi | Kind::Functions => Box::new(openai::Stream::new(head)),

@@ -138,7 +138,9 @@ impl<'c> Coercion<'c> {
             self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
         }
-        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_path(rule) {
+        // In a list, `{}` is no value. As the content of a file, it may be meant.
+        let is_nothing = self.is_item() && matches!(&node.value, Value::Object(members) if members.is_empty());
+        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_path(rule) && !is_nothing {
             return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node

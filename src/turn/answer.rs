@@ -10,7 +10,7 @@ pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
-    event::{Assembly, Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
+    event::{Assembly, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally, name::means_none},
     json::extent::{Extent, PlainExtent},
     plan::Repeats,
@@ -160,7 +160,8 @@ impl Answer {
             }
             Delta::Call { id, name, arguments, extra } => {
                 self.close_native(out);
-                if means_none(&self.tools, name) {
+                // Many backends do not know `tool_choice`.
+                if self.tools.choice == ToolChoice::None || means_none(&self.tools, name) {
                     return;
                 }
                 if !self.native_seen {
@@ -269,21 +270,18 @@ mod tests {
     use super::*;
     use crate::{event::ToolChoice, seen::library};
 
-    fn answer() -> Answer {
+    fn answer(choice: ToolChoice) -> Answer {
+        let tools = Arc::new(Tools::new([], choice));
         Answer::new(Setup {
             scanner: scanner::Options { argument_bytes: 100, ..scanner::Options::default() },
-            ..Setup::new(
-                Arc::clone(&library().find("any", None).adapter),
-                Arc::new(Tools::new([], ToolChoice::Auto)),
-                Arc::default(),
-            )
+            ..Setup::new(Arc::clone(&library().find("any", None).adapter), tools, Arc::default())
         })
     }
 
     #[test]
     fn a_call_of_the_backends_own_is_held_to_the_limit_of_the_configuration() {
         let why = |bytes: usize| {
-            let mut answer = answer();
+            let mut answer = answer(ToolChoice::Auto);
             let arguments = serde_json::json!({"text": "x".repeat(bytes)}).to_string();
             let mut out = |_: Event<'_>| {};
             answer.delta(Delta::Call { id: None, name: "write", arguments: &arguments, extra: None }, &mut out);
@@ -294,14 +292,15 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_the_backends_own_that_names_nothing_is_none() {
-        let checked = |name: &str| {
-            let mut answer = answer();
+    fn a_call_of_the_backends_own_that_names_nothing_or_is_excluded_is_none() {
+        let checked = |name: &str, choice: ToolChoice| {
+            let mut answer = answer(choice);
             let mut out = |_: Event<'_>| {};
             answer.delta(Delta::Call { id: None, name, arguments: "{}", extra: None }, &mut out);
             answer.delta(Delta::Finish(FinishReason::ToolCalls), &mut out);
             answer.finish(&mut out).checked.len()
         };
-        assert_eq!(["none", "no_tool", "write"].map(checked), [0, 0, 1]);
+        assert_eq!(["none", "no_tool", "write"].map(|name| checked(name, ToolChoice::Auto)), [0, 0, 1]);
+        assert_eq!(checked("write", ToolChoice::None), 0);
     }
 }

@@ -1,5 +1,5 @@
-//! The calls in the results that the model has just read. A model that repeats such a result does not make the call in it, so it
-//! is asked whether it means the call.
+//! The calls in what the model has just read: the results at the end of the conversation, or the user's message there. A model
+//! that repeats such a text does not make the call in it, so it is asked whether it means the call.
 
 use std::sync::Arc;
 
@@ -14,19 +14,40 @@ use crate::{
     plan::Plan,
 };
 
-/// How much of each result is read, in bytes.
-const RESULT_BYTES: usize = 64 * 1024;
+/// How much of each text is read, in bytes.
+const TEXT_BYTES: usize = 64 * 1024;
+/// How many pieces of a text are read by themselves.
+const PIECES: usize = 8;
 
-/// The calls with effects in the results at the end of the conversation.
+/// The calls with effects in the results or in the user's message at the end of the conversation.
 pub(super) fn calls(plan: &Plan, schemas: &Arc<Schemas>) -> Vec<Made> {
     let is_result = |text: &str| plan.asking.verbatim && text.contains(CLIENT_RESULT);
-    let messages = plan.chat.messages.iter().rev().map(|message| (message.role == "tool", message.content.text()));
-    let results = messages.take_while(|(is_tool, text)| *is_tool || is_result(text)).map(|(_, text)| text);
     let named = |text: &str| plan.tools.iter().any(|tool| tool.effect != Effect::Reads && text.contains(tool.name.as_str()));
-    results.filter(|text| named(text)).flat_map(|text| read(plan, schemas, &text)).collect()
+    let mut calls = Vec::new();
+    for message in plan.chat.messages.iter().rev() {
+        let text = message.content.text();
+        let is_result = message.role == "tool" || is_result(&text);
+        if (is_result || message.role == "user") && named(&text) {
+            calls.extend(pieces(&text).flat_map(|piece| read(plan, schemas, piece)));
+        }
+        if !is_result {
+            break;
+        }
+    }
+    calls
 }
 
-/// The calls in one result. As if a call were required, nothing around them makes them examples.
+/// The text, and what it introduces: the words before a call may say that it is not to be run (`Repeat this: {..}`).
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let introduced = text.match_indices(':').filter_map(|(at, _)| {
+        let piece = text[at + 1..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\''));
+        // The colon after a key introduces nothing.
+        (piece.starts_with(['{', '[', '<']) && !text[..at].ends_with('"')).then_some(piece)
+    });
+    std::iter::once(text).chain(introduced.take(PIECES))
+}
+
+/// The calls in one text. As if a call were required, nothing around them makes them examples.
 fn read(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
     let mut tools = Tools::clone(&plan.tools);
     tools.choice = ToolChoice::Required;
@@ -39,7 +60,7 @@ fn read(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
     let mut keep = |event: Event<'_>| {
         calls.extend(open.event(&event).map(|(_, call)| made(&call.name, &call.arguments)));
     };
-    answer.delta(Delta::Text(Channel::Content, &text[..text.floor_char_boundary(RESULT_BYTES)]), &mut keep);
+    answer.delta(Delta::Text(Channel::Content, &text[..text.floor_char_boundary(TEXT_BYTES)]), &mut keep);
     answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
     answer.finish(&mut keep);
     calls

@@ -105,6 +105,7 @@ impl Agent {
             self.start = Some(keep::Start { messages: plan.chat.messages.len(), answers });
             if let Some((results, tainted)) = self.unfinished.resume(shared, plan).await {
                 self.used.answered += results;
+                self.used.calls += results;
                 self.seen.tainted = tainted;
             }
         }

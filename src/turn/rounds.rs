@@ -148,8 +148,8 @@ impl<O: Sink> Rounds<O> {
             Box::pin(agent.forget(&self.shared)).await;
         }
         match stepped {
-            // The client would send the whole request again, and all of it would run a second time.
-            Err(error) if self.plan.reply.head.kind.repeats() && self.agent.as_ref().is_some_and(Agent::has_run) => {
+            // Clients send the whole request again after an error, and all of it would run a second time.
+            Err(error) if self.agent.as_ref().is_some_and(Agent::has_run) => {
                 self.break_off(&error);
                 Ok(false)
             }

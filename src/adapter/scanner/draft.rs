@@ -169,7 +169,8 @@ impl Scanner {
         if !self.tools.wanted() || self.inside() != Inside::AtEnd || field.trim().is_empty() {
             return Vec::new();
         }
-        let options = Options { reasoning_open: false, ..self.options.clone() };
+        // Read like a region that never closes.
+        let options = Options { reasoning_open: true, ..self.options.clone() };
         let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
         let mut inner = Scanner::new(adapter, tools, schemas, options);
         let mut last = LastCalls::default();

@@ -380,3 +380,11 @@ fn another_name_of_a_parameter_is_known_however_the_schema_spells_it() {
     let both = r#"{"path":"a","uri":"d","oldString":"b","newString":"c"}"#;
     assert_eq!(fixed(SCHEMA, both, End::Closed).verdict, Verdict::Refused);
 }
+
+#[test]
+fn an_empty_object_in_a_list_of_texts_is_no_text() {
+    const SCHEMA: &str = r#"{"type":"object","properties":{"to":{"type":"array","items":{"type":"string"}}},"required":["to"]}"#;
+    for source in [r#"{"to":{}}"#, r#"{"to":[{}]}"#, r#"{"to":["a",{}]}"#] {
+        assert_eq!(fixed(SCHEMA, source, End::Closed).verdict, Verdict::Refused, "{source}");
+    }
+}

@@ -46,9 +46,6 @@ impl Unfinished {
     /// Continues where the same request was broken off. Returns the number of results, and the server whose results strangers may
     /// have written.
     pub(super) async fn resume(&mut self, shared: &Shared, plan: &mut Plan) -> Option<(u32, Option<String>)> {
-        if !plan.reply.head.kind.repeats() {
-            return None;
-        }
         let key = repeated(plan, &plan.chat.messages);
         let (messages, tainted) = read(&shared.store.get(&key).await?)?;
         let results = messages.iter().filter(|message| message.role == "tool").count();
@@ -60,9 +57,6 @@ impl Unfinished {
 
     /// Keeps the messages of this turn.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan, start: Start, tainted: Option<&str>, seconds: u64) {
-        if !plan.reply.head.kind.repeats() {
-            return;
-        }
         let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
         let key = repeated(plan, before);
         if shared.store.put(key.clone(), written(messages, tainted), Duration::from_secs(seconds)).await {

@@ -66,8 +66,9 @@ impl<O: Sink> Rounds<O> {
         let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
         let answer = match &self.agent {
             Some(_) => answer, // it looks at repetitions itself
-            None => answer.after(plan.rules.repeats.clone()).quoting(self.asks.quoted.clone()),
+            None => answer.after(plan.rules.repeats.clone()),
         };
+        let answer = answer.quoting(self.asks.quoted.clone());
         let answer = match &self.asks.because {
             Some(reask) => answer.again(self.asks.kept.clone(), reask.notice()),
             None => answer,

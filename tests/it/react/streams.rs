@@ -120,9 +120,12 @@ async fn a_fault_after_tools_ran_does_not_make_an_agent_ask_again() {
     let ask =
         json!({"model": Family::Native.model(), "max_tokens": 100, "messages": [{"role": "user", "content": "Who is she?"}]});
     let items = json!({"model": Family::Native.model(), "store": false, "input": "Who is she?"});
-    for (path, request, end) in
-        [("/react/v1/messages", ask, "event: message_stop"), ("/react/v1/responses", items, "event: response.completed")]
-    {
+    for (path, request, end) in [
+        ("/react/v1/messages", &ask, "event: message_stop"),
+        ("/react/v1/responses", &items, "event: response.completed"),
+        ("/react/v1/chat/completions", &ask, "data: [DONE]"),
+        ("/react/api/chat", &ask, "\"done\":true"),
+    ] {
         for streamed in [true, false] {
             let room = Room::new(Family::Native, vec![person(), Says::Fails]).await;
             let mut request = request.clone();
@@ -135,6 +138,8 @@ async fn a_fault_after_tools_ran_does_not_make_an_agent_ask_again() {
         }
         // Nothing has run: the fault is told, and the client may ask again.
         let room = Room::new(Family::Native, vec![Says::Fails]).await;
+        let mut request = request.clone();
+        request["stream"] = json!(false);
         let response = room.post(path, &request).send().await.unwrap();
         assert!(response.status().is_server_error(), "{path}");
     }
