@@ -3,8 +3,12 @@
 use serde_json::Value;
 
 use super::{
-    Region, Scanner, candidate::Candidate, emitted::Writing, lead::asks_to_wait, line::leaves_a_step, requires_call,
+    Region, Scanner,
+    candidate::Candidate,
+    emitted::Writing,
+    requires_call,
     tentative::same,
+    words::{asks_to_wait, leaves_a_step},
 };
 use crate::{
     adapter::asides::RESULTS,

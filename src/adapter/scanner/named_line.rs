@@ -1,7 +1,7 @@
 //! Lines after prose that begin with the name of an offered tool: a Python call at the end of the answer, or, if elements are
 //! asked for, the bare name before its parameters. They begin with neither a marker nor a bracket.
 
-use super::{Scanner, line};
+use super::{Scanner, words::leaves_a_step};
 use crate::event::Sink;
 
 /// Maximum whitespace between a name and the end of its line, in bytes.
@@ -16,7 +16,7 @@ impl Scanner {
         let (at, is_whole) = self.named_line(to, end)?;
         self.advance(at, out);
         // A line too long to be kept is a sentence.
-        let is_a_step = self.introduction(at).is_none_or(|head| line::leaves_a_step(&head));
+        let is_a_step = self.introduction(at).is_none_or(|head| leaves_a_step(&head));
         if is_whole && !(is_a_step && self.begin_bare(at, at, 1)) {
             self.not_a_call(at, 1, false, out);
         }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use super::{
     GAP_BYTES, Scanner,
     candidate::Candidate,
-    languages::LANGUAGES,
-    lead::{denies, is_english},
-    line,
+    words::{OPENERS, Written, follows_a_subject, takes_back},
 };
 use crate::adapter::{
     Call,
@@ -35,24 +33,6 @@ const QUOTES: [[&str; 2]; 15] = [
 /// Comment signs after an unmarked call in a line of code.
 const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
 
-/// Phrases after a call which say that it was not meant.
-const NOT_MEANT: [&str; 18] = [
-    "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
-    "was a mistake", "was wrong", "wrong arguments", "wrong tool", "wrong call", "never mind", "can't be right", "'s the wrong",
-    "is the wrong", "not doing",
-];
-/// Phrases anywhere after a call which take it back.
-const RETRACTS: [&str; 10] = [
-    "forget that", "forget it", "take it back", "take that back", "that one back", "disregard", "scratch that",
-    "ignore the call", "ignore that call", "run the call above",
-];
-/// Signs with which something other than prose begins.
-const OPENERS: [char; 4] = ['{', '[', '<', '`'];
-/// Beginnings of sentences that take back what was just said.
-const INTERRUPTS: [&str; 5] = ["wait,", "no, ", "stop,", "hold on,", "actually, no"];
-/// Phrases after an unmarked call which say that it shows something.
-const SHOWN: [&str; 7] = ["the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
-
 /// Quotes that are alone on the lines around a quoted block.
 const BLOCK_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 /// Maximum length of a block that is scanned, in bytes.
@@ -62,13 +42,6 @@ const BLOCK_BYTES: usize = 4096;
 const LISTS: [&str; 2] = ["tools", "functions"];
 const ITEMS: [[&str; 2]; 3] = [["<tool>", "</tool>"], ["<function>", "</function>"], ["<name>", "</name>"]];
 
-/// Verbs after a call that is the subject of its sentence.
-const SAYS: [&str; 14] =
-    ["is", "was", "would", "could", "should", "can", "will", "means", "does", "ist", "würde", "wäre", "est", "serait"];
-/// Signs that end a sentence after a call, and those with which something else begins.
-const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
-/// A sentence of at most this many words is an interjection.
-const INTERJECTION_WORDS: usize = 3;
 /// Maximum length of a sentence that is scanned after a call, in bytes.
 const SENTENCE_BYTES: usize = 4096;
 
@@ -160,22 +133,8 @@ impl Scanner {
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
         // All of the text that is read must be there, or the result would depend on the cuts.
         let is_whole = text.starts_with(OPENERS) || self.buf.ended().is_some() || self.buf.len() >= to + GAP_BYTES;
-        let prose = is_whole.then(|| &text[..text.find(OPENERS).unwrap_or(text.len())])?;
-        let (said, stop) = first_sentence(text).map_or((text, ""), |stop| text.split_at(stop));
-        let said = said.to_lowercase().replace('’', "'");
-        let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
-        // Questions for permission are not known in all languages, so any question in another one than English may be one.
-        let is_foreign = delimited && !is_english(&said);
-        let permission = || line::asks_for_permission(&format!("{said} ")) || (!candidate.fresh && is_foreign);
-        let asks = (is_asked(&said, stop) && permission()) || line::requests_an_answer(&said);
-        let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
-        let retracts = || {
-            let prose = prose.to_lowercase().replace('’', "'");
-            RETRACTS.iter().any(|words| prose.contains(words)) || (is_foreign && LANGUAGES.withdraws.is_in(&prose))
-        };
-        let withdrawn = || interrupts() || (is_foreign && denies(&said)) || (delimited && retracts());
         let goes_on = || delimited && self.goes_on_after(candidate, text);
-        Some(asks || withdrawn() || says(&NOT_MEANT) || (!marked && says(&SHOWN)) || goes_on())
+        is_whole.then(|| takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
     }
 
     /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words
@@ -274,22 +233,6 @@ impl Scanner {
     }
 }
 
-/// Where the first sentence of a text ends, in bytes. An interjection belongs to the sentence after it: `Wait. I meant ..`.
-fn first_sentence(text: &str) -> Option<usize> {
-    let stop = |from: usize| text[from..].find(STOPS).map(|at| from + at);
-    let first = stop(0)?;
-    let is_short =
-        || text[..first].split_whitespace().count() <= INTERJECTION_WORDS && text[first..].starts_with(['.', '!', '。', '！']);
-    let next = |from: usize| text[from..].find(char::is_alphabetic).and_then(|at| stop(from + at));
-    if is_short() { next(first) } else { Some(first) }
-}
-
-/// Whether a sentence ends in a question mark. Greek uses the semicolon.
-fn is_asked(sentence: &str, stop: &str) -> bool {
-    let is_greek = || sentence.contains(|c: char| matches!(c, '\u{370}'..='\u{3ff}'));
-    stop.starts_with(['?', '？', '؟']) || (stop.starts_with(';') && is_greek())
-}
-
 /// Whether a line ends in the opening tag of a list of tools.
 fn opens_list(line: &str) -> bool {
     let tag = line.trim_end().strip_suffix('>').and_then(|line| line.rsplit_once('<'));
@@ -315,6 +258,6 @@ fn goes_on(rest: &str, open: bool) -> Option<bool> {
 fn is_subject(line: &str, open: bool) -> Option<bool> {
     match line.find(|c: char| !c.is_alphabetic()) {
         None if !open => None,
-        length => Some(SAYS.contains(&&line[..length.unwrap_or(line.len())])),
+        length => Some(follows_a_subject(&line[..length.unwrap_or(line.len())])),
     }
 }

@@ -3,8 +3,8 @@
 
 use super::{
     Region, Scanner,
-    lead::Lead,
     line::{self, HEAD_BYTES},
+    words::{Lead, describes, is_disowned, is_quoting},
 };
 use crate::{
     adapter::syntax::{blank, is_blank},
@@ -101,13 +101,13 @@ impl Scanner {
     /// Whether `at` is in a line of code or a log, or the words before it say that it is an example.
     pub(super) fn is_in_example(&self, at: usize) -> bool {
         let head = self.line_head(at);
-        let is_example = |head: &str| line::is_statement(head) || line::is_disowned(head) || line::is_quoting(head);
+        let is_example = |head: &str| line::is_statement(head) || is_disowned(head) || is_quoting(head);
         line::is_comment(&head) || line::is_log(&head) || (head.len() < HEAD_BYTES && shows(&head, &is_example))
     }
 
     /// Whether the line above `at` says that what follows is an example or quoted.
     pub(super) fn is_introduced(&self, at: usize) -> bool {
-        let disowns = [line::is_disowned, line::is_quoting, line::opens_data, line::describes];
+        let disowns = [is_disowned, is_quoting, line::opens_data, describes];
         self.introduction(at).is_some_and(|head| shows(&head, &|head| disowns.iter().any(|disowns| disowns(head))))
     }
 
@@ -127,13 +127,13 @@ impl Scanner {
         self.lead(at).is_some_and(|line| {
             let lead = Lead::new(&line);
             let introduces = !self.options.elements && lead.only_introduces();
-            introduces || lead.is_distant() || lead.awaits_an_answer() || line::is_disowned(&line)
+            introduces || lead.is_distant() || lead.awaits_an_answer() || is_disowned(&line)
         })
     }
 
     /// Whether the text before `at` says that what follows is an example, or that it is not called.
     pub(super) fn is_disowned(&self, at: usize) -> bool {
-        self.lead(at).is_some_and(|line| line::is_disowned(&line))
+        self.lead(at).is_some_and(|line| is_disowned(&line))
     }
 
     /// The text before `at` on its line, or the line above if there is nothing but the bullet of a list. `None`: it is too long.
@@ -152,7 +152,7 @@ impl Scanner {
 
     /// Whether a marked call at `at` is in data or in a turn that the model made up.
     pub(super) fn is_data(&self, at: usize) -> bool {
-        let is_data = |head: &str| line::opens_data(head) || (self.is_indented(at) && line::describes(head));
+        let is_data = |head: &str| line::opens_data(head) || (self.is_indented(at) && describes(head));
         self.emitted.is_users_turn() || self.introduction(at).is_some_and(|head| is_data(&head))
     }
 

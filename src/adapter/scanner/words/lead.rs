@@ -2,19 +2,19 @@
 //!
 //! The words that introduce an example cannot be listed for all languages, so these rules describe announcements. A whole
 //! sentence announces what follows it. An English line that ends in a colon or without punctuation announces a call unless it
-//! asks, is hypothetical, or advises; a line in another language ([`super::languages`]) only if the model speaks of itself or of
+//! asks, is hypothetical, or advises; a line in another language (`languages.toml`) only if the model speaks of itself or of
 //! the present. After any other line, the model is asked once whether it meant the call.
 
 use super::{
     english::{
-        ACTORS, AGREES, AWAITS, CALLS, CONDITIONS, DISTANT, ENGLISH, FORBIDS, LEADS, NEXT, NOT, POINTS, POSSIBLE, ROLES, TOLD,
+        ACTORS, ADVICE, AGREES, ASKS, AWAITS, CONDITIONS, DISTANT, ENGLISH, FORBIDS, LABELS_OF_CALLS, LEADS, NEXT, NOT, POINTS,
+        POSSIBLE, REQUESTS, ROLES, SPEAKER, TOLD,
     },
-    languages::{LANGUAGES, is_letter},
-    line,
+    languages::{Says, is_letter},
 };
 
 /// The words before a call, on its line or the last one above it.
-pub(super) struct Lead {
+pub(crate) struct Lead {
     /// In lower case, without inline code, parenthesised text, tags, and marks of emphasis at the end.
     text: String,
     /// It begins data or markup, which neither announce nor deny.
@@ -26,7 +26,7 @@ pub(super) struct Lead {
 }
 
 impl Lead {
-    pub(super) fn new(line: &str) -> Lead {
+    pub(crate) fn new(line: &str) -> Lead {
         let line = line.to_lowercase().replace('\u{2019}', "'");
         let told = words(&line).first().is_some_and(|word| ROLES.contains(word));
         let text = without_emphasis(&without_asides(&line)).to_owned();
@@ -52,7 +52,7 @@ impl Lead {
     }
 
     /// Whether it announces the call.
-    pub(super) fn announces(&self) -> bool {
+    pub(crate) fn announces(&self) -> bool {
         if self.is_letter || self.text.ends_with(['?', '？', '؟']) {
             return false;
         }
@@ -67,14 +67,14 @@ impl Lead {
             let forbids = FORBIDS.iter().any(|words| sentence.trim_start().starts_with(words));
             return (!is_distant && !forbids) || wishes(sentence);
         }
-        (acts(sentence) || LANGUAGES.first.is_in(sentence)) && !is_qualified(sentence)
+        (acts(sentence) || Says::First.is_in(sentence)) && !is_qualified(sentence)
     }
 
     /// Whether it says who acts: the model, or a step of its plan. Other lines introduce a description, or what somebody else
     /// wrote. A whole sentence says so unless it only points at what follows (`A call is written as follows.`). A label says so
     /// if it names a call or a step. A line in a language other than English says so if its speaker acts; that it names the
     /// first step (`Først skriver modellen:`) is not enough.
-    pub(super) fn says_who_acts(&self) -> bool {
+    pub(crate) fn says_who_acts(&self) -> bool {
         if self.is_told || self.is_data {
             return !self.is_told;
         }
@@ -90,14 +90,14 @@ impl Lead {
         }
         if words.len() <= LABEL_WORDS && self.text.is_ascii() {
             // `First <tool_call>`, `- <tool_call>`.
-            return !self.text.ends_with(':') || words.is_empty() || has(&CALLS) || acts(sentence);
+            return !self.text.ends_with(':') || words.is_empty() || has(&LABELS_OF_CALLS) || acts(sentence);
         }
         !is_english(sentence) && acts(sentence)
     }
 
     /// Whether it says what somebody would do, or will do only after the user agrees. In languages other than English, also
     /// whether it denies that the speaker acts, or advises the reader.
-    pub(super) fn is_distant(&self) -> bool {
+    pub(crate) fn is_distant(&self) -> bool {
         let sentence = self.sentence();
         if is_english(sentence) {
             let depends = || CONDITIONS.iter().any(|words| sentence.contains(words));
@@ -105,27 +105,27 @@ impl Lead {
             return (is_possible || depends()) && !wishes(sentence);
         }
         let main = main_clause(sentence);
-        let is_denied = || denies(main) && LANGUAGES.acts.is_in(main);
-        let is_past = || !self.ends_a_sentence() && LANGUAGES.past.is_in(main);
-        let is_qualified = || LANGUAGES.supposes.is_in(main) || is_conditional(sentence) || advises(main);
+        let is_denied = || denies(main) && Says::Acts.is_in(main);
+        let is_past = || !self.ends_a_sentence() && Says::Past.is_in(main);
+        let is_qualified = || Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main);
         !asks_to_wait(sentence) && (is_denied() || is_past() || is_qualified())
     }
 
     /// Whether it asks the user for permission to act, or to answer first. The wording of such questions is not known in all
     /// languages, so any question in a language other than English may be one.
-    pub(super) fn awaits_an_answer(&self) -> bool {
+    pub(crate) fn awaits_an_answer(&self) -> bool {
         let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
-        let asks = |sentence: &str| line::asks_for_permission(sentence) || line::requests_an_answer(sentence);
+        let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence);
         if AWAITS.iter().any(|words| self.text.contains(words)) || sentences.clone().any(asks) {
             return true;
         }
         let is_foreign = !sentences.clone().any(is_english);
         let is_question = |sentence: &str| sentence.ends_with(['?', '？', '؟']);
-        is_foreign && (LANGUAGES.awaits.is_in(self.sentence()) || sentences.any(is_question))
+        is_foreign && (Says::Awaits.is_in(self.sentence()) || sentences.any(is_question))
     }
 
     /// Whether it only points at what follows, or ends in a colon and introduces something other than an act of the model.
-    pub(super) fn only_introduces(&self) -> bool {
+    pub(crate) fn only_introduces(&self) -> bool {
         if !self.ends_in_a_colon() {
             return self.ends_a_sentence() && !self.says_who_acts();
         }
@@ -158,26 +158,26 @@ impl Lead {
 /// Whether a clause in a language other than English mentions its speaker or the present, or says what the speaker does, and
 /// neither denies it nor is about the past.
 fn acts(sentence: &str) -> bool {
-    let acts = |clause: &str| LANGUAGES.acts.is_in(clause) || begins_with_an_act(clause);
-    sentence.split(COMMAS).any(|clause| acts(clause) && !denies(clause) && !LANGUAGES.past.is_in(clause))
+    let acts = |clause: &str| Says::Acts.is_in(clause) || begins_with_an_act(clause);
+    sentence.split(COMMAS).any(|clause| acts(clause) && !denies(clause) && !Says::Past.is_in(clause))
 }
 
 /// Whether a sentence in a language other than English denies something, is hypothetical, depends on a condition, is about the
 /// past, or advises the reader.
 fn is_qualified(sentence: &str) -> bool {
     let main = main_clause(sentence);
-    let says = [&LANGUAGES.denies, &LANGUAGES.supposes, &LANGUAGES.past].iter().any(|class| class.is_in(main));
+    let says = [Says::Denies, Says::Supposes, Says::Past].iter().any(|says| says.is_in(main));
     says || is_conditional(sentence) || advises(main)
 }
 
 /// Whether a clause in a language other than English says what the reader can do.
 fn advises(clause: &str) -> bool {
-    LANGUAGES.advises.is_in(clause) && !acts(clause)
+    Says::Advises.is_in(clause) && !acts(clause)
 }
 
 /// Whether a clause of a sentence in a language other than English is a condition that is still open.
 fn is_conditional(sentence: &str) -> bool {
-    sentence.split(COMMAS).any(|clause| LANGUAGES.when.is_in(clause))
+    sentence.split(COMMAS).any(|clause| Says::When.is_in(clause))
 }
 
 /// The text after the last comma that separates clauses.
@@ -187,7 +187,7 @@ fn last_clause(sentence: &str) -> &str {
 
 /// The last clause that is not a condition.
 fn main_clause(sentence: &str) -> &str {
-    let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !LANGUAGES.when.is_in(clause);
+    let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !Says::When.is_in(clause);
     sentence.rsplit(COMMAS).find(is_main).unwrap_or(sentence)
 }
 
@@ -202,12 +202,12 @@ pub(super) fn is_english(sentence: &str) -> bool {
 
 /// Whether a clause or sentence, in lower case and in a language other than English, denies something.
 pub(super) fn denies(clause: &str) -> bool {
-    LANGUAGES.denies.is_in(clause)
+    Says::Denies.is_in(clause)
 }
 
 /// Whether a line, in lower case, asks the user to wait.
-pub(super) fn asks_to_wait(line: &str) -> bool {
-    LANGUAGES.waits.is_in(line)
+pub(crate) fn asks_to_wait(line: &str) -> bool {
+    Says::Waits.is_in(line)
 }
 
 /// Whether a line, in lower case, is worded as a wish or a possibility although its speaker acts: `I'd like to ..`. Small models
@@ -234,6 +234,29 @@ fn is_letter_of_a_list(line: &str) -> bool {
 /// Whether these words are a step of a plan: `Step 2:`, `1단계:`.
 fn is_step(words: &[&str]) -> bool {
     words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a clause, in lower case, is the beginning of a question for permission.
+pub(super) fn asks_for_permission(clause: &str) -> bool {
+    ASKS.iter().any(|words| clause.starts_with(words)) || Says::Asks.is_in(clause)
+}
+
+/// Whether a clause, in lower case, asks the user to check a call or to answer first.
+pub(super) fn requests_an_answer(clause: &str) -> bool {
+    REQUESTS.iter().any(|words| clause.starts_with(words))
+}
+
+/// Whether the call below a line can be a step that the model makes without announcing it: the line is a whole sentence or speaks
+/// of the model itself. Any other line introduces code.
+pub(crate) fn leaves_a_step(head: &str) -> bool {
+    let line = head.to_lowercase().replace('\u{2019}', "'");
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ')' | '"'));
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '\''));
+    let speaks = words.any(|word| SPEAKER.contains(&word) || word.starts_with("i'")) || Says::Speaker.is_in(line);
+    let is_sentence = line.ends_with(['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}']);
+    line.is_empty()
+        || is_sentence
+        || (speaks && !line.split_whitespace().any(|word| ADVICE.contains(&word)) && !Says::Supposes.is_in(line))
 }
 
 fn words(sentence: &str) -> Vec<&str> {
@@ -298,7 +321,7 @@ const ARTICLES: [&str; 15] = ["el", "la", "los", "las", "un", "una", "il", "lo",
 
 #[cfg(test)]
 mod tests {
-    use super::Lead;
+    use super::{Lead, leaves_a_step};
 
     #[test]
     fn lines_that_announce_a_call() {
@@ -378,6 +401,25 @@ mod tests {
             "कॉल ऐसी दिखती है:",
         ] {
             assert!(!Lead::new(line).announces(), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_that_leave_a_step() {
+        for head in [
+            "I list them now:",
+            "It is dark.",
+            "Ich liste sie auf:",
+            "Let me look at them",
+            "\u{6211}\u{6765}\u{67e5}\u{4e00}\u{4e0b}:",
+        ] {
+            assert!(leaves_a_step(head), "{head}");
+        }
+        for head in [
+            "You can list them with:", "I would write:", "Output:", "import api", "Der Aufruf w\u{e4}re:",
+            "The old version called", "Change it to:",
+        ] {
+            assert!(!leaves_a_step(head), "{head}");
         }
     }
 }

@@ -1,70 +1,56 @@
-//! The words of languages other than English which show that the speaker of a line acts, denies, considers or waits
-//! (`languages.toml`).
+//! Words of other languages than English by what they say (`languages.toml`).
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 
-/// The words of all languages, by what they say.
-pub(super) static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
-    let tables: BTreeMap<String, Table> = toml::from_str(WORDS).unwrap_or_default();
-    let class = |words: fn(&Table) -> &str| Class::new(tables.values().flat_map(|table| words(table).split(' ')));
-    Languages {
-        acts: class(|table| &table.acts),
-        first: class(|table| &table.first),
-        denies: class(|table| &table.denies),
-        supposes: class(|table| &table.supposes),
-        past: class(|table| &table.past),
-        advises: class(|table| &table.advises),
-        when: class(|table| &table.when),
-        awaits: class(|table| &table.awaits),
-        withdraws: class(|table| &table.withdraws),
-        waits: class(|table| &table.waits),
-        example: class(|table| &table.example),
+/// What words say. `languages.toml` explains each class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Says {
+    Acts,
+    Speaker,
+    First,
+    Denies,
+    Supposes,
+    Past,
+    Advises,
+    When,
+    Asks,
+    Awaits,
+    Withdraws,
+    Waits,
+    Example,
+    Of,
+    Article,
+    Calls,
+    Presents,
+    Is,
+}
+
+/// The words of all languages.
+static CLASSES: LazyLock<BTreeMap<Says, Class>> = LazyLock::new(|| {
+    let mut all: BTreeMap<Says, Vec<Word>> = BTreeMap::new();
+    for (says, words) in tables().into_values().flatten() {
+        all.entry(says).or_default().extend(words.split(' ').filter_map(Word::new));
     }
+    all.into_iter().map(|(says, words)| (says, Class::new(words))).collect()
 });
 
-/// The words of each language.
-const WORDS: &str = include_str!("languages.toml");
+/// The words of one language, separated by spaces.
+type Table = BTreeMap<Says, String>;
 
-/// The classes of words, each over all languages. `languages.toml` says what they mean.
-pub(super) struct Languages {
-    pub(super) acts: Class,
-    pub(super) first: Class,
-    pub(super) denies: Class,
-    pub(super) supposes: Class,
-    pub(super) past: Class,
-    pub(super) advises: Class,
-    pub(super) when: Class,
-    pub(super) awaits: Class,
-    pub(super) withdraws: Class,
-    pub(super) waits: Class,
-    pub(super) example: Class,
+/// The tables of all languages. A test reads them, so there is no error.
+fn tables() -> BTreeMap<String, Table> {
+    toml::from_str(include_str!("languages.toml")).unwrap_or_default()
 }
 
 /// Words that say the same.
-pub(super) struct Class {
+struct Class {
     words: Vec<Word>,
     /// Finds their texts. It is always there: a test compiles them.
     texts: Option<AhoCorasick>,
-}
-
-/// The words of one language, separated by spaces.
-#[derive(Deserialize, Default)]
-#[serde(default, deny_unknown_fields)]
-struct Table {
-    acts: String,
-    first: String,
-    denies: String,
-    supposes: String,
-    past: String,
-    advises: String,
-    when: String,
-    awaits: String,
-    withdraws: String,
-    waits: String,
-    example: String,
 }
 
 /// A word, a phrase, or the beginning or ending of a word.
@@ -78,20 +64,25 @@ struct Word {
     ends: bool,
 }
 
-impl Class {
-    fn new<'t>(notations: impl Iterator<Item = &'t str>) -> Class {
-        let words: Vec<Word> = notations.filter_map(Word::new).collect();
-        let texts = AhoCorasick::new(words.iter().map(|word| &word.text)).ok();
-        Class { words, texts }
-    }
-
+impl Says {
     /// Whether a clause or sentence, in lower case, has one of these words.
-    pub(super) fn is_in(&self, clause: &str) -> bool {
+    pub(super) fn is_in(self, clause: &str) -> bool {
         self.before(clause).next().is_some()
     }
 
     /// The texts before these words in a clause, in lower case.
-    pub(super) fn before<'c>(&'c self, clause: &'c str) -> impl Iterator<Item = &'c str> {
+    pub(super) fn before(self, clause: &str) -> impl Iterator<Item = &str> {
+        CLASSES.get(&self).into_iter().flat_map(move |class| class.before(clause))
+    }
+}
+
+impl Class {
+    fn new(words: Vec<Word>) -> Class {
+        let texts = AhoCorasick::new(words.iter().map(|word| &word.text)).ok();
+        Class { words, texts }
+    }
+
+    fn before<'c>(&'c self, clause: &'c str) -> impl Iterator<Item = &'c str> {
         let found = self.texts.iter().flat_map(move |texts| texts.find_overlapping_iter(clause));
         let words = found.filter_map(|found| Some((self.words.get(found.pattern().as_usize())?, found.span())));
         words
@@ -149,30 +140,20 @@ fn is_joined(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn tables() -> BTreeMap<String, Table> {
-        toml::from_str(WORDS).unwrap()
-    }
-
     #[test]
-    fn every_class_has_words_and_every_word_is_found() {
+    fn every_word_is_found() {
         assert!(tables().len() > 60);
-        let all = [
-            &LANGUAGES.acts, &LANGUAGES.first, &LANGUAGES.denies, &LANGUAGES.supposes, &LANGUAGES.past, &LANGUAGES.advises,
-            &LANGUAGES.when, &LANGUAGES.awaits, &LANGUAGES.withdraws, &LANGUAGES.waits, &LANGUAGES.example,
-        ];
-        for class in all {
-            assert!(!class.words.is_empty());
+        for (says, class) in CLASSES.iter() {
             for word in &class.words {
                 assert_eq!(word.text, word.text.to_lowercase());
                 let next = if word.ends { " x" } else { "x" };
-                assert!(class.is_in(&format!("{}{next}", word.text)), "{}", word.text);
+                assert!(says.is_in(&format!("{}{next}", word.text)), "{says:?}: {}", word.text);
             }
         }
     }
 
     #[test]
     fn notations_say_where_a_word_is_found() {
-        let class = |notation: &'static str| Class::new([notation].into_iter());
         for (notation, yes, no) in [
             ("nie", "das nie", "niemand"),
             ("no_voy", "hoy no voy", "no voyage"),
@@ -184,8 +165,9 @@ mod tests {
             ("我", "现在我来", "现在"),
             ("-ます", "消します", "消しますか"),
         ] {
-            assert!(class(notation).is_in(yes), "{notation}: {yes}");
-            assert!(!class(notation).is_in(no), "{notation}: {no}");
+            let class = Class::new(Word::new(notation).into_iter().collect());
+            assert!(class.before(yes).next().is_some(), "{notation}: {yes}");
+            assert!(class.before(no).next().is_none(), "{notation}: {no}");
         }
     }
 }

@@ -1,0 +1,152 @@
+//! Whether the words before a call say that it is not the model's: an example, a record, a description, a quotation.
+
+use super::{
+    super::line::is_header,
+    english::{AUXILIARY, CALLING, LABELS, LOOKS, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SUBORDINATE, THINGS, VERBS},
+    languages::Says,
+    lead::{asks_for_permission, asks_to_wait, requests_an_answer},
+};
+
+/// Whether the words before a value say that it is an example, a result or somebody else's, or that it is not called.
+pub(crate) fn is_disowned(head: &str) -> bool {
+    let line = head.to_lowercase().replace('’', "'");
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
+    let sentence = line.rsplit(['.', '!', '?', ';']).find(|sentence| !sentence.trim().is_empty()).unwrap_or_default();
+    // `I did not run this, because it may be wrong: {..}`.
+    let is_main = |clause: &&str| {
+        let clause = clause.trim_start();
+        !clause.is_empty() && !SUBORDINATE.iter().any(|words| clause.starts_with(words))
+    };
+    let clause = sentence.rsplit(',').find(is_main).unwrap_or_default();
+    // `I do not use the index but read {..}`.
+    let clause = [" but ", " so "].iter().fold(clause, |clause, word| clause.rsplit(word).next().unwrap_or_default());
+    let clause = clause.trim_start_matches(['#', '*', ' ']);
+    let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
+    // `The value is wrong.` is a reason for a call.
+    let is_sentence = head.trim_end().ends_with('.');
+    let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    // `I am not allowed to run this:`.
+    let acts_on =
+        |words: &[&str]| words.iter().find(|word| !AUXILIARY.contains(word)).is_some_and(|act| acts(act) || *act == "do");
+    let is_denied = words.iter().enumerate().any(|(at, word)| denies(word) && acts_on(&words[at + 1..]));
+    // `Both orders are cancelled now.`
+    let is_refused = words.iter().any(|word| REFUSES.contains(word)) && !words.contains(&"now");
+    // `Done. I ran:`.
+    let is_report = matches!(words.as_slice(), ["i" | "i've", rest @ ..] if is_past(rest));
+    let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
+    // `the example file` names a file, not an example.
+    let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
+    let is_example = words.iter().enumerate().any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)));
+    let names = |clause: &str| {
+        Says::Example.before(clause).any(|before| !Says::Of.is_in(before.split_whitespace().next_back().unwrap_or_default()))
+    };
+    // `Nur ein Beispiel, ich rufe nichts auf:`.
+    let is_foreign_example = names(if is_sentence { clause } else { sentence });
+    is_denied
+        || is_refused
+        || is_report
+        || is_unreal
+        || LABELS.contains(&clause)
+        || is_example
+        || (words.contains(&"wrong") && !is_sentence)
+        || asks_for_permission(clause)
+        || requests_an_answer(clause)
+        || is_foreign_example
+        || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
+        || ["for example", "for instance"].iter().any(|words| line.starts_with(words))
+        || ["such as", "e.g", "e.g.", "format is", "result is", "output is", "response is"]
+            .iter()
+            .any(|words| line.ends_with(words))
+        || clause.contains("format of") && clause.ends_with(" is")
+        || LOOKS.iter().any(|words| clause.ends_with(words) || (!is_sentence && clause.contains(words)))
+}
+
+/// Whether these words after `I` report a call and nothing else: `have just executed this`.
+fn is_past(words: &[&str]) -> bool {
+    let mut words = words.iter().skip_while(|word| ["have", "had", "just", "then"].contains(word));
+    words.next().is_some_and(|act| PAST.contains(act))
+        && words.all(|word| ["this", "that", "it", "the", "following", "command"].contains(word))
+}
+
+/// Whether a line says that the next one quotes a file, or what was printed, said or done.
+pub(crate) fn is_quoting(head: &str) -> bool {
+    let line = head.to_lowercase();
+    let line = line.trim_end().trim_end_matches(':');
+    let last = line.split_whitespace().next_back().unwrap_or_default();
+    QUOTES.contains(&last) || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign)) || is_header(line)
+}
+
+/// Whether a line that ends in a colon introduces a description: the line's subject is a thing or the user, and the line mentions
+/// neither calling nor the speaker.
+pub(crate) fn describes(head: &str) -> bool {
+    let line = head.to_lowercase().replace('’', "'");
+    let Some(line) = line.trim_end_matches(|c: char| c.is_whitespace() || c == '*').strip_suffix([':', '：']) else {
+        return false;
+    };
+    let clause = line.rsplit(['.', '!', '?', ';', ',']).find(|clause| !clause.trim().is_empty()).unwrap_or_default();
+    let words: Vec<&str> = clause.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+    let owns = |word: &&str| OWNS.contains(word) || CALLING.iter().any(|stem| word.starts_with(stem)) || word.starts_with("i'");
+    let Some(first) = words.first().filter(|_| !asks_to_wait(line)) else { return false };
+    let is_unreal = line.starts_with("if ") && words.contains(&"would");
+    let advises = matches!(*first, "you" | "your") && !words.iter().any(|word| matches!(*word, "i" | "me" | "let"));
+    let is_negated = words.contains(&"not") && words.contains(&"what");
+    if is_unreal || is_negated || advises {
+        return true;
+    }
+    let subject = match words.as_slice() {
+        // `In the README there is ..`.
+        ["in" | "im" | "en" | "dans", rest @ ..] => rest.first(),
+        all => all.first(),
+    };
+    let names_a_thing = subject.is_some_and(|word| THINGS.contains(word) || Says::Article.is_in(word))
+        || words.len() > 1 && SAMPLES.contains(first);
+    let owned = words.iter().any(owns) || Says::Speaker.is_in(clause) || Says::Calls.is_in(clause);
+    let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
+    (names_a_thing || Says::Presents.is_in(clause)) && !owned && !is_planned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_describe_what_follows() {
+        for head in [
+            "The queue holds this entry:",
+            "A usual body of the endpoint:",
+            "The answer of the gateway was 400. The rejected document:",
+            "Your fixture should hold:",
+            "If that were needed, the call would be:",
+            "Here is what you must not send:",
+            "Expected document:",
+            "In the changelog there is this line:",
+            "Das Protokoll enthält:",
+            "Le journal contient :",
+            "El registro guarda:",
+            "日志包含:",
+        ] {
+            assert!(describes(head), "{head}");
+        }
+        for head in [
+            "The next step is:",
+            "The tool call:",
+            "The following function is needed:",
+            "Let me look at the file:",
+            "Here it is:",
+            "Okay:",
+            "Reading the file:",
+            "For the weather in Oslo, I'll do this:",
+            "To find the user, this will be run:",
+            "This will list the files:",
+            "To answer that, the data must be fetched:",
+            "Der nächste Aufruf:",
+            "Ich lese die Datei:",
+            "Je lis le fichier :",
+            "我来读取文件:",
+            "The lamp is on.",
+        ] {
+            assert!(!describes(head), "{head}");
+        }
+    }
+}
