@@ -1,5 +1,5 @@
-//! Finds answers that only announce an action (`I'll search through the files.`), as small models in an editor write them instead
-//! of the call. Advice (`you can use the following command`) counts only if the user has ordered the action: otherwise the user
+//! What the user and the model say about an action: whether the user orders it or says not to run anything, and whether an answer
+//! only announces it (`I'll search through the files.`), as small models in an editor write it instead of the call. Advice (`you can use the following command`) counts only if the user has ordered the action: otherwise the user
 //! may have asked for the advice.
 
 use crate::{event::Tools, openai::Message};
@@ -42,6 +42,9 @@ const ADVICE: [&[&str]; 7] = [
     &["following", "command"],
     &["following", "steps"],
 ];
+/// Verbs of running, and pronouns for what is not to be run: `Do not execute it.`
+const RUNS: [&str; 6] = ["run", "execute", "call", "running", "executing", "calling"];
+const WHAT: [&str; 8] = ["it", "this", "that", "them", "these", "anything", "any", "yet"];
 /// A longer message of the user is more than an order: it has code or logs. In bytes.
 const ORDER_BYTES: usize = 1000;
 /// Maximum number of words between, which may say when or how.
@@ -63,6 +66,18 @@ pub(super) fn orders(asked: &Message) -> bool {
         meant && !sentence.trim_end().ends_with('?') && first.is_some_and(|word| ORDERS.contains(word))
     };
     asked.len() <= ORDER_BYTES && asked.split_inclusive(['\n', '?', '!']).flat_map(|line| line.split(". ")).any(order)
+}
+
+/// Whether the user says not to run anything. English only. With another object (`don't run the tests`), only that one is meant.
+pub(super) fn forbids(asked: &Message) -> bool {
+    let plain = asked.content.text().to_lowercase().replace('’', "'").replace("do not ", "don't ");
+    let forbids = |clause: &str| {
+        words(clause).windows(2).enumerate().any(|(at, pair)| {
+            let denies = matches!(pair, ["don't" | "without", verb] if RUNS.contains(verb));
+            denies && words(clause).get(at + 2).is_none_or(|what| WHAT.contains(what))
+        })
+    };
+    asked.role == "user" && plain.len() <= ORDER_BYTES && plain.split(['.', ',', ';', ':', '!', '?', '\n']).any(forbids)
 }
 
 /// Whether an answer without a call tells the user to act, and asks nothing.
@@ -97,6 +112,22 @@ pub(super) fn announces(said: &str, tools: &Tools) -> bool {
 mod tests {
     use super::*;
     use crate::event::{Tool, ToolChoice};
+
+    #[test]
+    fn a_user_may_forbid_to_run_anything() {
+        for asked in [
+            "Write a script that removes the folder. Do not run anything yourself.",
+            "Give me an example of a call; don’t execute it.",
+            "Show me the command without running it",
+            "Repeat this, do not execute: rm -rf build",
+            "Plan it. Don't call any tool yet.",
+        ] {
+            assert!(forbids(&Message::text("user", asked)), "{asked}");
+        }
+        for asked in ["Fix the bug, but do not run the tests.", "Run it.", "Do it without delay.", "Why does it not run?"] {
+            assert!(!forbids(&Message::text("user", asked)), "{asked}");
+        }
+    }
 
     #[test]
     fn an_order_names_what_tools_can_do() {

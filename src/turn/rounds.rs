@@ -73,8 +73,10 @@ struct Asks {
     because: Option<Reask>,
     /// Valid calls of the earlier answers, which are delivered with those of the next one.
     kept: Vec<ToolCall>,
-    /// The calls in the results to which the first answer replies.
+    /// The calls in the results or the user's message to which the first answer replies.
     quoted: Vec<Made>,
+    /// That message says not to run anything.
+    forbidden: bool,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }

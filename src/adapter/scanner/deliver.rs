@@ -49,18 +49,20 @@ impl Scanner {
             _ => candidate.fresh,
         };
         let named = call.is_some_and(|call| !call.whole_answer) && self.is_named_and_announced(candidate);
-        let at_once = marked || named || in_place || requires_call(&self.tools.choice);
-        let doubted = marked && self.is_doubtful(candidate, &calls, to);
+        let is_required = requires_call(&self.tools.choice);
+        let forbidden = self.options.forbidden && !is_required && !self.only_read(&calls);
+        let at_once = !forbidden && (marked || named || in_place || is_required);
+        let doubted = marked && (forbidden || self.is_doubtful(candidate, &calls, to));
         if !at_once || doubted || (self.is_wrapped() && !marked) {
             let at = candidate.at;
-            let asks = self.is_supposed(at);
+            let asks = forbidden || self.is_supposed(at);
             if doubted {
                 self.tentative.hold_doubted(calls, asks);
             } else {
                 // Markers or Python in a fence after prose are more often an example than a call.
                 let is_code = self.is_wrapped() || (candidate.fence.is_some() && call.is_some_and(|call| call.whole_answer));
-                let announced = if is_code { candidate.fresh } else { self.is_announced(at) && !asks };
-                self.tentative.hold(calls, announced);
+                let announced = if is_code { candidate.fresh } else { self.is_announced(at) };
+                self.tentative.hold(calls, announced && !asks);
             }
             self.buf.scan_to(to);
             self.before.after_held_call(form);

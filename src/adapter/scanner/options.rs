@@ -20,6 +20,8 @@ pub struct Options {
     /// is not offered or required parameters are missing. The same holds for elements if they are asked for. Otherwise both are
     /// text.
     pub strays: bool,
+    /// Whether the user said not to run anything (`Don't run it.`): calls with effects are doubtful, wherever they are.
+    pub forbidden: bool,
     /// Whether the model was asked as often as it may be: calls that it may not mean are text now.
     pub asked: bool,
 }
@@ -34,6 +36,7 @@ impl Default for Options {
             unmarked: true,
             elements: false,
             strays: false,
+            forbidden: false,
             asked: false,
         }
     }

@@ -29,8 +29,9 @@ impl<O: Sink> Rounds<O> {
     /// Reads the body of an answer that has begun.
     pub(super) fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
         self.outlet.sent.begin();
-        if self.agent.is_none() && self.asks.again == 0 {
+        if self.asks.again == 0 {
             self.asks.quoted = quoted::calls(&self.plan, &self.shared.schemas);
+            self.asks.forbidden = self.plan.chat.messages.last().is_some_and(announced::forbids);
         }
         let plan = &self.plan;
         Box::new(Reading {
@@ -52,7 +53,7 @@ impl<O: Sink> Rounds<O> {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: scanner::Options { asked: !may_reask, ..plan.scanner() },
+            scanner: scanner::Options { asked: !may_reask, forbidden: self.asks.forbidden, ..plan.scanner() },
             policy: Policy {
                 may_reask,
                 answers_refused: self.agent.is_some(),
