@@ -80,10 +80,12 @@ impl Arguments {
             Start::Yes(length) => {
                 let mut stop = at + length;
                 let (mut next, mut mark) = self.mark(text, stop, form, end);
-                // The value may close twice.
-                if matches!(mark, Mark::Other) && !text[start..at].contains('<') {
+                // The value may close twice. If it is empty, the first of the two tags may be the value.
+                let value = &text[start..at];
+                if matches!(mark, Mark::Other) && !value.contains('<') {
                     match form.value_close(&text[next..], &key, end) {
                         Start::Yes(length) => {
+                            self.damaged |= value.trim().is_empty();
                             stop = next + length;
                             (next, mark) = self.mark(text, stop, form, end);
                         }

@@ -280,6 +280,18 @@ fn what_was_cut_or_torn_does_not_run() {
 /// Void executes an opening tag. Here the answer may have been cut off after it: the model is asked, and delivered if it ends so
 /// again.
 #[test]
+fn an_empty_value_that_closes_twice_is_asked_for_again() {
+    let note = |body: &str| format!("<write_note>\n<note_path>a.md</note_path>\n{body}\n</write_note>");
+    for body in ["<body></body></body>", "<body>\n</body>\n</body>"] {
+        let text = note(body);
+        assert_eq!((calls(&text), scan(&text, FinishReason::Stop, 5).refused()), (vec![], 1), "{text}");
+    }
+    for (body, value) in [("<body></body>", ""), ("<body>x</body></body>", "x")] {
+        assert_eq!(calls(&note(body)), [("write_note".to_owned(), json!({"note_path": "a.md", "body": value}))]);
+    }
+}
+
+#[test]
 fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_nothing() {
     let again = |text: &str, told: &str, reason: FinishReason| {
         let (tools, schemas) = (Arc::new(tools()), schemas());
