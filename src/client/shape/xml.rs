@@ -19,6 +19,7 @@ mod history;
 mod tags;
 mod void;
 
+pub(super) use history::break_turns;
 pub use tags::{Executed, executed};
 pub(super) use void::complete_native;
 

@@ -42,12 +42,7 @@ pub(super) fn body(values: &[(&str, String)]) -> Result<String, Why> {
 /// The result at the beginning of a user message: the tool's name, its text, and the rest of the message.
 pub(super) fn result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
     let (first, more) = texts.split_first()?;
-    let head = first.strip_prefix('[')?;
-    let name = head.get(..head.find([' ', ']'])?)?;
-    let (_, content) = head.split_once("] Result:")?;
-    if !tags::is_name(name) {
-        return None;
-    }
+    let (name, content) = result_head(first)?;
     // What the client adds about the editor is not the tool's.
     let (content, details) = match content.rfind(DETAILS) {
         Some(at) => content.split_at(at),
@@ -58,6 +53,14 @@ pub(super) fn result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
     let details = (!details.is_empty()).then_some(details);
     let rest = details.into_iter().chain(more.iter().skip(said).copied()).map(str::to_owned).collect();
     Some((name.to_owned(), content.join("\n").trim_start_matches('\n').to_owned(), rest))
+}
+
+/// The name of the tool in the first line of a result, and the text after `Result:`.
+pub(super) fn result_head(text: &str) -> Option<(&str, &str)> {
+    let head = text.strip_prefix('[')?;
+    let name = head.get(..head.find([' ', ']'])?)?;
+    let (_, content) = head.split_once("] Result:")?;
+    tags::is_name(name).then_some((name, content))
 }
 
 /// Whether this parameter's value is made of elements.
