@@ -32,11 +32,11 @@ const BARS: [char; 2] = ['|', '\u{ff5c}'];
 const TOKEN_BYTES: usize = 64;
 
 impl Turns {
-    /// Collects the control tokens of a family.
-    pub(crate) fn of(framing: &Framing) -> Turns {
+    /// Collects the control tokens of a family: those of its answers, and those that only its prompt has (`others`).
+    pub(crate) fn of(framing: &Framing, others: Vec<String>) -> Turns {
         let headers = framing.recipient.iter().filter(|recipient| !recipient.plain);
         let headers = headers.flat_map(|recipient| recipient.start.iter().chain(&recipient.end).chain([&recipient.message]));
-        let markers: Vec<String> = framing.drop.iter().chain(headers).cloned().collect();
+        let markers: Vec<String> = framing.drop.iter().chain(headers).cloned().chain(others).collect();
         Turns { markers: automaton(markers) }
     }
 
@@ -59,7 +59,7 @@ pub fn defused(text: &str, adapter: &Adapter, tools: &Tools) -> String {
         Some(markers) => broken(text, &markers),
         None => text,
     };
-    without_bars(&text)
+    adapter.turns().broken(&text).into_owned()
 }
 
 /// Compiles the markers, except single characters and fences. `None`: there are none.
