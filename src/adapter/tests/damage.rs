@@ -50,16 +50,17 @@ fn an_invocation_may_be_in_the_tag_of_another_family() {
 }
 
 #[test]
-fn an_empty_value_that_closes_twice_is_not_delivered() {
+fn an_empty_value_with_a_tag_twice_is_not_delivered() {
     let page = |adapter: &str, text: &str| {
         let schema = r#"{"type":"object","properties":{"html":{"type":"string"}},"required":["html"]}"#;
         let seen = read_with(Tools::new([Tool::new("set_page", "", schema)], ToolChoice::Auto), adapter, false, text);
         call(&seen).map(|(_, arguments)| arguments["html"].as_str().unwrap().to_owned())
     };
-    // The first tag or the second one ends the value: the page would be emptied, or hold the tag.
+    // One of the two tags may be the value: the page would be emptied, or hold the tag.
     for (adapter, text) in [
         ("generic", "<set_page>\n<html></html></html>\n</set_page>"),
         ("generic", "<set_page>\n<html>\n</html>\n</html>\n</set_page>"),
+        ("generic", "<set_page>\n<html><html></html>\n</set_page>"),
         ("qwen3-coder", "<function=set_page>\n<parameter=html>\n</parameter>\n</parameter>\n</function>"),
         ("glm", "<tool_call>set_page\n<arg_key>html</arg_key>\n<arg_value></arg_value></arg_value>\n</tool_call>"),
     ] {

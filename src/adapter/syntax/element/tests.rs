@@ -280,9 +280,9 @@ fn what_was_cut_or_torn_does_not_run() {
 /// Void executes an opening tag. Here the answer may have been cut off after it: the model is asked, and delivered if it ends so
 /// again.
 #[test]
-fn an_empty_value_that_closes_twice_is_asked_for_again() {
+fn an_empty_value_with_a_tag_twice_is_asked_for_again() {
     let note = |body: &str| format!("<write_note>\n<note_path>a.md</note_path>\n{body}\n</write_note>");
-    for body in ["<body></body></body>", "<body>\n</body>\n</body>"] {
+    for body in ["<body></body></body>", "<body>\n</body>\n</body>", "<body><body></body>"] {
         let text = note(body);
         assert_eq!((calls(&text), scan(&text, FinishReason::Stop, 5).refused()), (vec![], 1), "{text}");
     }
