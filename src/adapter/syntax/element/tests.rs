@@ -280,6 +280,17 @@ fn what_was_cut_or_torn_does_not_run() {
 /// Void executes an opening tag. Here the answer may have been cut off after it: the model is asked, and delivered if it ends so
 /// again.
 #[test]
+fn elements_of_the_parameters_own_name_are_content() {
+    let note = |body: &str| format!("<write_note>\n<note_path>a.md</note_path>\n<body>\n{body}\n</body>\n</write_note>");
+    for body in ["<html><body>a</body></html>", "<p>\n<body>a</body>\n<body>b</body>\n<body>c</body></p>"] {
+        assert_eq!(calls(&note(body)), [("write_note".to_owned(), json!({"note_path": "a.md", "body": body}))]);
+    }
+    // Two values of one parameter.
+    let text = note("a</body>\n<body>b");
+    assert_eq!(calls(&text), []);
+}
+
+#[test]
 fn an_empty_value_with_a_tag_twice_is_asked_for_again() {
     let note = |body: &str| format!("<write_note>\n<note_path>a.md</note_path>\n{body}\n</write_note>");
     for body in ["<body></body></body>", "<body>\n</body>\n</body>", "<body><body></body>"] {
