@@ -33,7 +33,7 @@ pub(super) fn translate(messages: Vec<Message>, tools: &Tools, grammar: Grammar)
         let result = messages.peek().and_then(|(_, next)| Result::of(next, grammar));
         // Mentions were defused in the text alone: before a call is looked for they must stay so, and in its values nothing was.
         let restored = |text: &str| defuse::restore(text, tools.iter().map(|tool| tool.name.as_str()));
-        let Some(call) = Call::at_the_end_of(text, tools, result.as_ref().map(|result| result.name.as_str())) else {
+        let Some(call) = Call::at_the_end_of(text, tools, grammar, result.as_ref().map(|result| result.name.as_str())) else {
             message.content = Content::Text(if text == EMPTY { String::new() } else { restored(text) });
             out.push(message);
             continue;
@@ -78,7 +78,7 @@ struct Result {
 impl<'a> Call<'a> {
     /// The last call in `text`, if it is at its end. A name that is not offered (any more) counts only if a result of
     /// that name follows.
-    fn at_the_end_of(text: &'a str, tools: &Tools, answered: Option<&str>) -> Option<Call<'a>> {
+    fn at_the_end_of(text: &'a str, tools: &Tools, grammar: Grammar, answered: Option<&str>) -> Option<Call<'a>> {
         let inner = text.trim_end().strip_suffix('>')?;
         let (_, name) = inner.rsplit_once("</")?;
         if !tags::is_name(name) || (tools.get(name).is_none() && answered != Some(name)) {
@@ -88,8 +88,9 @@ impl<'a> Call<'a> {
         let open = format!("<{name}>");
         // The body is the longest one that consists of parameters: values may mention the tool itself.
         let inner = inner.get(..body_end)?;
+        let to_the_last = if grammar == Grammar::Cline { cline::to_the_last(name) } else { None };
         inner.match_indices(&open).find_map(|(at, _)| {
-            let parameters = tags::split(inner.get(at + open.len()..)?)?;
+            let parameters = tags::split(inner.get(at + open.len()..)?, to_the_last)?;
             Some(Call { before: inner.get(..at)?.trim_end(), name, parameters })
         })
     }
