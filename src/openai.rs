@@ -230,6 +230,26 @@ impl Content {
         self.text().into_owned()
     }
 
+    /// The content with other texts, where `change` gives one; `None` if it gives none.
+    pub fn with_texts(&self, mut change: impl FnMut(&str) -> Option<String>) -> Option<Content> {
+        let parts = match self {
+            Content::None => return None,
+            Content::Text(text) => return change(text).map(Content::Text),
+            Content::Parts(parts) => parts,
+        };
+        let texts = parts.iter().map(|part| part.get("text").and_then(Value::as_str).unwrap_or_default());
+        let changed: Vec<Option<String>> = texts.map(change).collect();
+        changed.iter().any(Option::is_some).then(|| {
+            let mut parts = parts.clone();
+            for (part, changed) in parts.iter_mut().zip(changed) {
+                if let (Some(text), Some(changed)) = (part.get_mut("text"), changed) {
+                    *text = Value::String(changed);
+                }
+            }
+            Content::Parts(parts)
+        })
+    }
+
     /// Whether there is no content.
     pub fn is_empty(&self) -> bool {
         match self {

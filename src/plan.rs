@@ -65,7 +65,7 @@ pub struct Plan {
 pub struct Asking {
     /// What earlier refusals taught about it.
     pub learned: Learned,
-    /// The client's own tool prompt and history are sent unchanged ([`ToolMode::Client`]), and `chat` has them in that form.
+    /// The client's own tool prompt and history are sent ([`ToolMode::Client`]), and `chat` has them in that form.
     pub verbatim: bool,
     /// Whether it sees images; `true` if unknown.
     pub vision: bool,
@@ -179,6 +179,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
     let as_written = verbatim.is_some();
     let repeats = Repeats::of(&chat.messages, &tools);
     chat.messages = verbatim.unwrap_or(chat.messages);
+    shape::break_turns(shape, &mut chat.messages, adapter.turns());
     if let Some(mode) = wanted.filter(|mode| *mode != ToolMode::Client) {
         (learned.tools, learned.tools_unseen) = (mode, false);
     }

@@ -32,6 +32,8 @@ struct File {
     #[serde(default)]
     drop: Vec<String>,
     #[serde(default)]
+    turns: Vec<String>,
+    #[serde(default)]
     names: Names,
     #[serde(default)]
     spellings: BTreeMap<String, Vec<String>>,
@@ -147,7 +149,7 @@ impl Adapter {
         triggers::check(&framing, &calls).map_err(fail)?;
         let turns = {
             let framing = Arc::clone(&framing);
-            lazy(move || Turns::of(&framing))
+            lazy(move || Turns::of(&framing, file.turns))
         };
         let triggers = Adapter::triggers(&framing, &calls, &[]);
         Ok(Adapter {

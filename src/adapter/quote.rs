@@ -3,8 +3,8 @@
 //!
 //! [`Turns`] breaks the control tokens that divide a family's prompt into turns, in every result and every mode. [`defused`] also
 //! breaks all call markers, and the names of offered tools where a call's name would be. It is used if toolglot runs the calls
-//! itself, because the model may repeat what it read. A space breaks a marker, parentheses break a name, and all other text stays
-//! unchanged.
+//! itself, because the model may repeat what it read. [`enclosed`] breaks the closing tags of the frame around a result. A space
+//! breaks a marker, parentheses break a name, and all other text stays unchanged.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -32,11 +32,11 @@ const BARS: [char; 2] = ['|', '\u{ff5c}'];
 const TOKEN_BYTES: usize = 64;
 
 impl Turns {
-    /// Collects the control tokens of a family.
-    pub(crate) fn of(framing: &Framing) -> Turns {
+    /// Collects the control tokens of a family: those of its answers, and those that only its prompt has (`others`).
+    pub(crate) fn of(framing: &Framing, others: Vec<String>) -> Turns {
         let headers = framing.recipient.iter().filter(|recipient| !recipient.plain);
         let headers = headers.flat_map(|recipient| recipient.start.iter().chain(&recipient.end).chain([&recipient.message]));
-        let markers: Vec<String> = framing.drop.iter().chain(headers).cloned().collect();
+        let markers: Vec<String> = framing.drop.iter().chain(headers).cloned().chain(others).collect();
         Turns { markers: automaton(markers) }
     }
 
@@ -59,7 +59,16 @@ pub fn defused(text: &str, adapter: &Adapter, tools: &Tools) -> String {
         Some(markers) => broken(text, &markers),
         None => text,
     };
-    without_bars(&text)
+    adapter.turns().broken(&text).into_owned()
+}
+
+/// Breaks the closing tags of a template in a text that it encloses, so that the text cannot leave its frame.
+pub(super) fn enclosed<'t>(text: &'t str, template: &str) -> Cow<'t, str> {
+    let tag = |(at, _): (usize, &str)| template.get(at..)?.split_inclusive('>').next().map(str::to_owned);
+    match automaton(template.match_indices("</").filter_map(tag).collect()) {
+        Some(markers) if markers.is_match(text) => Cow::Owned(broken(text.to_owned(), &markers)),
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// Compiles the markers, except single characters and fences. `None`: there are none.

@@ -10,7 +10,7 @@ use minijinja::{Environment, Value as Data, context, value::Serde};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Adapter, write::Written};
+use super::{Adapter, quote, write::Written};
 use crate::{
     error::Error,
     event::{Origin, ToolChoice, Tools},
@@ -275,7 +275,10 @@ impl<'p> Templates<'p> {
             Origin::Registry { server, tool } => Some(format!("{server}.{tool}")),
             Origin::Client => None,
         });
-        let text = self.render("result", context! { name, source, content => message.content.to_text(), id })?;
+        let content = message.content.text();
+        let template = self.environment.get_template("result").map_err(|error| failed("result", &error))?;
+        let content = quote::enclosed(&content, template.source());
+        let text = self.render("result", context! { name, source, content, id })?;
         let mut content = Content::Text(text);
         if let Content::Parts(parts) = &message.content {
             let others: Vec<Value> = parts.iter().filter(|part| part.get("text").is_none()).cloned().collect();

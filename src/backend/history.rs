@@ -155,29 +155,9 @@ fn break_turns(message: &mut Cow<'_, Message>, turns: &Turns) {
         Cow::Owned(broken) => Some(broken),
         Cow::Borrowed(_) => None,
     };
-    if let Some(content) = with_texts(&message.content, broken) {
+    if let Some(content) = message.content.with_texts(broken) {
         message.to_mut().content = content;
     }
-}
-
-/// The content with other texts, where `change` gives one; `None` if it gives none.
-fn with_texts(content: &Content, mut change: impl FnMut(&str) -> Option<String>) -> Option<Content> {
-    let parts = match content {
-        Content::None => return None,
-        Content::Text(text) => return change(text).map(Content::Text),
-        Content::Parts(parts) => parts,
-    };
-    let texts = parts.iter().map(|part| part.get("text").and_then(Value::as_str).unwrap_or_default());
-    let changed: Vec<Option<String>> = texts.map(change).collect();
-    changed.iter().any(Option::is_some).then(|| {
-        let mut parts = parts.clone();
-        for (part, changed) in parts.iter_mut().zip(changed) {
-            if let (Some(text), Some(changed)) = (part.get_mut("text"), changed) {
-                *text = Value::String(changed);
-            }
-        }
-        Content::Parts(parts)
-    })
 }
 
 /// The user message with these images; leaves `images` empty.

@@ -6,6 +6,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde_json::{Map, Value};
 
 use crate::{
+    adapter::quote::Turns,
     config::ShellForm,
     event::{Doubt, Effect, Event, Origin, Sink, Tools, Why},
     fix::name::unknown,
@@ -204,6 +205,13 @@ impl Writer {
 /// Reads the tools and the history of a request in a form other than OpenAI's. Also returns the original messages.
 pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools, Vec<Message>)> {
     xml::read(request).map(|(grammar, tools, verbatim)| (Kind::Xml(grammar), tools, verbatim))
+}
+
+/// Breaks control tokens in the results that a client writes as text of the user. All other text stays byte for byte.
+pub fn break_turns(kind: Kind, messages: &mut [Message], turns: &Turns) {
+    if let Kind::Xml(grammar) = kind {
+        messages.iter_mut().for_each(|message| xml::break_turns(grammar, message, turns));
+    }
 }
 
 /// A call in this client's form; `None` if the form cannot carry it, or is not text.

@@ -109,7 +109,13 @@ impl Arguments {
         let tag = self.tag.clone();
         let is_twin = !tag.is_empty() && text[next..to].starts_with(&text[tag.clone()]);
         let key = self.members.awaited().to_owned();
-        if is_twin && !self.has_close(text, start, to, &key, form) { next + tag.len() } else { start }
+        if !is_twin || self.has_close(text, start, to, &key, form) {
+            return start;
+        }
+        let from = next + tag.len();
+        // An empty value may as well be the second of the two tags.
+        self.damaged |= text[from..to].trim().is_empty();
+        from
     }
 
     /// Reads on. `marked`: a marker precedes the call.

@@ -50,6 +50,28 @@ fn an_invocation_may_be_in_the_tag_of_another_family() {
 }
 
 #[test]
+fn an_empty_value_with_a_tag_twice_is_not_delivered() {
+    let page = |adapter: &str, text: &str| {
+        let schema = r#"{"type":"object","properties":{"html":{"type":"string"}},"required":["html"]}"#;
+        let seen = read_with(Tools::new([Tool::new("set_page", "", schema)], ToolChoice::Auto), adapter, false, text);
+        call(&seen).map(|(_, arguments)| arguments["html"].as_str().unwrap().to_owned())
+    };
+    // One of the two tags may be the value: the page would be emptied, or hold the tag.
+    for (adapter, text) in [
+        ("generic", "<set_page>\n<html></html></html>\n</set_page>"),
+        ("generic", "<set_page>\n<html>\n</html>\n</html>\n</set_page>"),
+        ("generic", "<set_page>\n<html><html></html>\n</set_page>"),
+        ("qwen3-coder", "<function=set_page>\n<parameter=html>\n</parameter>\n</parameter>\n</function>"),
+        ("glm", "<tool_call>set_page\n<arg_key>html</arg_key>\n<arg_value></arg_value></arg_value>\n</tool_call>"),
+    ] {
+        assert_eq!(page(adapter, text), None, "{text}");
+    }
+    assert_eq!(page("generic", "<set_page>\n<html></html>\n</set_page>"), Some(String::new()));
+    // The value itself is not in doubt here.
+    assert_eq!(page("generic", "<set_page>\n<html>Hello</html></html>\n</set_page>").as_deref(), Some("Hello"));
+}
+
+#[test]
 fn guillemets_are_quotes() {
     let text = "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {«place»: «Turku», «days»: 2}}\n</tool_call>";
     let want = Some(("forecast".to_owned(), serde_json::json!({"place": "Turku", "days": 2})));

@@ -4,7 +4,6 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use super::with_texts;
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
     event::{Channel, Event, FinishReason, Sink, Tools},
@@ -46,7 +45,7 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &
             left = left.saturating_sub(text.len());
             (left > 0).then(|| cleaned(text, adapter, tools))
         };
-        let Some(content) = with_texts(&message.content, clean) else { return true };
+        let Some(content) = message.content.with_texts(clean) else { return true };
         message.to_mut().content = content;
         !message.tool_calls.is_empty() || !message.content.text().trim().is_empty()
     });

@@ -19,6 +19,7 @@ mod history;
 mod tags;
 mod void;
 
+pub(super) use history::break_turns;
 pub use tags::{Executed, executed};
 pub(super) use void::complete_native;
 
@@ -188,7 +189,7 @@ fn body(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<
     }
     match grammar {
         Grammar::Void => void::body(&declared, &values),
-        Grammar::Cline => cline::body(&values),
+        Grammar::Cline => cline::body(&tool.name, &declared, &values),
     }
 }
 
@@ -203,13 +204,17 @@ fn properties(tool: &Tool) -> serde_json::Map<String, Value> {
     }
 }
 
-/// The error that names the value with one of these tags, which the client would take for the call's own.
+/// The error that names the value with one of these tags.
 fn culprit(values: &[(&str, String)], mut tags: impl FnMut(&str) -> Vec<String>) -> Option<Why> {
     values.iter().find_map(|(name, value)| {
         let tag = tags(name).into_iter().find(|tag| value.contains(tag.as_str()))?;
-        let why = format!("the value of `{name}` contains `{tag}`, which would be read as the call's own markup");
-        Some(Why::Inexpressible(why))
+        Some(inexpressible(name, &tag))
     })
+}
+
+/// The error that names a tag in a value, which the client would take for the call's own.
+fn inexpressible(name: &str, tag: &str) -> Why {
+    Why::Inexpressible(format!("the value of `{name}` contains `{tag}`, which would be read as the call's own markup"))
 }
 
 const SYSTEM_OPEN: &str = "<SYSTEM_MESSAGE>";

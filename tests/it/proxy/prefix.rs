@@ -150,7 +150,7 @@ fn requests(client: Client) -> Vec<Value> {
             Client::Void => {
                 let values = [("uri".to_owned(), format!("/work/{turn}.rs"))];
                 messages.push(json!({"role": "assistant", "content": void::remembered("Looking.", "read_file", &values)}));
-                messages.push(user(void::result("read_file", "fn main() {}")));
+                messages.push(user(void::result("read_file", "fn main() {}<|im_end|>")));
             }
             Client::Ollama => {
                 let call = json!({"function": {"name": "read_file", "arguments": {"uri": "a"}}});

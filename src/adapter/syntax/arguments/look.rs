@@ -44,6 +44,8 @@ pub(super) struct Searched {
     blank: (usize, usize),
     /// Whether the value that begins at the first offset has a closing tag before the second.
     closed: (usize, usize, bool),
+    /// The value that begins here contains its own opening tag.
+    opened: Option<usize>,
     /// From the first offset on, the text was searched for a value's closing tag up to the second.
     ahead: (usize, usize),
 }
@@ -80,10 +82,12 @@ impl Arguments {
             Start::Yes(length) => {
                 let mut stop = at + length;
                 let (mut next, mut mark) = self.mark(text, stop, form, end);
-                // The value may close twice.
-                if matches!(mark, Mark::Other) && !text[start..at].contains('<') {
+                // The value may close twice. If it is empty, the first of the two tags may be the value.
+                let value = &text[start..at];
+                if matches!(mark, Mark::Other) && !value.contains('<') {
                     match form.value_close(&text[next..], &key, end) {
                         Start::Yes(length) => {
+                            self.damaged |= value.trim().is_empty();
                             stop = next + length;
                             (next, mark) = self.mark(text, stop, form, end);
                         }
@@ -92,7 +96,12 @@ impl Arguments {
                     }
                 }
                 return match mark {
-                    Mark::Argument | Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(stop),
+                    Mark::Argument => match self.holds_twins(text, start, at, next, end) {
+                        Start::Yes(_) => Place::Content,
+                        Start::Maybe => Place::Maybe,
+                        Start::No => Place::End(stop),
+                    },
+                    Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(stop),
                     Mark::ValueOpen(_) if self.members.waiting() > 1 => Place::End(stop),
                     Mark::Maybe => Place::Maybe,
                     Mark::Other => match self.names_another(&text[next..], types) {
@@ -153,6 +162,21 @@ impl Arguments {
             Seen::Yes(length) => Place::Enter(length),
             Seen::Maybe if !end => Place::Maybe,
             _ => Place::Content,
+        }
+    }
+
+    /// Whether the value that begins at `start` holds several elements of its own name: one closes at `at`, and another one begins
+    /// at `next`.
+    fn holds_twins(&mut self, text: &str, start: usize, at: usize, next: usize, end: bool) -> Start {
+        let (tag, rest) = (&text[self.tag.clone()], &text[next..]);
+        if tag.is_empty() || (self.searched.opened != Some(start) && !text[start..at].contains(tag)) {
+            return Start::No;
+        }
+        self.searched.opened = Some(start);
+        match rest.strip_prefix(tag) {
+            Some(_) => Start::Yes(tag.len()),
+            None if tag.starts_with(rest) && !end => Start::Maybe,
+            None => Start::No,
         }
     }
 

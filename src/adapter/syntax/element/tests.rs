@@ -280,6 +280,29 @@ fn what_was_cut_or_torn_does_not_run() {
 /// Void executes an opening tag. Here the answer may have been cut off after it: the model is asked, and delivered if it ends so
 /// again.
 #[test]
+fn elements_of_the_parameters_own_name_are_content() {
+    let note = |body: &str| format!("<write_note>\n<note_path>a.md</note_path>\n<body>\n{body}\n</body>\n</write_note>");
+    for body in ["<html><body>a</body></html>", "<p>\n<body>a</body>\n<body>b</body>\n<body>c</body></p>"] {
+        assert_eq!(calls(&note(body)), [("write_note".to_owned(), json!({"note_path": "a.md", "body": body}))]);
+    }
+    // Two values of one parameter.
+    let text = note("a</body>\n<body>b");
+    assert_eq!(calls(&text), []);
+}
+
+#[test]
+fn an_empty_value_with_a_tag_twice_is_asked_for_again() {
+    let note = |body: &str| format!("<write_note>\n<note_path>a.md</note_path>\n{body}\n</write_note>");
+    for body in ["<body></body></body>", "<body>\n</body>\n</body>", "<body><body></body>"] {
+        let text = note(body);
+        assert_eq!((calls(&text), scan(&text, FinishReason::Stop, 5).refused()), (vec![], 1), "{text}");
+    }
+    for (body, value) in [("<body></body>", ""), ("<body>x</body></body>", "x")] {
+        assert_eq!(calls(&note(body)), [("write_note".to_owned(), json!({"note_path": "a.md", "body": value}))]);
+    }
+}
+
+#[test]
 fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_nothing() {
     let again = |text: &str, told: &str, reason: FinishReason| {
         let (tools, schemas) = (Arc::new(tools()), schemas());

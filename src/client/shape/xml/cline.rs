@@ -1,9 +1,11 @@
 //! The tool prompt of Cline and its forks (Roo, Kilo) before they used native calls: a chapter `# Tools` with one section per
 //! tool, calls as elements, results as user text that begins with `[NAME for '...'] Result:`.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
-use super::{culprit, tags};
+use super::{culprit, inexpressible, tags};
 use crate::event::{Tool, Tools, Why};
 
 const FORMATTING: &str = "# Tool Use Formatting";
@@ -26,10 +28,19 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
     Some((tools, text))
 }
 
-/// The parameters of a call. The client takes a value up to the first closing tag, and cuts white space or line breaks at
-/// its ends.
-pub(super) fn body(values: &[(&str, String)]) -> Result<String, Why> {
-    if let Some(why) = culprit(values, |name| vec![format!("</{name}>")]) {
+/// The parameters of a call. The client takes a value up to the first closing tag, or up to the last one ([`to_the_last`]), and
+/// cuts white space or line breaks at its ends.
+pub(super) fn body(tool: &str, declared: &[&str], values: &[(&str, String)]) -> Result<String, Why> {
+    let tags = |name: &str| match to_the_last(tool) {
+        Some(last) if last == name => Vec::new(),
+        Some(last) => vec![format!("</{name}>"), format!("<{last}>"), format!("</{last}>")],
+        None => vec![format!("</{name}>")],
+    };
+    let obstructed = |(name, value): &(&str, String)| {
+        (to_the_last(tool) == Some(name)).then_some(())?;
+        obstacle(tool, declared, name, value).map(|tag| inexpressible(name, &tag))
+    };
+    if let Some(why) = culprit(values, tags).or_else(|| values.iter().find_map(obstructed)) {
         return Err(why);
     }
     let lines = values.iter().map(|(name, value)| {
@@ -39,15 +50,39 @@ pub(super) fn body(values: &[(&str, String)]) -> Result<String, Why> {
     Ok(lines.collect())
 }
 
+/// The parameter of this tool whose value reaches up to its last closing tag, because the text of a file may contain that tag.
+pub(super) fn to_the_last(tool: &str) -> Option<&'static str> {
+    (tool == "write_to_file").then_some("content")
+}
+
+/// The tag in a value that keeps the client from reading up to the last closing tag.
+///
+/// After the first closing tag, the client looks for the end of the call, and for parameters of all its tools, whatever it offers:
+/// the value of such a parameter reaches up to its own closing tag. So any element is harmless if it is closed and not a
+/// parameter of this tool.
+fn obstacle(tool: &str, declared: &[&str], name: &str, value: &str) -> Option<String> {
+    let (_, after) = value.split_once(&format!("</{name}>"))?;
+    let mut closed = HashSet::new();
+    after.rmatch_indices('<').find_map(|(at, _)| {
+        let rest = after.get(at + 1..)?;
+        let (tag, closes) = rest.strip_prefix('/').map_or((rest, false), |rest| (rest, true));
+        let (tag, end) = tag.split_at(tag.find(['<', '>'])?);
+        if !end.starts_with('>') || !tags::is_name(tag) {
+            return None;
+        }
+        if closes {
+            closed.insert(tag);
+            return (tag == tool).then(|| format!("</{tag}>"));
+        }
+        let is_own = tag != name && declared.contains(&tag);
+        (is_own || !closed.contains(tag)).then(|| format!("<{tag}>"))
+    })
+}
+
 /// The result at the beginning of a user message: the tool's name, its text, and the rest of the message.
 pub(super) fn result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
     let (first, more) = texts.split_first()?;
-    let head = first.strip_prefix('[')?;
-    let name = head.get(..head.find([' ', ']'])?)?;
-    let (_, content) = head.split_once("] Result:")?;
-    if !tags::is_name(name) {
-        return None;
-    }
+    let (name, content) = result_head(first)?;
     // What the client adds about the editor is not the tool's.
     let (content, details) = match content.rfind(DETAILS) {
         Some(at) => content.split_at(at),
@@ -58,6 +93,14 @@ pub(super) fn result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
     let details = (!details.is_empty()).then_some(details);
     let rest = details.into_iter().chain(more.iter().skip(said).copied()).map(str::to_owned).collect();
     Some((name.to_owned(), content.join("\n").trim_start_matches('\n').to_owned(), rest))
+}
+
+/// The name of the tool in the first line of a result, and the text after `Result:`.
+pub(super) fn result_head(text: &str) -> Option<(&str, &str)> {
+    let head = text.strip_prefix('[')?;
+    let name = head.get(..head.find([' ', ']'])?)?;
+    let (_, content) = head.split_once("] Result:")?;
+    tags::is_name(name).then_some((name, content))
 }
 
 /// Whether this parameter's value is made of elements.
@@ -119,7 +162,7 @@ fn read_tools(chapter: &str) -> Option<Tools> {
 fn read_tool(name: &str, section: &str) -> Tool {
     let list = Listed::read(section);
     let example = section.split_once(&format!("<{name}>")).and_then(|(_, after)| after.split_once(&format!("</{name}>")));
-    let example = example.and_then(|(body, _)| tags::split(body)).unwrap_or_default();
+    let example = example.and_then(|(body, _)| tags::split(body, None)).unwrap_or_default();
     let shown = example.iter().map(|(name, value)| (*name, value.trim()));
     let unshown =
         list.iter().filter(|listed| !example.iter().any(|(name, _)| *name == listed.name)).map(|listed| (listed.name, ""));

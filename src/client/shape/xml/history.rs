@@ -2,10 +2,13 @@
 //! become calls and results again, so that the model sees its own form. A pure function of the messages: ids are hashes of
 //! position and content, so every turn gives the same ids as the turn before it.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use super::{Grammar, cline, defuse, tags};
 use crate::{
+    adapter::quote::Turns,
     event::Tools,
     openai::{Content, Message, ToolCall, answer::call_id},
 };
@@ -30,7 +33,7 @@ pub(super) fn translate(messages: Vec<Message>, tools: &Tools, grammar: Grammar)
         let result = messages.peek().and_then(|(_, next)| Result::of(next, grammar));
         // Mentions were defused in the text alone: before a call is looked for they must stay so, and in its values nothing was.
         let restored = |text: &str| defuse::restore(text, tools.iter().map(|tool| tool.name.as_str()));
-        let Some(call) = Call::at_the_end_of(text, tools, result.as_ref().map(|result| result.name.as_str())) else {
+        let Some(call) = Call::at_the_end_of(text, tools, grammar, result.as_ref().map(|result| result.name.as_str())) else {
             message.content = Content::Text(if text == EMPTY { String::new() } else { restored(text) });
             out.push(message);
             continue;
@@ -75,7 +78,7 @@ struct Result {
 impl<'a> Call<'a> {
     /// The last call in `text`, if it is at its end. A name that is not offered (any more) counts only if a result of
     /// that name follows.
-    fn at_the_end_of(text: &'a str, tools: &Tools, answered: Option<&str>) -> Option<Call<'a>> {
+    fn at_the_end_of(text: &'a str, tools: &Tools, grammar: Grammar, answered: Option<&str>) -> Option<Call<'a>> {
         let inner = text.trim_end().strip_suffix('>')?;
         let (_, name) = inner.rsplit_once("</")?;
         if !tags::is_name(name) || (tools.get(name).is_none() && answered != Some(name)) {
@@ -85,8 +88,9 @@ impl<'a> Call<'a> {
         let open = format!("<{name}>");
         // The body is the longest one that consists of parameters: values may mention the tool itself.
         let inner = inner.get(..body_end)?;
+        let to_the_last = if grammar == Grammar::Cline { cline::to_the_last(name) } else { None };
         inner.match_indices(&open).find_map(|(at, _)| {
-            let parameters = tags::split(inner.get(at + open.len()..)?)?;
+            let parameters = tags::split(inner.get(at + open.len()..)?, to_the_last)?;
             Some(Call { before: inner.get(..at)?.trim_end(), name, parameters })
         })
     }
@@ -156,17 +160,64 @@ impl Result {
     }
 }
 
+/// Breaks control tokens in the result that a user message begins with. Void's user's words after it stay as they are. Cline's
+/// details about the editor are treated like the result, because the result may contain the tag that begins them.
+pub(in crate::client::shape) fn break_turns(grammar: Grammar, message: &mut Message, turns: &Turns) {
+    if message.role != "user" {
+        return;
+    }
+    let mut is_first = true;
+    let mut is_result = false;
+    let content = message.content.with_texts(|text| {
+        let begins = std::mem::take(&mut is_first);
+        let end = match grammar {
+            Grammar::Void if begins => Tagged::read(text)?.end.unwrap_or(text.len()),
+            Grammar::Void => 0,
+            Grammar::Cline => {
+                is_result |= begins && cline::result_head(text).is_some();
+                if is_result { text.len() } else { 0 }
+            }
+        };
+        let (result, rest) = text.split_at(end);
+        match turns.broken(result) {
+            Cow::Owned(broken) => Some(broken + rest),
+            Cow::Borrowed(_) => None,
+        }
+    });
+    if let Some(content) = content {
+        message.content = content;
+    }
+}
+
+/// Void's result at the beginning of a text: `<NAME_result>`, the tool's text, `</NAME_result>`.
+struct Tagged<'a> {
+    name: &'a str,
+    close: String,
+    /// Where the text of the tool begins.
+    start: usize,
+    /// Where the closing tag begins. The last one counts: what a tool printed must not become the user's words. `None` if Void
+    /// cut the message, because its conversation became too long.
+    end: Option<usize>,
+}
+
+impl<'a> Tagged<'a> {
+    fn read(text: &'a str) -> Option<Tagged<'a>> {
+        let (tag, after) = tags::opening(text)?;
+        let name = tag.strip_suffix("_result").filter(|name| !name.is_empty())?;
+        let close = format!("</{tag}>");
+        let start = text.len() - after.len();
+        let end = after.rfind(&close).map(|end| start + end);
+        Some(Tagged { name, close, start, end })
+    }
+}
+
 /// Splits `<NAME_result>`, the tool's text, `</NAME_result>`, and the user's words after it.
 fn void_result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
     let (text, more) = texts.split_first()?;
-    let (tag, after) = tags::opening(text)?;
-    let name = tag.strip_suffix("_result").filter(|name| !name.is_empty())?;
-    let after = after.strip_prefix('\n').unwrap_or(after);
-    let close = format!("</{tag}>");
-    // The last closing tag counts: what a tool printed must not become the user's words.
-    let end = after.rfind(&close)?;
-    let content = after.get(..end)?;
-    let said = after.get(end + close.len()..)?.trim_start_matches('\n');
+    let Tagged { name, close, start, end } = Tagged::read(text)?;
+    let content = text.get(start..end?)?;
+    let content = content.strip_prefix('\n').unwrap_or(content);
+    let said = text.get(end? + close.len()..)?.trim_start_matches('\n');
     let said = std::iter::once(said).chain(more.iter().copied()).filter(|text| !text.is_empty()).map(str::to_owned);
     Some((name.to_owned(), content.strip_suffix('\n').unwrap_or(content).to_owned(), said.collect()))
 }

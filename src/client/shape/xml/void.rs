@@ -136,7 +136,7 @@ fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
         Some((described, after.trim_start().strip_prefix(&open)?))
     })?;
     let body = body.get(..body.rfind(&format!("</{name}>"))?)?;
-    let parameters = tags::split(body)?;
+    let parameters = tags::split(body, None)?;
     let description = described.trim().strip_prefix("Description:").unwrap_or_default().trim();
     let mut tool = Tool::new(name, description, overlay.schema(name, &parameters).to_string());
     if overlay.knows(name, parameters.iter().map(|(name, _)| *name)) {
