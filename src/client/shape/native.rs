@@ -80,7 +80,11 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
 pub(in crate::client) fn read_choice(request: &ChatRequest, tools: &mut Tools, warnings: &mut Vec<Note>) -> Result<(), Error> {
     let Some(choice) = &request.tool_choice else { return Ok(()) };
     if let Some(allowed) = choice.get("allowed_tools") {
-        let listed = allowed.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let Some(listed) = allowed.get("tools").and_then(Value::as_array) else {
+            return Err(Error::client(
+                "`tool_choice` of type `allowed_tools` needs `tools`, an array of the tools that may be called",
+            ));
+        };
         let names: Vec<&str> = listed.iter().filter_map(named).collect();
         known(&names, tools)?;
         tools.choice = if names.is_empty() { ToolChoice::None } else { word(allowed.get("mode").unwrap_or(&"auto".into()))? };

@@ -146,14 +146,11 @@ fn settings(body: &Map<String, Value>) -> Settings {
             None => Some(choice.clone()),
             Some("function" | "custom") => Some(chosen(choice)),
             Some("allowed_tools") => {
-                let tools: Vec<Value> = choice["tools"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter(|tool| tool["name"].is_string())
-                    .map(chosen)
-                    .collect();
-                let mut allowed = json!({"tools": tools});
+                let listed = choice["tools"].as_array();
+                let named = |tools: &Vec<Value>| -> Vec<Value> {
+                    tools.iter().filter(|tool| tool["name"].is_string()).map(chosen).collect()
+                };
+                let mut allowed = json!({"tools": listed.map(named)});
                 if !choice["mode"].is_null() {
                     allowed["mode"] = choice["mode"].clone();
                 }
