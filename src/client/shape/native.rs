@@ -93,6 +93,8 @@ pub(in crate::client) fn read_choice(request: &ChatRequest, tools: &mut Tools, w
         known(&[name], tools)?;
         tools.choice = ToolChoice::Named(name.to_owned());
         tools.limit(&[name]);
+    } else if choice.get("type").and_then(Value::as_str) == Some("function") {
+        return Err(Error::client("`tool_choice.function.name` must be the name of a tool"));
     } else if choice.is_object() {
         warnings.push(warning("tool_choice_ignored", format!("`tool_choice` {choice} is not understood; the model decides")));
     } else {

@@ -97,6 +97,16 @@ async fn wrong_requests_are_answered_in_openai_s_form() {
         (proxy.post("/v1/completions", "{\"model\":5}"), 400, "`model` must be the name"),
         (proxy.post("/v1/chat/completions", " []"), 400, "must be a JSON object"),
         (proxy.post("/v1/chat/completions", "[1"), 400, "must be a JSON object"),
+        (
+            proxy.post("/v1/chat/completions", "{\"model\":\"m\",\"messages\":[],\"max_tokens\":\"many\"}"),
+            400,
+            "`max_tokens` must be a number",
+        ),
+        (
+            proxy.post("/v1/responses", "{\"model\":\"m\",\"input\":\"x\",\"previous_response_id\":5}"),
+            400,
+            "`previous_response_id`",
+        ),
     ] {
         let (got, body) = answer(request).await;
         assert_eq!(got, status, "{body}");

@@ -291,7 +291,20 @@ fn what_cannot_be_read_is_named() {
         (json!({"input": "x"}), "`model`"),
         (json!({"model": "m", "input": 1}), "`input`"),
         (json!({"model": "m", "background": true}), "`background`"),
-        (json!({"model": "m", "tools": [{"type": "function"}]}), "`tools[0].name`"),
+        (json!({"model": "m", "input": "x", "tools": [{"type": "function"}]}), "`tools[0].name`"),
+        (json!({"model": "m", "messages": []}), "`input` is missing"),
+        (json!({"model": "m", "input": "x", "tools": "x"}), "`tools` must be an array, but it is a string"),
+        (json!({"model": "m", "input": "x", "max_output_tokens": "x"}), "`max_output_tokens` must be a number"),
+        (json!({"model": "m", "input": "x", "tool_choice": {"type": "function"}}), "`tool_choice.name`"),
+        (json!({"model": "m", "input": [5]}), "`input[0]` must be an object, but it is a number"),
+        (json!({"model": "m", "input": [{"role": "user", "content": 5}]}), "`input[0].content` must be a string"),
+        (json!({"model": "m", "input": [{"role": "user"}]}), "`input[0].content` must be a string"),
+        (json!({"model": "m", "input": [{"role": "user", "content": [{"type": "txt", "text": "x"}]}]}), "part of type `txt`"),
+        (json!({"model": "m", "input": [{"role": "user", "content": [{"type": "input_text"}]}]}), "`input[0].content[0].text`"),
+        (
+            json!({"model": "m", "input": [{"type": "function_call_output", "call_id": "a", "output": [{"type": "input_audio"}]}]}),
+            "`input[0].output[0]` is a part of type `input_audio`",
+        ),
     ] {
         let error = super::read(body).unwrap_err();
         assert!(error.message.contains(wanted) && error.status == 400, "{error}");
