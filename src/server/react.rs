@@ -25,6 +25,7 @@ pub(super) async fn of(
 ) -> Result<React, Error> {
     let lowered: Lowered = match chat.rest.shift_remove(TRACE) {
         None | Some(Value::Null) => Lowered::default(),
+        Some(value) if !value.is_object() => return Err(Error::client(format!("`{TRACE}` must be an object"))),
         Some(value) => serde_json::from_value(value).map_err(|error| Error::client(format!("`{TRACE}`: {error}")))?,
     };
     let mut limits = app.config.react.lowered(&lowered);
