@@ -291,8 +291,14 @@ impl Config {
 
     fn check(&self) -> Result<(), Error> {
         self.check_shell()?;
+        self.check_visitors()?;
         if self.retry > 3 {
             return Err(Error::proxy(format!("`retry` is {}: 0 to 3 is possible", self.retry)));
+        }
+        let Limits { body_bytes, argument_bytes, connections, .. } = self.limits;
+        let sizes = [("body_bytes", body_bytes), ("argument_bytes", argument_bytes), ("connections", connections)];
+        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
+            return Err(Error::proxy(format!("`limits`: `{name}` must be at least 1")));
         }
         for (at, backend) in self.backends.iter().enumerate() {
             if self.backends.iter().take(at).any(|other| other.name == backend.name) {
