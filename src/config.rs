@@ -61,6 +61,8 @@ pub struct Config {
     pub shell_via: ShellVia,
     /// What a command of mode `shell` contains.
     pub shell_form: ShellForm,
+    /// The file that such a command has to name: `toolglot call` finds only the user's own file in every folder.
+    pub shell_config: Option<PathBuf>,
     /// Whether `toolglot` is in the user's `PATH`, where the commands of mode `shell` look for it.
     pub runner_found: bool,
     /// The limits of mode `react`.
@@ -249,6 +251,7 @@ impl Config {
             profile: raw.profile,
             shell_via: raw.shell_via,
             shell_form: raw.shell_form,
+            shell_config: file.filter(|file| **file != user_file(environment)).map(Path::to_owned),
             runner_found: environment.find("toolglot").is_some(),
             react: raw.react.checked()?,
             adapters: match &raw.adapters {

@@ -129,6 +129,14 @@ fn a_mistake_names_its_line_and_what_was_meant() {
 }
 
 #[test]
+fn a_command_names_every_file_but_the_users_own() {
+    let environment = Environment::from([("HOME", "/h"), ("XDG_CONFIG_HOME", "/h/.config")]);
+    let named = |file: Option<&Path>| Config::parse("", file, &Overrides::default(), &environment).unwrap().shell_config;
+    assert_eq!((named(None), named(Some(&user_file(&environment)))), (None, None));
+    assert_eq!(named(Some(Path::new("/etc/tg/proxy.toml"))), Some("/etc/tg/proxy.toml".into()));
+}
+
+#[test]
 fn hosts_and_origins_that_exist_are_accepted() {
     for text in [
         "allowed_hosts = [\"box.lan\", \"my_box\", \"192.168.1.2\", \"fe80::1\", \"host.docker.internal\"]\n",
