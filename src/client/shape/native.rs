@@ -9,7 +9,8 @@ use crate::{
     openai::ChatRequest,
 };
 
-/// Passes everything through. Calls beyond the number that the client takes are dropped and counted.
+/// Passes everything through. Calls beyond the number that the client takes are dropped and counted. A client that asked for
+/// one call gets no word about it: the model makes the others in its next answers.
 #[derive(Debug)]
 pub(in crate::client) struct Writer {
     most: u32,
@@ -28,6 +29,15 @@ impl Writer {
         match event {
             Event::CallStart { index, .. } if index >= self.most => self.counts.dropped += 1,
             Event::CallArguments { index, .. } | Event::CallEnd { index, .. } if index >= self.most => {}
+            Event::Finish { .. } => {
+                let dropped = self.counts.dropped;
+                if self.most > 1 && dropped > 0 {
+                    let calls = if dropped == 1 { "call was" } else { "calls were" };
+                    let line = format!("{dropped} more {calls} not run: an answer holds at most {} calls", self.most);
+                    out.event(Event::Text(&format!("\n[toolglot] {line}\n")));
+                }
+                out.event(event);
+            }
             event => out.event(event),
         }
     }
