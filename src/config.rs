@@ -61,6 +61,8 @@ pub struct Config {
     pub shell_via: ShellVia,
     /// What a command of mode `shell` contains.
     pub shell_form: ShellForm,
+    /// The file that such a command has to name: `toolglot call` finds only the user's own file in every folder.
+    pub shell_config: Option<PathBuf>,
     /// Whether `toolglot` is in the user's `PATH`, where the commands of mode `shell` look for it.
     pub runner_found: bool,
     /// The limits of mode `react`.
@@ -249,6 +251,7 @@ impl Config {
             profile: raw.profile,
             shell_via: raw.shell_via,
             shell_form: raw.shell_form,
+            shell_config: file.filter(|file| **file != user_file(environment)).map(Path::to_owned),
             runner_found: environment.find("toolglot").is_some(),
             react: raw.react.checked()?,
             adapters: match &raw.adapters {
@@ -291,8 +294,14 @@ impl Config {
 
     fn check(&self) -> Result<(), Error> {
         self.check_shell()?;
+        self.check_visitors()?;
         if self.retry > 3 {
             return Err(Error::proxy(format!("`retry` is {}: 0 to 3 is possible", self.retry)));
+        }
+        let Limits { body_bytes, argument_bytes, connections, .. } = self.limits;
+        let sizes = [("body_bytes", body_bytes), ("argument_bytes", argument_bytes), ("connections", connections)];
+        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
+            return Err(Error::proxy(format!("`limits`: `{name}` must be at least 1")));
         }
         for (at, backend) in self.backends.iter().enumerate() {
             if self.backends.iter().take(at).any(|other| other.name == backend.name) {

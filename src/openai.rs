@@ -79,6 +79,9 @@ pub struct ToolCall {
 /// The longest name of a function, in bytes.
 pub const NAME_BYTES: usize = 64;
 
+/// Fields of a chat request that are numbers.
+const NUMBERS: &[&str] = &["max_tokens", "max_completion_tokens", "temperature", "top_p"];
+
 /// A name of at most [`NAME_BYTES`]: `name`, or its beginning, and a hash of `whole`, which tells it from others that begin so.
 pub fn distinct(name: &str, whole: &str) -> String {
     let hash = format!("{:x}", Sha256::digest(whole));
@@ -92,6 +95,43 @@ pub fn distinct(name: &str, whole: &str) -> String {
 /// 400, with the place that is not valid.
 pub fn json(body: &[u8]) -> Result<Value, Error> {
     parse(body).map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))
+}
+
+/// Checks that these fields of a request are numbers, where they are there.
+///
+/// # Errors
+/// 400, with the field that is none.
+pub fn numbers(body: &Map<String, Value>, names: &[&str]) -> Result<(), Error> {
+    for name in names {
+        if let Some(value) = body.get(*name).filter(|value| !value.is_number() && !value.is_null()) {
+            return Err(Error::client(format!("`{name}` must be a number, but it is {}", kind(value))));
+        }
+    }
+    Ok(())
+}
+
+/// The list in a field of a request; a field that is absent or `null` is an empty list.
+///
+/// # Errors
+/// 400 if it is something else.
+pub fn list<'b>(body: &'b Map<String, Value>, name: &str) -> Result<&'b [Value], Error> {
+    match body.get(name) {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(list)) => Ok(list),
+        Some(other) => Err(Error::client(format!("`{name}` must be an array, but it is {}", kind(other)))),
+    }
+}
+
+/// What a JSON value is, in words.
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
 }
 
 /// Parses JSON as clients write it. Half of a surrogate pair (`\ud83d`, where a text was cut within an emoji) is U+FFFD: JSON's
@@ -133,7 +173,9 @@ impl ChatRequest {
     /// # Errors
     /// 400, with the field that is wrong.
     pub fn parse(body: &[u8]) -> Result<ChatRequest, Error> {
-        ChatRequest::from_value(json(body)?)
+        let request = ChatRequest::from_value(json(body)?)?;
+        numbers(&request.rest, NUMBERS)?;
+        Ok(request)
     }
 
     /// Reads a request from parsed JSON; errors as in reading the body.

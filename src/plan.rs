@@ -253,6 +253,7 @@ fn shell(config: &Config, answer: &str) -> Shell {
     Shell {
         answer: answer.to_owned(),
         form: config.shell_form,
+        config: config.shell_config.clone(),
         via: match config.shell_via {
             ShellVia::Block => Via::Block,
             // Void's own terminal tool.

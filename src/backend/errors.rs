@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde_json::Value;
 
 use crate::{error::Error, redact};
@@ -98,6 +98,21 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let said = value.as_ref().and_then(Said::of).unwrap_or_else(|| Said::plain(status, body));
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
+}
+
+/// Why an answer cannot be used, whatever its body says: it is compressed, or only names another address.
+pub fn unusable(status: StatusCode, headers: &HeaderMap) -> Option<Error> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(target) = text(header::LOCATION).filter(|_| status.is_redirection()) {
+        return Some(Error::backend(format!(
+            "the backend redirects to {target} (HTTP status {}), which toolglot does not follow: change the backend's `url` in proxy.toml",
+            status.as_u16()
+        )));
+    }
+    let coding = text(header::CONTENT_ENCODING).filter(|coding| !coding.is_empty() && *coding != "identity")?;
+    Some(Error::backend(format!(
+        "the backend's answer is compressed (`content-encoding: {coding}`), although toolglot did not ask for that: switch the compression off in the backend, or in the proxy before it"
+    )))
 }
 
 /// Whether the server reports that it is still loading its model (llama.cpp: status 503).

@@ -4,7 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Backend, Kind, Loaded, Profile, error_from, pace_headers};
+use super::{Backend, Kind, Loaded, Profile, error_from, pace_headers, unusable};
 use crate::{
     error::Error,
     upstream::{Client, HttpRequest, Outgoing},
@@ -150,6 +150,9 @@ pub(super) async fn send(
     let body = body.map(Value::to_string).unwrap_or_default().into();
     let request = HttpRequest { method, url, headers: backend.headers(None), body };
     let mut response = client.send(&Outgoing::Http(request)).await?;
+    if let Some(error) = unusable(response.status, &response.headers) {
+        return Err(error);
+    }
     let answer = response.collect(ANSWER_BYTES).await?;
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);

@@ -3,6 +3,7 @@
 use std::{
     io::Write,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use clap::Args;
@@ -12,7 +13,10 @@ use crate::{
     adapter::{Adapter, Library},
     config::{Config, Environment, Overlay, Overrides, quoting_line},
     error::Error,
-    mcp::registry::Registry,
+    mcp::{
+        pool::BUILT_IN,
+        registry::{Registry, Snapshot},
+    },
     server,
 };
 
@@ -60,7 +64,9 @@ impl Check {
         match &self.path {
             None => findings.everything(environment)?,
             Some(path) if path.is_dir() => findings.overlay(path, None)?,
-            Some(path) if path.extension().is_some_and(|extension| extension == "json") => findings.registry(path, environment),
+            Some(path) if path.extension().is_some_and(|extension| extension == "json") => {
+                findings.registry(path, environment);
+            }
             Some(path) if path.extension().is_some_and(|extension| extension == "txt") => findings.fixture(path)?,
             Some(path) if is_adapter(path)? => findings.overlay(path.parent().unwrap_or(Path::new("")), Some(path))?,
             Some(path) => findings.configuration(Some(path), environment)?,
@@ -145,14 +151,31 @@ impl Findings {
             Overlay::Named(directory) | Overlay::Usual(directory) if directory.is_dir() => self.overlay(directory, None)?,
             Overlay::Named(_) | Overlay::Usual(_) => {}
         }
-        if config.mcp.registry.is_file() {
-            self.registry(&config.mcp.registry, environment);
+        let servers = match config.mcp.registry.is_file() {
+            true => self.registry(&config.mcp.registry, environment),
+            false => Some(Arc::default()),
+        };
+        if let (Some(file), Some(servers)) = (&config.file, servers) {
+            self.servers(file, &config, &servers)?;
         }
         Ok(())
     }
 
-    /// A registry of MCP servers.
-    fn registry(&mut self, file: &Path, environment: &Environment) {
+    /// The MCP servers that a configuration names.
+    fn servers(&mut self, file: &Path, config: &Config, known: &Snapshot) -> Result<(), Error> {
+        let is_known = |name: &String| known.has(name) || (name == BUILT_IN && config.mcp.builtin_tools);
+        for name in config.react.servers.iter().flatten().filter(|name| !is_known(name)) {
+            let what = format!(
+                "`react.servers` names the MCP server `{name}`, which is not in the registry {}",
+                config.mcp.registry.display()
+            );
+            self.add(at(file, quoting_line(&read(file)?, &format!("`servers` `{name}`"))), what);
+        }
+        Ok(())
+    }
+
+    /// A registry of MCP servers. Gives its servers, if it can be read.
+    fn registry(&mut self, file: &Path, environment: &Environment) -> Option<Arc<Snapshot>> {
         self.looked_at.push(file.display().to_string());
         let opened = if file.is_file() {
             Registry::open(file, environment.clone())
@@ -165,13 +188,16 @@ impl Findings {
                 let what = error.message.trim_start_matches(&format!("{}: ", file.display())).to_owned();
                 let line = what.split_once("on line ").and_then(|(_, tail)| tail.split(' ').next()?.parse().ok());
                 self.add(at(file, line), what);
+                None
             }
             Ok(registry) => {
-                for entry in &registry.snapshot().unusable {
+                let servers = registry.snapshot();
+                for entry in &servers.unusable {
                     let Some(error) = &entry.error else { continue };
                     let line = quoting_line(&text, &format!("`\"{}\"`", entry.name));
                     self.add(at(file, line), format!("{}: {error}", entry.name));
                 }
+                Some(servers)
             }
         }
     }

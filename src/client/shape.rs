@@ -33,7 +33,7 @@ pub enum Kind {
 /// Counts of what a shape changed or dropped, for traces and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Calls that were not delivered because the client takes one per answer.
+    /// Calls that were not delivered because the client takes fewer per answer.
     pub dropped: u32,
     /// Calls that the client's form cannot carry.
     pub refused: u32,

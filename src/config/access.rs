@@ -1,7 +1,7 @@
 //! Who may use the server, and what a request may choose: client keys with their tenants, and the modes that requests may
 //! name.
 
-use std::{fmt, num::NonZeroU32, path::PathBuf, sync::Arc};
+use std::{fmt, net::IpAddr, num::NonZeroU32, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -141,6 +141,26 @@ impl Config {
              `api_key_env` or `[[key]]`, or set `insecure = true` if everybody in that network may use your models and tools"
         ))
         .with_code("configuration"))
+    }
+
+    /// Checks that names of hosts and origins of pages can be met at all: they are compared as a whole.
+    pub(super) fn check_visitors(&self) -> Result<(), Error> {
+        let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        let is_host = |text: &str| is_name(text) || text.parse::<IpAddr>().is_ok();
+        if let Some(host) = self.allowed_hosts.iter().find(|host| !is_host(host)) {
+            let what = "is not the name of a host: write each name in full, without scheme and port (\"box.lan\")";
+            return Err(Error::proxy(format!("`allowed_hosts`: `{host}` {what}")));
+        }
+        // Pages in a sandbox and files have the origin `null`.
+        let is_origin = |text: &str| {
+            let place = |rest: &str| !rest.is_empty() && !rest.contains(['/', '*', '?', '#', ' ']);
+            text == "null" || text.split_once("://").is_some_and(|(scheme, rest)| !scheme.contains('*') && place(rest))
+        };
+        if let Some(origin) = self.allowed_origins.iter().find(|origin| !is_origin(origin)) {
+            let what = "is not the origin of a page: write each in full, with scheme and without path (\"https://chat.example\")";
+            return Err(Error::proxy(format!("`allowed_origins`: `{origin}` {what}")));
+        }
+        Ok(())
     }
 }
 

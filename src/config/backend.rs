@@ -106,6 +106,11 @@ impl Backend {
             (url, _) => base_url(url)
                 .ok_or_else(|| wrong(&format!(": `{url}` is not the URL of a server; write it as http://host:port")))?,
         };
+        // RFC 9110, section 5.1: a token.
+        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        if let Some(name) = self.headers.keys().find(|name| name.is_empty() || !name.chars().all(is_token)) {
+            return Err(wrong(&format!(": `headers`: `{name}` is not the name of a header")));
+        }
         let key = Secret::read("api_key", self.api_key_env.as_deref(), self.api_key_file.as_deref(), source);
         let secrets = key.and_then(|key| Ok((key, self.headers(source.environment)?)));
         let (key, headers, missing) = match secrets {
@@ -119,11 +124,7 @@ impl Backend {
     /// The headers, with the variables in their values expanded.
     fn headers(&self, environment: &Environment) -> Result<BTreeMap<String, Secret>, String> {
         let read = |(name, text): (&String, &Secret)| {
-            // RFC 9110, sections 5.1 and 5.5: a token, and visible characters.
-            let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-            if name.is_empty() || !name.chars().all(is_token) {
-                return Err(format!("`headers`: `{name}` is not the name of a header"));
-            }
+            // RFC 9110, section 5.5: visible characters.
             let value = expand(text.reveal(), environment).map_err(|what| format!("`headers.{name}`: {what}"))?;
             if value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
                 Ok((name.to_ascii_lowercase(), Secret::new(value)))

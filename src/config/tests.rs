@@ -103,6 +103,15 @@ fn a_mistake_names_its_line_and_what_was_meant() {
         ("listen = 8000\n", "/etc/tg/proxy.toml:1: invalid type"),
         ("listen = \"everywhere\"\n", "write it as 127.0.0.1:8000"),
         ("retry = 4\n", "0 to 3"),
+        ("allowed_origins = [\"*\"]\n", "1: `allowed_origins`: `*` is not the origin of a page"),
+        ("allowed_origins = [\"chat.example\"]\n", "with scheme and without path"),
+        ("allowed_origins = [\"https://chat.example/app\"]\n", "with scheme and without path"),
+        ("allowed_hosts = [\"*\"]\n", "1: `allowed_hosts`: `*` is not the name of a host"),
+        ("allowed_hosts = [\"http://box.lan\"]\n", "without scheme and port"),
+        ("allowed_hosts = [\"box.lan:8000\"]\n", "without scheme and port"),
+        ("[limits]\nbody_bytes = 0\n", "2: `limits`: `body_bytes` must be at least 1"),
+        ("[limits]\nconnections = 0\n", "`connections` must be at least 1"),
+        ("[[backend]]\nkind = \"ollama\"\nheaders = { \"bad header\" = \"x\" }\n", "`bad header` is not the name of a header"),
         ("api_key_env = \"NOT_THERE\"\n", "NOT_THERE"),
         ("api_keys_file = \"not-there\"\n", "/etc/tg/not-there"),
         ("modes = [\"of\"]\n", "did you mean `off`?"),
@@ -116,6 +125,24 @@ fn a_mistake_names_its_line_and_what_was_meant() {
     ] {
         let message = parse(text).unwrap_err();
         assert!(message.contains(expected), "{text:?} gives {message:?}, expected {expected:?}");
+    }
+}
+
+#[test]
+fn a_command_names_every_file_but_the_users_own() {
+    let environment = Environment::from([("HOME", "/h"), ("XDG_CONFIG_HOME", "/h/.config")]);
+    let named = |file: Option<&Path>| Config::parse("", file, &Overrides::default(), &environment).unwrap().shell_config;
+    assert_eq!((named(None), named(Some(&user_file(&environment)))), (None, None));
+    assert_eq!(named(Some(Path::new("/etc/tg/proxy.toml"))), Some("/etc/tg/proxy.toml".into()));
+}
+
+#[test]
+fn hosts_and_origins_that_exist_are_accepted() {
+    for text in [
+        "allowed_hosts = [\"box.lan\", \"my_box\", \"192.168.1.2\", \"fe80::1\", \"host.docker.internal\"]\n",
+        "allowed_origins = [\"http://box.lan:3000/\", \"moz-extension://1b2c\", \"http://[::1]:3000\", \"null\"]\n",
+    ] {
+        assert!(parse(text).is_ok(), "{text}");
     }
 }
 

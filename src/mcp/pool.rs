@@ -102,6 +102,11 @@ impl Pool {
         self.builtin.is_some()
     }
 
+    /// Whether there is a server of this name, usable or not.
+    pub fn has_server(&self, name: &str) -> bool {
+        (name == BUILT_IN && self.has_built_in()) || self.registry().snapshot().has(name)
+    }
+
     /// The tools of these servers (`None`: all; the built-in ones belong to [`BUILT_IN`]), which are asked at the same time. A
     /// server that has not connected within `patience` of the start of connecting is a problem of the catalogue. Callers for whom
     /// a model waits pass [`PATIENCE`].

@@ -41,6 +41,13 @@ pub struct Snapshot {
     pub unusable: Vec<Unusable>,
 }
 
+impl Snapshot {
+    /// Whether a server has this name, usable or not.
+    pub fn has(&self, name: &str) -> bool {
+        self.servers.iter().any(|server| server.name == name) || self.unusable.iter().any(|entry| entry.name == name)
+    }
+}
+
 /// An entry that is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {

@@ -151,6 +151,10 @@ impl Tap for Watch {
         self.turn.usage.completion_tokens += usage.completion_tokens;
     }
 
+    fn dropped(&mut self, calls: u32) {
+        self.turn.calls.delivered = self.turn.calls.delivered.saturating_sub(calls);
+    }
+
     fn checked(&mut self, checked: &Checked) {
         self.turn.calls.verdicts.push(checked.report.verdict.as_str());
         self.turn.calls.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());

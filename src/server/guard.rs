@@ -99,6 +99,10 @@ fn check(app: &App, request: &mut Request) -> Result<Sender, Error> {
     if request.method() == Method::POST && !is_json(request.headers()) && !is_plain_tool(request.headers()) {
         return Err(Error::client("the body must be declared as JSON (`content-type: application/json`)").with_status(415));
     }
+    if let Some(coding) = text(request.headers(), header::CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+        let what = format!("the body is compressed (`content-encoding: {coding}`), which is not supported: send it as it is");
+        return Err(Error::client(what).with_status(415));
+    }
     Ok(Sender { tenant, is_neighbour })
 }
 

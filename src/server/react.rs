@@ -25,6 +25,7 @@ pub(super) async fn of(
 ) -> Result<React, Error> {
     let lowered: Lowered = match chat.rest.shift_remove(TRACE) {
         None | Some(Value::Null) => Lowered::default(),
+        Some(value) if !value.is_object() => return Err(Error::client(format!("`{TRACE}` must be an object"))),
         Some(value) => serde_json::from_value(value).map_err(|error| Error::client(format!("`{TRACE}`: {error}")))?,
     };
     let mut limits = app.config.react.lowered(&lowered);
@@ -48,15 +49,23 @@ pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
         || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
 }
 
+/// Warns about servers of the configuration that do not exist: they may be added later.
+pub(super) fn warn_of_missing(app: &App) {
+    let named = app.config.react.servers.iter().flatten();
+    for name in named.filter(|name| !app.process.mcp.pool().has_server(name)) {
+        tracing::warn!(
+            "`react.servers` names the MCP server `{name}`, which is not in the registry: requests in mode `react` fail"
+        );
+    }
+}
+
 /// Fails if there is no server of this name. Servers that a tenant may not use do not exist for it.
 fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
-    let snapshot = app.process.mcp.pool().registry().snapshot();
-    let known = (name == BUILT_IN && app.process.mcp.pool().has_built_in())
-        || snapshot.servers.iter().any(|server| server.name == name)
-        || snapshot.unusable.iter().any(|entry| entry.name == name);
-    if known && tenant.may_use_server(name) {
+    let pool = app.process.mcp.pool();
+    if pool.has_server(name) && tenant.may_use_server(name) {
         return Ok(());
     }
+    let snapshot = pool.registry().snapshot();
     let names = snapshot.servers.iter().map(|server| server.name.as_str()).filter(|name| tenant.may_use_server(name));
     let names: Vec<&str> = names.collect();
     let instead = if names.is_empty() { "there is none".to_owned() } else { format!("there are: {}", names.join(", ")) };

@@ -64,7 +64,12 @@ impl Received {
         let received = Received::read(app, request).await?;
         received.check_values()?;
         let value = openai::parse(&received.body);
-        Ok((received, value.map_err(|error| Error::client(format!("expected {expected}: {error}")))?))
+        let wrong = |error: serde_json::Error| match is_object(&received.body) {
+            true => format!("expected {expected}: {error}"),
+            false => format!("expected {expected}"),
+        };
+        let value = value.map_err(|error| Error::client(wrong(error)))?;
+        Ok((received, value))
     }
 
     /// Reads the body and finds the model in its field `model`, whose name may have the protocol's prefix. Writes the backend's
@@ -201,15 +206,23 @@ struct Named<'a> {
 impl<'a> Named<'a> {
     /// The model, as a piece of the body and as its name.
     fn read(body: &'a [u8]) -> Result<(&'a str, String), Error> {
+        let no_object = || Error::client("the request body must be a JSON object");
         if body.trim_ascii_start().starts_with(b"[") {
-            return Err(Error::client("the request body must be a JSON object"));
+            return Err(no_object());
         }
-        let named: Named<'_> = serde_json::from_slice(body)
-            .map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))?;
+        let named: Named<'_> = serde_json::from_slice(body).map_err(|error| match is_object(body) {
+            false if error.is_data() => no_object(),
+            _ => Error::client(format!("the request body is not valid JSON: {error}")),
+        })?;
         let piece = named.model.map(RawValue::get);
         let name = piece.and_then(|piece| serde_json::from_str(piece).ok());
         piece.zip(name).ok_or_else(|| Error::client("`model` must be the name of a model: a string"))
     }
+}
+
+/// Whether a body that is JSON is an object.
+fn is_object(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"{")
 }
 
 /// The body with the model's own name instead of the client's name. Everything else is unchanged.

@@ -44,7 +44,11 @@ pub(super) async fn create(app: App, asked: Asked) -> Result<Response, Error> {
     let received = &asked.received;
     let mut body = openai::json(&received.body)?;
     let items = responses::items(body.get("input"))?;
-    let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
+    let previous = match body.get("previous_response_id") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(id)) => Some(id.clone()),
+        Some(_) => return Err(Error::client("`previous_response_id` must be a string: the id of an earlier response")),
+    };
     let tenant = received.sender.tenant.prefix().to_owned();
     if let Some(previous) = &previous {
         let mut all = history(&app, &tenant, previous, app.config.limits.body_bytes).await?;

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     connection::{self, Room},
-    greeting, listen, reload, router,
+    greeting, listen, react, reload, router,
     settings::Settings,
     state::{App, Live, app},
 };
@@ -73,6 +73,7 @@ async fn run(settings: Settings) -> Result<(), Error> {
     let room = Room::new(config.limits.connections);
     let mut listening = listen::bind(&config.listen).await?;
     let app = app(settings)?;
+    react::warn_of_missing(&app);
     if let Some(link) = app.turns.store.link() {
         link.opened(STORE).await;
     }

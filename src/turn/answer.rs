@@ -203,6 +203,18 @@ impl Answer {
         Outcome { delivered, reask, kept, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
     }
 
+    /// Ends an answer that broke off: the text that is held leaves, and a cut call is dropped without a word, because the caller
+    /// says what happened.
+    pub fn abandon(mut self, out: &mut dyn Sink) {
+        self.gate.abandon();
+        self.reason = Some(FinishReason::Length);
+        self.finish(&mut |event: Event<'_>| {
+            if !matches!(event, Event::Finish { .. }) {
+                out.event(event);
+            }
+        });
+    }
+
     /// The backend reads calls itself: in the text that is still held, only complete calls count, and leaked markup is dropped.
     fn give_way(&mut self, out: &mut dyn Sink) {
         let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: false, out };

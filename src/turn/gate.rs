@@ -66,6 +66,8 @@ pub(super) struct Gate {
     /// The model was asked again for this answer.
     asked: bool,
     said: Said,
+    /// The answer broke off, and something else than this gate says so.
+    abandoned: bool,
     /// The stop sequence of the request that ended the answer.
     stop_sequence: Option<String>,
 }
@@ -125,6 +127,7 @@ impl Gate {
             empty: None,
             asked: false,
             said: Said { text: false, reasoning: false, line_start: true, prose: String::new(), prose_bytes },
+            abandoned: false,
             stop_sequence: None,
         }
     }
@@ -193,6 +196,11 @@ impl Gate {
     /// reads if this answer is empty.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
         (self.kept, self.empty, self.asked) = (kept, empty, true);
+    }
+
+    /// The answer has broken off: what it lacks is not reported.
+    pub(super) fn abandon(&mut self) {
+        self.abandoned = true;
     }
 
     /// Native calls begin.
@@ -279,6 +287,9 @@ impl Gate {
     }
 
     fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
+        if self.abandoned && matches!(why, Why::Truncated(_)) {
+            return;
+        }
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered.count > 0, "call refused");
         if self.policy.answers_refused {
@@ -318,6 +329,9 @@ impl Gate {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
+        if self.abandoned {
+            return reason;
+        }
         for call in std::mem::take(&mut self.kept) {
             let is_new = !self.delivered.has(&made(&call.name, &call.arguments));
             if is_new && self.reask.is_none() {

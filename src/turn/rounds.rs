@@ -38,7 +38,7 @@ use crate::{
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
-    event::{Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
+    event::{Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
     plan::Plan,
     upstream::Outgoing,
 };
@@ -386,17 +386,11 @@ impl<O: Sink> Rounds<O> {
     /// After the backend broke off: releases the held text, drops a cut call. Before the first byte, the error is the whole
     /// answer.
     fn abandon(&mut self) {
-        let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
+        let Some(answer) = self.reading.take().map(|reading| reading.answer) else { return };
         if !self.outlet.sent.has_any() {
             return; // the error is the whole answer
         }
-        let mut onward = self.onward();
-        answer.delta(Delta::Finish(FinishReason::Length), &mut onward);
-        answer.finish(&mut |event: Event<'_>| {
-            if !matches!(event, Event::Finish { .. }) {
-                onward.event(event);
-            }
-        });
+        answer.abandon(&mut self.onward());
     }
 
     fn onward(&mut self) -> Onward<'_, O> {

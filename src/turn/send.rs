@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::{StatusCode, header};
 
 use crate::{
+    backend,
     error::Error,
     upstream::{Client, Outgoing, Response},
 };
@@ -16,6 +17,11 @@ const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis
 
 /// `insists`: a server that is not ready is asked again, unless it says when it will be.
 pub(super) async fn send(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
+    let response = answered(client, request, insists).await?;
+    backend::unusable(response.status, &response.headers).map_or(Ok(response), Err)
+}
+
+async fn answered(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
     for pause in PAUSES {
         match client.send(request).await {
             Err(error) if refused(&error) => tracing::debug!(%error, "once more"),

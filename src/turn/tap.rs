@@ -27,6 +27,8 @@ pub trait Tap: Send {
     fn event(&mut self, _: &Event<'_>) {}
     /// Token counts of an answer, if the backend reports them.
     fn usage(&mut self, _: Usage) {}
+    /// So many calls of the events were not delivered after all, because the client takes fewer per answer.
+    fn dropped(&mut self, _calls: u32) {}
     /// A checked call with the fixer's report.
     fn checked(&mut self, _: &Checked) {}
     /// A tool of this MCP server has run.

@@ -106,7 +106,7 @@ fn read(path: &Path<'_>, pieces: &[&str], reason: FinishReason) -> reader::Read 
     let Path { adapter, tools, reader, schemas, shell, .. } = path;
     let mut shape = Shape::new(Kind::VOID, Arc::clone(tools), true);
     if *shell {
-        shape = shape.in_shell(Shell { answer: "chatcmpl-x".into(), form: ShellForm::Id, via: Via::Block });
+        shape = shape.in_shell(Shell { answer: "chatcmpl-x".into(), form: ShellForm::Id, config: None, via: Via::Block });
     }
     let mut xml = reader::Xml::new(reader);
     let mut client = |event: Event<'_>| {

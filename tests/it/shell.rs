@@ -197,6 +197,11 @@ async fn every_shell_hands_over_exactly_the_arguments() {
                 let line = machine.line(hostile).await;
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
                 assert!(form == "posix" || line.chars().all(plain), "no shell reads anything into it: {line}");
+                assert_eq!(
+                    line.contains("proxy.toml'"),
+                    form == "posix",
+                    "only the id says itself which configuration it is: {line}"
+                );
                 let output = machine.run(shell, &line).unwrap();
                 assert_eq!(answers(&output), std::slice::from_ref(expected), "{shell}: {line} {output:?}");
                 assert_eq!(output.status.code(), Some(1), "a tool that failed is a command that failed");

@@ -132,6 +132,11 @@ fn a_configuration_is_checked_with_all_that_it_names() {
         ("[[key]]\nname = \"ann\"\n", "proxy.toml:2: the key of `ann`: say in `key_env` or `key_file`"),
         ("[[key]]\nname = \"ann\"\nkey_file = \"none.txt\"\n", "the key of `ann`: the file"),
         ("profile = \"emacs\"\n", "proxy.toml:1: `profile` names the client `emacs`"),
+        ("[react]\nservers = [\"notes\"]\n", "proxy.toml:2: `react.servers` names the MCP server `notes`"),
+        (
+            "[[backend]]\nkind = \"ollama\"\nheaders = { \"bad header\" = \"x\" }\n",
+            "proxy.toml:3: backend `ollama`: `headers`: `bad header` is not the name of a header",
+        ),
     ] {
         let (passed, said) = check(text);
         assert!(!passed && said.contains(expected), "{text:?}: expected {expected:?}, got\n{said}");
@@ -152,6 +157,10 @@ fn a_configuration_is_checked_with_all_that_it_names() {
     let (passed, said) = check("adapters = \"adapters\"\n[mcp]\nregistry = \"mcp.json\"\n");
     assert!(!passed && said.contains("mine.toml:2: ") && said.contains("mcp.json:2: one: "), "{said}");
     assert!(said.contains("2 faults"), "{said}");
+    std::fs::write(directory.path().join("mcp.json"), "[{\"name\": \"two\", \"url\": \"http://h/\"}]\n").unwrap();
+    let (passed, said) = check("[mcp]\nregistry = \"mcp.json\"\n[react]\nservers = [\"two\", \"three\"]\n");
+    assert!(!passed && said.contains("proxy.toml:4: `react.servers` names the MCP server `three`"), "{said}");
+    assert!(said.contains("1 fault"), "{said}");
 }
 
 #[test]

@@ -51,13 +51,14 @@ impl Answer {
     /// The object of an answer that ended for this reason. An answer with a call is always complete, because a client would
     /// otherwise discard the call. So is an answer whose call was cut: the notice in its text lets the model continue.
     fn ended(&self, reason: FinishReason, usage: Option<Usage>) -> (&'static str, Value) {
-        let cut = reason == FinishReason::Length && !self.output.iter().any(is_notice);
         let usage = Some(usage.unwrap_or_default());
-        if !cut {
-            return ("response.completed", self.to_value("completed", usage));
-        }
+        let why = match reason {
+            FinishReason::Length if !self.output.iter().any(is_notice) => "max_output_tokens",
+            FinishReason::ContentFilter => "content_filter",
+            _ => return ("response.completed", self.to_value("completed", usage)),
+        };
         let mut value = self.to_value("incomplete", usage);
-        value["incomplete_details"] = json!({"reason": "max_output_tokens"});
+        value["incomplete_details"] = json!({"reason": why});
         ("response.incomplete", value)
     }
 

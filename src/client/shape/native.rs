@@ -9,7 +9,8 @@ use crate::{
     openai::ChatRequest,
 };
 
-/// Passes everything through. Calls beyond the number that the client takes are dropped and counted.
+/// Passes everything through. Calls beyond the number that the client takes are dropped and counted. A client that asked for
+/// one call gets no word about it: the model makes the others in its next answers.
 #[derive(Debug)]
 pub(in crate::client) struct Writer {
     most: u32,
@@ -28,6 +29,15 @@ impl Writer {
         match event {
             Event::CallStart { index, .. } if index >= self.most => self.counts.dropped += 1,
             Event::CallArguments { index, .. } | Event::CallEnd { index, .. } if index >= self.most => {}
+            Event::Finish { .. } => {
+                let dropped = self.counts.dropped;
+                if self.most > 1 && dropped > 0 {
+                    let calls = if dropped == 1 { "call was" } else { "calls were" };
+                    let line = format!("{dropped} more {calls} not run: an answer holds at most {} calls", self.most);
+                    out.event(Event::Text(&format!("\n[toolglot] {line}\n")));
+                }
+                out.event(event);
+            }
             event => out.event(event),
         }
     }
@@ -80,7 +90,11 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
 pub(in crate::client) fn read_choice(request: &ChatRequest, tools: &mut Tools, warnings: &mut Vec<Note>) -> Result<(), Error> {
     let Some(choice) = &request.tool_choice else { return Ok(()) };
     if let Some(allowed) = choice.get("allowed_tools") {
-        let listed = allowed.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let Some(listed) = allowed.get("tools").and_then(Value::as_array) else {
+            return Err(Error::client(
+                "`tool_choice` of type `allowed_tools` needs `tools`, an array of the tools that may be called",
+            ));
+        };
         let names: Vec<&str> = listed.iter().filter_map(named).collect();
         known(&names, tools)?;
         tools.choice = if names.is_empty() { ToolChoice::None } else { word(allowed.get("mode").unwrap_or(&"auto".into()))? };
@@ -89,6 +103,8 @@ pub(in crate::client) fn read_choice(request: &ChatRequest, tools: &mut Tools, w
         known(&[name], tools)?;
         tools.choice = ToolChoice::Named(name.to_owned());
         tools.limit(&[name]);
+    } else if choice.get("type").and_then(Value::as_str) == Some("function") {
+        return Err(Error::client("`tool_choice.function.name` must be the name of a tool"));
     } else if choice.is_object() {
         warnings.push(warning("tool_choice_ignored", format!("`tool_choice` {choice} is not understood; the model decides")));
     } else {

@@ -2,7 +2,10 @@
 //! call of the client's own terminal tool, which runs `toolglot call`. Calls of the client's own tools pass unchanged. By
 //! default the command carries only an id, which every shell reads alike; the arguments are stored here for one use.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::json;
 
@@ -24,6 +27,8 @@ pub struct Shell {
     pub answer: String,
     /// What the command contains.
     pub form: ShellForm,
+    /// The configuration that a command without an id has to name.
+    pub config: Option<PathBuf>,
     /// How the command reaches the shell.
     pub via: Via,
 }
@@ -78,6 +83,8 @@ enum Gap {
 
 /// The beginning of every command. Never a path, because some clients cut paths out of blocks.
 const COMMAND: &str = "toolglot call";
+/// What comes before the configuration that a command names.
+const CONFIG: &str = " --config ";
 /// The beginning of every block.
 const FENCE: &str = "```shell\n";
 /// A terminal in line mode accepts about 4 kB at once, so longer commands contain only the id. In bytes.
@@ -126,7 +133,8 @@ impl Stage {
             return self.paragraph(&format!("[toolglot] call of {} was not run: {why}\n", call.name), out);
         }
         let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
-        let posix = (self.shell.form == ShellForm::Posix).then(|| posix(&call.name, arguments)).flatten();
+        let posix =
+            (self.shell.form == ShellForm::Posix).then(|| posix(&call.name, arguments, self.shell.config.as_deref())).flatten();
         let command = posix.unwrap_or_else(|| {
             let id = spool_id(&self.shell.answer, self.seen, &call.name);
             let command = format!("{COMMAND} {id}");
@@ -185,15 +193,23 @@ fn spool_id(answer: &str, index: u32, name: &str) -> String {
 }
 
 /// The whole call as one command for a POSIX shell; `None` if that is not safe or too long.
-fn posix(name: &str, arguments: &str) -> Option<String> {
+fn posix(name: &str, arguments: &str, config: Option<&Path>) -> Option<String> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
     if !plain || name.starts_with(['-', '/']) {
         return None;
     }
-    // Inside single quotes nothing means anything, in no POSIX shell, interactive or not.
-    let quoted = typeable(&compact(arguments)).replace('\'', r"'\''");
-    let command = format!("{COMMAND} {name} '{quoted}'");
+    let mut command = format!("{COMMAND} {name} {}", quoted(&typeable(&compact(arguments))));
+    if let Some(config) = config {
+        // A path has no other spelling.
+        let path = config.to_str().filter(|path| typeable(path) == *path)?;
+        command.push_str(&format!("{CONFIG}{}", quoted(path)));
+    }
     (command.len() <= LONGEST_COMMAND).then_some(command)
+}
+
+/// The text as one word. Inside single quotes nothing means anything, in no POSIX shell, interactive or not.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// JSON text in which characters are escaped that a terminal would interpret when the command is typed, or that could mislead the

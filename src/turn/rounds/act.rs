@@ -117,10 +117,11 @@ impl<O: Sink> Rounds<O> {
 
     /// The turn is over.
     pub(super) fn end(&mut self) {
+        let counts = self.outlet.shape.counts();
         if let Some(tap) = &mut self.outlet.tap {
+            tap.dropped(counts.dropped);
             tap.end();
         }
-        let counts = self.outlet.shape.counts();
         if counts != Counts::default() {
             let Counts { dropped, refused, defused, withheld } = counts;
             tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");

@@ -189,6 +189,26 @@ async fn the_client_keeps_the_first_answer_if_asking_again_fails() {
 }
 
 #[tokio::test]
+async fn an_answer_that_breaks_off_when_the_model_is_asked_again_adds_nothing() {
+    const BAD: &str = r#"Look.<tool_call>{"name":"read_file","arguments":{"lines":3}}</tool_call>"#;
+    let chats = AtomicUsize::new(0);
+    let (proxy, fake) = with_openai(move |seen| {
+        if !seen.line.ends_with("/chat/completions") {
+            return Script::json(404, "{}");
+        }
+        Script::events(match chats.fetch_add(1, Ordering::SeqCst) {
+            0 => [chunk(json!({"content": BAD}), json!("stop")), "data: [DONE]\n\n".to_owned()].map(Step::Send).into(),
+            _ => vec![Step::Send(chunk(json!({"content": "<tool_call>{\"name\":\"read_f"}), Value::Null)), Step::Break],
+        })
+    })
+    .await;
+    let saw = stream(&proxy).await;
+    assert_eq!(fake.seen("/v1/chat/completions").len(), 2);
+    assert!(saw.text.starts_with("Look.\n[toolglot] call of read_file was not run: its arguments do not fit"), "{}", saw.raw);
+    assert_eq!((saw.text.matches("[toolglot]").count(), saw.finish), (1, vec!["stop".to_owned()]), "{}", saw.raw);
+}
+
+#[tokio::test]
 async fn a_valid_call_after_a_refused_one_is_kept() {
     let answers: &'static [&'static str] = &[
         concat!(

@@ -95,6 +95,35 @@ async fn a_tool_that_the_choice_excludes_is_not_offered_and_never_called() {
 }
 
 #[tokio::test]
+async fn an_empty_list_permits_no_tool() {
+    let flat = json!({"type": "function", "name": "look", "parameters": parameters()});
+    for mode in ["auto", "required"] {
+        let requests = [
+            (
+                "/v1/chat/completions",
+                chat(json!({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": []}}})),
+            ),
+            (
+                "/v1/responses",
+                json!({"model": "m", "input": "go", "tools": [flat], "tool_choice": {"type": "allowed_tools", "mode": mode, "tools": []}}),
+            ),
+        ];
+        for (path, request) in &requests {
+            let (proxy, fake) = with_openai(|_| native("look")).await;
+            let (status, answer) = answer(proxy.post(path, request)).await;
+            assert_eq!(status, 200, "{answer}");
+            let text = answer.to_string();
+            assert!(!text.contains(r#""name":"look""#), "{path}: {answer}");
+            assert_eq!(offered(&fake), [[""; 0]], "{path}: nothing is offered, and nobody is asked again");
+        }
+    }
+    let (proxy, _fake) = with_openai(|_| native("look")).await;
+    let no_list = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto"}});
+    let (status, answer) = answer(proxy.post("/v1/chat/completions", chat(json!({"tool_choice": no_list})))).await;
+    assert!(status == 400 && answer.to_string().contains("`allowed_tools` needs `tools`"), "{answer}");
+}
+
+#[tokio::test]
 async fn the_history_keeps_the_calls_of_tools_that_the_choice_excludes() {
     let (proxy, fake) = with_openai(|_| native("look")).await;
     answer(proxy.post("/v1/chat/completions", chat(json!({"tool_choice": {"type": "function", "function": {"name": "look"}}}))))

@@ -264,6 +264,16 @@ async fn a_fault_is_said_in_the_servers_words_and_with_its_status() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_elsewhere_or_compressed_says_so() {
+    let elsewhere = |_: &Value| Script::json(307, "").with_header("location", "https://other.example/v1/chat/completions");
+    let packed = |_: &Value| Script::events(vec![Step::Send("\u{1f}".into())]).with_header("content-encoding", "gzip");
+    for server in [Server::Ollama, Server::OpenAi("somebody")] {
+        check(server, "redirect", End::Fault(502, "redirects to https://other.example/v1/chat/completions"), elsewhere).await;
+        check(server, "compressed", End::Fault(502, "`content-encoding: gzip`"), packed).await;
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_dies_is_an_error_and_never_half_a_call() {
     let half = r#"{"name": "read_file", "arguments": {"uri": "#;
     let ollama = move |last: fn() -> Step| move |_: &Value| Script::lines(vec![text("First.\n"), text(half), last()]);

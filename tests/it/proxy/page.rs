@@ -204,6 +204,25 @@ async fn a_refused_call_is_shown_with_its_reason_and_what_the_model_was_told() {
 }
 
 #[tokio::test]
+async fn a_turn_counts_the_calls_that_the_client_got() {
+    let (proxy, _fake) = with("", || {
+        let call = |index: u32| {
+            let function = json!({"name": "read_file", "arguments": json!({"uri": index.to_string()}).to_string()});
+            json!({"index": index, "id": format!("c{index}"), "type": "function", "function": function})
+        };
+        let calls: Vec<Value> = (0..130).map(call).collect();
+        let delta = json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]});
+        Script::events(vec![Step::Send(format!("data: {delta}\n\ndata: [DONE]\n\n"))])
+    })
+    .await;
+    let (_, answer) = answer(proxy.post("/v1/chat/completions", request(false))).await;
+    let message = &answer["choices"][0]["message"];
+    assert_eq!(message["tool_calls"].as_array().unwrap().len(), 128);
+    assert_eq!(message["content"], "\n[toolglot] 2 more calls were not run: an answer holds at most 128 calls\n");
+    assert_eq!(rows(&proxy).await[0]["calls"], 128);
+}
+
+#[tokio::test]
 async fn the_page_says_by_which_rule_text_stayed_text() {
     let (proxy, _fake) = with("", || writes("")).await;
     let tools = json!([{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}}]);

@@ -86,8 +86,14 @@ async fn wrong_requests_are_answered_in_openai_s_form() {
     let proxy = Proxy::start(&config).await;
     let plain = client().post(format!("{}/v1/chat/completions", proxy.url)).header("content-type", "text/plain").body("{}");
     let large = json!({"model": "m", "prompt": "x".repeat(200)});
+    let packed = proxy.post("/v1/chat/completions", "{}").header("content-encoding", "gzip");
+    let react = client().post(format!("{}/react/v1/chat/completions", proxy.url)).header("content-type", "application/json");
     for (request, status, said) in [
         (plain, 415, "application/json"),
+        (packed, 415, "`content-encoding: gzip`"),
+        (react.body("{\"model\":\"m\",\"messages\":[],\"toolglot\":5}"), 400, "`toolglot` must be an object"),
+        (proxy.post("/v1/chat/completions", "null"), 400, "the request body must be a JSON object"),
+        (proxy.post("/v1/chat/completions", "\"x\""), 400, "the request body must be a JSON object"),
         (proxy.get("/v1/nothing"), 404, "/v1/chat/completions"),
         (proxy.get("/v1/chat/completions"), 405, "does not take GET"),
         (proxy.get("/v1/models/unknown/name"), 404, "unknown/name"),
@@ -97,6 +103,16 @@ async fn wrong_requests_are_answered_in_openai_s_form() {
         (proxy.post("/v1/completions", "{\"model\":5}"), 400, "`model` must be the name"),
         (proxy.post("/v1/chat/completions", " []"), 400, "must be a JSON object"),
         (proxy.post("/v1/chat/completions", "[1"), 400, "must be a JSON object"),
+        (
+            proxy.post("/v1/chat/completions", "{\"model\":\"m\",\"messages\":[],\"max_tokens\":\"many\"}"),
+            400,
+            "`max_tokens` must be a number",
+        ),
+        (
+            proxy.post("/v1/responses", "{\"model\":\"m\",\"input\":\"x\",\"previous_response_id\":5}"),
+            400,
+            "`previous_response_id`",
+        ),
     ] {
         let (got, body) = answer(request).await;
         assert_eq!(got, status, "{body}");

@@ -73,6 +73,7 @@ async fn wrong_requests_get_errors_of_the_protocol() {
         (json!([]), -32600),
         (json!({"id": 1, "method": "generate", "params": {}}), -32600),
         (json!({"jsonrpc": "2.0", "id": 1, "method": 3, "params": {}}), -32600),
+        (json!({"jsonrpc": "2.0", "id": 1, "method": "frobnicate", "params": {}}), -32601),
         (json!({"jsonrpc": "2.0", "id": 1, "method": "generate"}), -32602),
         (request(json!({"messages": "hi"})), -32602),
         (request(json!({"messages": []})), -32602),

@@ -1,4 +1,5 @@
-//! Reads a request of `/v1/messages`. Every valid field is accepted; fields without a meaning for a local model are ignored.
+//! Reads a request of `/v1/messages`. Every valid field is accepted; fields without a meaning for a local model are ignored. What
+//! the user says is never dropped: a block that cannot be read is refused.
 
 use std::collections::HashSet;
 
@@ -25,16 +26,19 @@ pub fn read(body: &[u8]) -> Result<Request, Error> {
     let Some(Value::Array(messages)) = body.shift_remove("messages") else {
         return Err(Error::client("`messages` must be an array of messages"));
     };
+    openai::numbers(&body, &["max_tokens", "temperature", "top_p", "top_k"])?;
     let mut talk = Talk::default();
-    for text in texts(body.get("system")).filter(|text| !text.starts_with(BILLING)) {
-        talk.conversation.system(text.to_owned());
+    if let Some(system) = body.get("system").filter(|system| !system.is_null()) {
+        for text in system_texts("system", system)?.into_iter().filter(|text| !text.starts_with(BILLING)) {
+            talk.conversation.system(text);
+        }
     }
     for (at, message) in messages.iter().enumerate() {
-        talk.message(at, message)?;
+        talk.message(&format!("messages[{at}]"), message)?;
     }
-    let tools = tools(body.get("tools"), &talk.found)?;
+    let tools = tools(openai::list(&body, "tools")?, &talk.found)?;
     let model = without_alias(body.get("model").and_then(Value::as_str).unwrap_or_default());
-    Ok(talk.conversation.request(&body, model, tools, settings(&body))?.into())
+    Ok(talk.conversation.request(&body, model, tools, settings(&body)?)?.into())
 }
 
 /// Reads the messages.
@@ -46,26 +50,29 @@ struct Talk {
 }
 
 impl Talk {
-    fn message(&mut self, at: usize, message: &Value) -> Result<(), Error> {
+    /// Takes the message at this place of the body.
+    fn message(&mut self, place: &str, message: &Value) -> Result<(), Error> {
         let role = message.get("role").and_then(Value::as_str);
         let content = message.get("content").unwrap_or(&Value::Null);
+        let place_of_content = format!("{place}.content");
         match role {
             Some("system" | "developer") => {
-                for text in texts(Some(content)).filter(|text| !is_countdown(text)) {
-                    self.conversation.system(text.to_owned());
+                for text in system_texts(&place_of_content, content)?.into_iter().filter(|text| !is_countdown(text)) {
+                    self.conversation.system(text);
                 }
             }
-            Some("assistant") => self.assistant(content),
-            Some("user" | "ctx" | "msg") => self.user(content),
-            _ => return Err(Error::client(format!("`messages[{at}].role` must be user, assistant or system"))),
+            Some("assistant") => self.assistant(&blocks(&place_of_content, content)?),
+            Some("user" | "ctx" | "msg") => self.user(&place_of_content, content)?,
+            _ => return Err(Error::client(format!("`{place}.role` must be user, assistant or system"))),
         }
         Ok(())
     }
 
-    fn assistant(&mut self, content: &Value) {
-        for block in blocks(content) {
+    /// Blocks of other kinds come from tools that ran at a provider.
+    fn assistant(&mut self, blocks: &[Value]) {
+        for block in blocks {
             let field = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
-            match kind(&block) {
+            match kind(block) {
                 "text" => self.conversation.assistant(field("text")),
                 "thinking" => self.conversation.reasoning(field("thinking")),
                 "tool_use" => {
@@ -79,38 +86,67 @@ impl Talk {
     }
 
     /// Results first: they answer the calls of the message before.
-    fn user(&mut self, content: &Value) {
-        let (results, parts): (Vec<Value>, Vec<Value>) =
-            blocks(content).into_iter().partition(|block| kind(block) == "tool_result");
-        for result in results {
-            let id = result.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
-            let mut parts: Vec<Value> = blocks(result.get("content").unwrap_or(&Value::Null))
-                .iter()
-                .filter_map(|block| {
-                    if kind(block) == "tool_reference" {
-                        let name = block.get("tool_name").and_then(Value::as_str)?;
-                        self.found.push(name.to_owned());
-                        return Some(conversation::text(format!("Tool {name} is now available.")));
-                    }
-                    part(block)
-                })
-                .collect();
-            if result.get("is_error").and_then(Value::as_bool) == Some(true) {
-                mark_error(&mut parts);
+    fn user(&mut self, place: &str, content: &Value) -> Result<(), Error> {
+        let mut said = Vec::new();
+        for (at, block) in blocks(place, content)?.iter().enumerate() {
+            let place = format!("{place}[{at}]");
+            match kind(block) {
+                "tool_result" => self.result(&place, block)?,
+                _ => said.push(part(&place, block)?),
             }
-            self.conversation.result(id, conversation::content(parts));
         }
-        self.conversation.user(conversation::content(parts.iter().filter_map(part).collect()));
+        self.conversation.user(conversation::content(said));
+        Ok(())
+    }
+
+    fn result(&mut self, place: &str, result: &Value) -> Result<(), Error> {
+        let id = result.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
+        let mut parts = Vec::new();
+        if let Some(content) = result.get("content").filter(|content| !content.is_null()) {
+            let place = format!("{place}.content");
+            for (at, block) in blocks(&place, content)?.iter().enumerate() {
+                match (kind(block), block.get("tool_name").and_then(Value::as_str)) {
+                    ("tool_reference", Some(name)) => {
+                        self.found.push(name.to_owned());
+                        parts.push(conversation::text(format!("Tool {name} is now available.")));
+                    }
+                    _ => parts.push(part(&format!("{place}[{at}]"), block)?),
+                }
+            }
+        }
+        if result.get("is_error").and_then(Value::as_bool) == Some(true) {
+            mark_error(&mut parts);
+        }
+        self.conversation.result(id, conversation::content(parts));
+        Ok(())
     }
 }
 
 /// The blocks of a content; a string is one block of text.
-fn blocks(content: &Value) -> Vec<Value> {
+fn blocks(place: &str, content: &Value) -> Result<Vec<Value>, Error> {
     match content {
-        Value::String(text) => vec![json!({"type": "text", "text": text})],
-        Value::Array(blocks) => blocks.clone(),
-        _ => Vec::new(),
+        Value::String(text) => Ok(vec![json!({"type": "text", "text": text})]),
+        Value::Array(blocks) => match blocks.iter().position(|block| kind(block).is_empty()) {
+            Some(at) => Err(Error::client(format!("`{place}[{at}]` must be an object with a `type`"))),
+            None => Ok(blocks.clone()),
+        },
+        other => {
+            let what = openai::kind(other);
+            Err(Error::client(format!("`{place}` must be a string or an array of content blocks, but it is {what}")))
+        }
     }
+}
+
+/// The texts of a system text.
+fn system_texts(place: &str, content: &Value) -> Result<Vec<String>, Error> {
+    let blocks = blocks(place, content)?;
+    let texts = blocks.iter().enumerate().map(|(at, block)| text_of(&format!("{place}[{at}]"), block).map(str::to_owned));
+    texts.collect()
+}
+
+fn text_of<'b>(place: &str, block: &'b Value) -> Result<&'b str, Error> {
+    let text = block.get("text").and_then(Value::as_str);
+    text.ok_or_else(|| Error::client(format!("`{place}.text` must be a string")))
 }
 
 fn texts(content: Option<&Value>) -> impl Iterator<Item = &str> {
@@ -135,26 +171,29 @@ fn is_countdown(text: &str) -> bool {
     text.starts_with("<total_tokens>") && text.ends_with("</total_tokens>")
 }
 
-/// A block of the user as a part of a message.
-fn part(block: &Value) -> Option<Value> {
-    let text = |name: &str| block.get(name).and_then(Value::as_str);
+/// A block of the user, or of a result, as a part of a message.
+fn part(place: &str, block: &Value) -> Result<Value, Error> {
     match kind(block) {
-        "text" => text("text").map(conversation::text),
-        "image" => Some(image(block.get("source")?)),
-        "document" | "search_result" => Some(conversation::text(document(block))),
-        other => {
-            tracing::debug!(kind = other, "a block of the user is left out");
-            None
-        }
+        "text" => text_of(place, block).map(conversation::text),
+        "image" => image(block.get("source").unwrap_or(&Value::Null)).ok_or_else(|| {
+            Error::client(format!(
+                "`{place}.source` must be an image: {{\"type\": \"base64\", \"media_type\": .., \"data\": ..}} or {{\"type\": \"url\", \"url\": ..}}"
+            ))
+        }),
+        "document" | "search_result" => Ok(conversation::text(document(block))),
+        other => Err(Error::client(format!(
+            "`{place}` is a block of type `{other}`, which cannot be passed on; possible are text, image, document, search_result and tool_result"
+        ))),
     }
 }
 
-fn image(source: &Value) -> Value {
-    let field = |name: &str| source.get(name).and_then(Value::as_str).unwrap_or_default();
+fn image(source: &Value) -> Option<Value> {
+    let field = |name: &str| source.get(name).and_then(Value::as_str);
     match kind(source) {
-        "base64" => conversation::image(format!("data:{};base64,{}", field("media_type"), field("data"))),
-        "url" => conversation::image(field("url")),
-        _ => conversation::text("[an image that lies on another server]"),
+        "" => None,
+        "base64" => Some(conversation::image(format!("data:{};base64,{}", field("media_type")?, field("data")?))),
+        "url" => Some(conversation::image(field("url")?)),
+        _ => Some(conversation::text("[an image that lies on another server]")),
     }
 }
 
@@ -195,8 +234,7 @@ fn arguments(input: Option<&Value>) -> String {
 
 /// The tools that are offered, as functions. Deferred ones only once they were found, after all others: the beginning of
 /// the prompt stays as it was.
-fn tools(tools: Option<&Value>, found: &[String]) -> Result<Vec<Value>, Error> {
-    let tools = tools.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+fn tools(tools: &[Value], found: &[String]) -> Result<Vec<Value>, Error> {
     let deferred = |tool: &Value| tool.get("defer_loading").and_then(Value::as_bool) == Some(true);
     let name = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut offered = Vec::new();
@@ -227,22 +265,13 @@ fn function(tool: &Value) -> Value {
 }
 
 /// All other fields that mean something to a local model, in OpenAI's words.
-fn settings(body: &Map<String, Value>) -> Settings {
+fn settings(body: &Map<String, Value>) -> Result<Settings, Error> {
     let stop = body.get("stop_sequences").filter(|stop| *stop != &json!([])).cloned();
     let same = [("max_tokens", "max_tokens"), ("temperature", "temperature"), ("top_p", "top_p"), ("top_k", "top_k")];
     let mut out = Settings::of(body, &same);
     out.set("stop", stop);
     let choice = body.get("tool_choice").unwrap_or(&Value::Null);
-    out.set(
-        "tool_choice",
-        match kind(choice) {
-            "" | "auto" => None,
-            "any" => Some(json!("required")),
-            "tool" => Some(json!({"type": "function", "function": {"name": choice.get("name")}})),
-            // `none`, or a word that is no choice.
-            other => Some(json!(other)),
-        },
-    );
+    out.set("tool_choice", tool_choice(choice)?);
     if choice.get("disable_parallel_tool_use").and_then(Value::as_bool) == Some(true) {
         out.set("parallel_tool_calls", Some(json!(false)));
     }
@@ -258,5 +287,23 @@ fn settings(body: &Map<String, Value>) -> Settings {
         let schema = json!({"name": "answer", "schema": format.get("schema")});
         out.set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
     }
-    out
+    Ok(out)
+}
+
+/// The choice in OpenAI's words; `None`: the model decides.
+fn tool_choice(choice: &Value) -> Result<Option<Value>, Error> {
+    match kind(choice) {
+        _ if choice.is_null() => Ok(None),
+        "auto" => Ok(None),
+        "any" => Ok(Some(json!("required"))),
+        "none" => Ok(Some(json!("none"))),
+        "tool" => match choice.get("name").and_then(Value::as_str) {
+            Some(name) => Ok(Some(json!({"type": "function", "function": {"name": name}}))),
+            None => Err(Error::client("`tool_choice.name` must be the name of a tool")),
+        },
+        _ => {
+            let what = "an object with the `type` auto, any, none, or tool with a `name`";
+            Err(Error::client(format!("`tool_choice` is {choice}; it must be {what}")))
+        }
+    }
 }

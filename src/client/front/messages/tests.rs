@@ -220,8 +220,45 @@ fn what_is_wrong_is_named() {
         (json!({"model": "m", "messages": [{"role": "robot", "content": ""}]}), "`messages[0].role`"),
         (json!({"messages": []}), "`model`"),
         (json!({"model": "m", "messages": [], "tools": [{"input_schema": {}}]}), "`tools[0].name`"),
+        (json!({"model": "m", "messages": [], "tools": "x"}), "`tools` must be an array, but it is a string"),
+        (json!({"model": "m", "messages": [], "max_tokens": "many"}), "`max_tokens` must be a number"),
+        (json!({"model": "m", "messages": [], "system": 5}), "`system` must be a string"),
+        (json!({"model": "m", "messages": [], "tool_choice": "any"}), "`type` auto, any, none, or tool with"),
+        (json!({"model": "m", "messages": [], "tool_choice": {"type": "required"}}), "`type` auto, any, none, or tool with"),
+        (json!({"model": "m", "messages": [], "tool_choice": {"type": "tool"}}), "`tool_choice.name`"),
+        (said(json!(5)), "`messages[0].content` must be a string or an array of content blocks, but it is a number"),
+        (said(Value::Null), "`messages[0].content` must be"),
+        (said(json!(["hi"])), "`messages[0].content[0]` must be an object with a `type`"),
+        (said(json!([{"type": "txt", "text": "hi"}])), "`messages[0].content[0]` is a block of type `txt`"),
+        (said(json!([{"type": "text", "text": "a"}, {"type": "text"}])), "`messages[0].content[1].text`"),
+        (said(json!([{"type": "image"}])), "`messages[0].content[0].source`"),
+        (said(json!([{"type": "image", "source": {"type": "base64", "data": "AA"}}])), "`messages[0].content[0].source`"),
+        (
+            said(json!([{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "audio"}]}])),
+            "`messages[0].content[0].content[0]` is a block of type `audio`",
+        ),
     ] {
         let error = super::read(body.to_string().as_bytes()).unwrap_err();
         assert!(error.message.contains(wanted) && error.status == 400, "{error}");
     }
+}
+
+/// A request in which the user says this.
+fn said(content: Value) -> Value {
+    json!({"model": "m", "messages": [{"role": "user", "content": content}]})
+}
+
+#[test]
+fn what_only_a_provider_understands_is_left_out() {
+    let provided = json!([{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "redacted_thinking", "data": "x"},
+        {"type": "text", "text": "Found."}]);
+    let read = request(
+        json!({"model": "m", "system": null, "tools": null, "tool_choice": null, "max_tokens": null, "unknown": 1, "messages": [
+            {"role": "user", "content": [{"type": "image", "source": {"type": "file", "file_id": "f"}}]},
+            {"role": "assistant", "content": provided},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]},
+        ]}),
+    );
+    let texts: Vec<String> = read.chat.messages.iter().map(|message| message.content.to_text()).collect();
+    assert_eq!(texts, ["[an image that lies on another server]", "Found.", ""]);
 }

@@ -1,5 +1,5 @@
 //! Reads a request of `/v1/responses`. Items and tools of an unknown type are ignored, because clients send some that only
-//! OpenAI's servers know.
+//! OpenAI's servers know. What a message or a result says is never dropped: a part that cannot be read is refused.
 
 use serde_json::{Map, Value, json};
 
@@ -10,6 +10,7 @@ use super::{
 use crate::{
     client::front::conversation::{self, Conversation, Settings},
     error::Error,
+    openai,
 };
 
 /// Fields that the answer repeats; clients of the SDK need some of them.
@@ -24,10 +25,13 @@ pub fn read(body: Value) -> Result<Request, Error> {
     if body.get("background").and_then(Value::as_bool) == Some(true) {
         return Err(Error::client("`background` is not supported: ask with `\"stream\": true`").with_code("not_supported"));
     }
+    if body.get("input").is_none_or(Value::is_null) {
+        return Err(Error::client("`input` is missing: a string, or an array of items"));
+    }
+    openai::numbers(&body, &["max_output_tokens", "temperature", "top_p"])?;
     let items = items(body.get("input"))?;
     let instructions = body.get("instructions").and_then(Value::as_str).unwrap_or_default();
-    let no_tools = Vec::new();
-    let tools = body.get("tools").and_then(Value::as_array).unwrap_or(&no_tools);
+    let tools = openai::list(&body, "tools")?;
     let offered = Offered::read(tools, instructions.contains(PATCH) || speaks_of_patches(&items))?;
     let mut conversation = Conversation::default();
     conversation.system(instructions.to_owned());
@@ -35,7 +39,7 @@ pub fn read(body: Value) -> Result<Request, Error> {
         take(item, &offered, &mut conversation);
     }
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
-    let chat = conversation.request(&body, model, offered.functions, settings(&body))?;
+    let chat = conversation.request(&body, model, offered.functions, settings(&body)?)?;
     Ok(Request { chat, special: offered.special, echo: echo(&body), warnings: offered.warnings })
 }
 
@@ -43,13 +47,61 @@ pub fn read(body: Value) -> Result<Request, Error> {
 const PATCH: &str = "apply_patch";
 
 /// The items of `input`; a string is one message of the user.
+///
+/// # Errors
+/// 400 if something in it cannot be read.
 pub fn items(input: Option<&Value>) -> Result<Vec<Value>, Error> {
     match input {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![json!({"type": "message", "role": "user", "content": text})]),
-        Some(Value::Array(items)) => Ok(items.clone()),
-        Some(_) => Err(Error::client("`input` must be a string or an array of items")),
+        Some(Value::Array(items)) => {
+            items.iter().enumerate().try_for_each(|(at, item)| check(&format!("input[{at}]"), item))?;
+            Ok(items.clone())
+        }
+        Some(other) => {
+            let what = openai::kind(other);
+            Err(Error::client(format!("`input` must be a string or an array of items, but it is {what}")))
+        }
+    }
+}
+
+/// Checks that the item at this place can be read, if its type is known.
+fn check(place: &str, item: &Value) -> Result<(), Error> {
+    if !item.is_object() {
+        return Err(Error::client(format!("`{place}` must be an object, but it is {}", openai::kind(item))));
+    }
+    let kind = item["type"].as_str().unwrap_or_default();
+    let (name, parts) = match kind {
+        "message" | "" => ("content", &item["content"]),
+        _ if kind.ends_with("_call_output") => ("output", &item["output"]),
+        _ => return Ok(()),
+    };
+    match parts {
+        Value::Array(parts) => {
+            parts.iter().enumerate().try_for_each(|(at, part)| check_part(&format!("{place}.{name}[{at}]"), part))
+        }
+        other if name == "content" && !other.is_string() => {
+            let what = openai::kind(other);
+            Err(Error::client(format!("`{place}.content` must be a string or an array of parts, but it is {what}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_part(place: &str, part: &Value) -> Result<(), Error> {
+    let needed = |name: &str| match part[name].is_string() {
+        true => Ok(()),
+        false => Err(Error::client(format!("`{place}.{name}` must be a string"))),
+    };
+    match part["type"].as_str() {
+        Some("input_text" | "output_text" | "text" | "summary_text") => needed("text"),
+        Some("refusal") => needed("refusal"),
+        Some("input_image" | "input_file") => Ok(()),
+        Some(other) => Err(Error::client(format!(
+            "`{place}` is a part of type `{other}`, which cannot be passed on; possible are input_text, output_text, refusal, input_image and input_file"
+        ))),
+        None => Err(Error::client(format!("`{place}` must be an object with a `type`"))),
     }
 }
 
@@ -119,7 +171,7 @@ fn parts(content: &Value) -> Vec<Value> {
 }
 
 /// All other fields that mean something to a local model, in the chat API's words.
-fn settings(body: &Map<String, Value>) -> Settings {
+fn settings(body: &Map<String, Value>) -> Result<Settings, Error> {
     let mut out = Settings::of(
         body,
         &[
@@ -144,16 +196,16 @@ fn settings(body: &Map<String, Value>) -> Settings {
         "tool_choice",
         match choice["type"].as_str() {
             None => Some(choice.clone()),
+            Some("function" | "custom") if !choice["name"].is_string() => {
+                return Err(Error::client("`tool_choice.name` must be the name of a tool"));
+            }
             Some("function" | "custom") => Some(chosen(choice)),
             Some("allowed_tools") => {
-                let tools: Vec<Value> = choice["tools"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter(|tool| tool["name"].is_string())
-                    .map(chosen)
-                    .collect();
-                let mut allowed = json!({"tools": tools});
+                let listed = choice["tools"].as_array();
+                let named = |tools: &Vec<Value>| -> Vec<Value> {
+                    tools.iter().filter(|tool| tool["name"].is_string()).map(chosen).collect()
+                };
+                let mut allowed = json!({"tools": listed.map(named)});
                 if !choice["mode"].is_null() {
                     allowed["mode"] = choice["mode"].clone();
                 }
@@ -163,7 +215,7 @@ fn settings(body: &Map<String, Value>) -> Settings {
             Some(_) => None,
         },
     );
-    out
+    Ok(out)
 }
 
 /// A tool that `tool_choice` names.

@@ -265,13 +265,21 @@ fn faults_and_ends_are_told_in_the_object() {
         (last["type"].as_str(), &last["response"]["error"]),
         (Some("response.failed"), &json!({"code": "context_length_exceeded", "message": "gone"}))
     );
-    let end = |text: &'static str| {
-        let sent =
-            stream(Tools::default(), &[Event::Text(text), Event::Finish { reason: FinishReason::Length, usage: None }], None);
-        sent[sent.len() - 1]["type"].as_str().unwrap().to_owned()
+    let end = |text: &'static str, reason: FinishReason| {
+        let events = [Event::Text(text), Event::Finish { reason, usage: None }];
+        let mut sent = stream(Tools::default(), &events, None);
+        let mut last = sent.pop().unwrap();
+        let mut collected = Collected::new(head(Tools::default()));
+        events.iter().for_each(|event| collected.event(event.clone()));
+        assert_eq!(collected.into_value(), last["response"]);
+        (last["type"].as_str().unwrap().to_owned(), last["response"]["incomplete_details"]["reason"].take())
     };
-    assert_eq!(end("Once upon"), "response.incomplete");
-    assert_eq!(end("Let me.\n[toolglot] call of x was not run: cut\n"), "response.completed");
+    let (incomplete, completed) = ("response.incomplete".to_owned(), "response.completed".to_owned());
+    assert_eq!(end("Once upon", FinishReason::Length), (incomplete.clone(), json!("max_output_tokens")));
+    assert_eq!(end("Once upon", FinishReason::ContentFilter), (incomplete, json!("content_filter")));
+    let cut = "Let me.\n[toolglot] call of x was not run: cut\n";
+    assert_eq!(end(cut, FinishReason::Length), (completed.clone(), Value::Null));
+    assert_eq!(end("Once upon", FinishReason::Stop), (completed, Value::Null));
 }
 
 #[test]
@@ -291,7 +299,20 @@ fn what_cannot_be_read_is_named() {
         (json!({"input": "x"}), "`model`"),
         (json!({"model": "m", "input": 1}), "`input`"),
         (json!({"model": "m", "background": true}), "`background`"),
-        (json!({"model": "m", "tools": [{"type": "function"}]}), "`tools[0].name`"),
+        (json!({"model": "m", "input": "x", "tools": [{"type": "function"}]}), "`tools[0].name`"),
+        (json!({"model": "m", "messages": []}), "`input` is missing"),
+        (json!({"model": "m", "input": "x", "tools": "x"}), "`tools` must be an array, but it is a string"),
+        (json!({"model": "m", "input": "x", "max_output_tokens": "x"}), "`max_output_tokens` must be a number"),
+        (json!({"model": "m", "input": "x", "tool_choice": {"type": "function"}}), "`tool_choice.name`"),
+        (json!({"model": "m", "input": [5]}), "`input[0]` must be an object, but it is a number"),
+        (json!({"model": "m", "input": [{"role": "user", "content": 5}]}), "`input[0].content` must be a string"),
+        (json!({"model": "m", "input": [{"role": "user"}]}), "`input[0].content` must be a string"),
+        (json!({"model": "m", "input": [{"role": "user", "content": [{"type": "txt", "text": "x"}]}]}), "part of type `txt`"),
+        (json!({"model": "m", "input": [{"role": "user", "content": [{"type": "input_text"}]}]}), "`input[0].content[0].text`"),
+        (
+            json!({"model": "m", "input": [{"type": "function_call_output", "call_id": "a", "output": [{"type": "input_audio"}]}]}),
+            "`input[0].output[0]` is a part of type `input_audio`",
+        ),
     ] {
         let error = super::read(body).unwrap_err();
         assert!(error.message.contains(wanted) && error.status == 400, "{error}");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{COMMAND, FENCE, Spooled};
+use super::{COMMAND, CONFIG, FENCE, Spooled};
 use crate::openai::{ChatRequest, Content, Message, ToolCall, answer::call_id};
 
 /// Calls by the id of their command.
@@ -65,13 +65,29 @@ impl<'a> Command<'a> {
         match rest.split_once(' ') {
             None if !rest.is_empty() && !rest.contains(char::is_whitespace) => Some(Command::Id(rest)),
             None => None,
-            Some((name, quoted)) => {
-                let inner = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
-                let pieces: Vec<&str> = inner.split(r"'\''").collect();
-                // A quote that is not one of ours: the user has changed the command.
-                let ours = pieces.iter().all(|piece| !piece.contains('\''));
-                ours.then(|| Command::Whole { name, arguments: pieces.join("'") })
+            Some((name, words)) => {
+                let (arguments, more) = word(words)?;
+                // Anything else: the user has changed the command.
+                let ours = more.is_empty() || more.strip_prefix(CONFIG).and_then(word).is_some_and(|(_, more)| more.is_empty());
+                ours.then_some(Command::Whole { name, arguments })
             }
+        }
+    }
+}
+
+/// The quoted word at the beginning, and what follows it.
+fn word(text: &str) -> Option<(String, &str)> {
+    let mut word = String::new();
+    let mut rest = text.strip_prefix('\'')?;
+    loop {
+        let (piece, after) = rest.split_once('\'')?;
+        word.push_str(piece);
+        match after.strip_prefix(r"\''") {
+            Some(after) => {
+                word.push('\'');
+                rest = after;
+            }
+            None => return Some((word, after)),
         }
     }
 }

@@ -16,7 +16,7 @@ fn tools() -> Arc<Tools> {
 
 /// What the client gets: text in quotes, calls, the end; and what is spooled.
 fn run(kind: Kind, tools: Arc<Tools>, form: ShellForm, via: Via, calls: &[(&str, &str)]) -> (Vec<String>, Vec<Spooled>) {
-    let shell = Shell { answer: "chatcmpl-secret".into(), form, via };
+    let shell = Shell { answer: "chatcmpl-secret".into(), form, config: None, via };
     let mut shape = Shape::new(kind, tools, false).in_shell(shell);
     let mut seen = Vec::new();
     let mut sink = |event: Event<'_>| {
@@ -136,18 +136,21 @@ fn the_posix_form_is_short_plain_and_carries_everything() {
     for hostile in HOSTILE {
         let arguments = json!({"sql": hostile, "n": 1.50});
         let pretty = serde_json::to_string_pretty(&arguments).unwrap();
-        let command = posix("read_query", &pretty).unwrap();
+        let command = posix("read_query", &pretty, None).unwrap();
         assert!(!command.chars().any(|c| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')), "{command:?}");
         let quoted = command.strip_prefix("toolglot call read_query '").unwrap().strip_suffix('\'').unwrap();
         assert_eq!(serde_json::from_str::<Value>(&quoted.replace(r"'\''", "'")).unwrap(), arguments);
     }
-    assert_eq!(posix("read_query", &json!({"x": "y".repeat(3000)}).to_string()), None);
+    assert_eq!(posix("read_query", &json!({"x": "y".repeat(3000)}).to_string(), None), None);
     for name in ["-x", "/bin/sh", "a b", "a;b", "$x"] {
-        assert_eq!(posix(name, "{}"), None, "{name}");
+        assert_eq!(posix(name, "{}", None), None, "{name}");
     }
+    // A path that cannot be typed as it is goes with the id.
+    assert_eq!(posix("t", "{}", Some(Path::new("/a\nb"))), None);
+    assert_eq!(posix("t", "{}", Some(Path::new("/a b"))).unwrap(), "toolglot call t '{}' --config '/a b'");
     // Numbers keep every digit.
     let exact = "{ \"n\" : 12345678901234567890123, \"f\" : 1.10 }";
-    assert_eq!(posix("t", exact).unwrap(), "toolglot call t '{\"n\":12345678901234567890123,\"f\":1.10}'");
+    assert_eq!(posix("t", exact, None).unwrap(), "toolglot call t '{\"n\":12345678901234567890123,\"f\":1.10}'");
 }
 
 #[cfg(unix)]
@@ -158,7 +161,8 @@ fn real_shells_hand_over_exactly_the_arguments() {
     for shell in ["sh", "dash", "bash", "zsh", "ksh", "busybox"] {
         for hostile in HOSTILE {
             let arguments = json!({"sql": hostile});
-            let command = posix("read_query", &arguments.to_string()).unwrap();
+            let config = PathBuf::from("/it's $HOME `x`/ünï --x \"y\"!.toml");
+            let command = posix("read_query", &arguments.to_string(), Some(&config)).unwrap();
             // What stands for the program prints its arguments, each ended by a byte that no argument holds.
             let script = format!("toolglot() {{ printf '%s\\001' \"$@\"; }}\n{command}\n");
             let mut process = Command::new(shell);
@@ -171,7 +175,8 @@ fn real_shells_hand_over_exactly_the_arguments() {
             let printed: Vec<&str> = printed.split_terminator('\u{1}').collect();
             assert_eq!(printed[..2], ["call", "read_query"], "{shell}");
             assert_eq!(serde_json::from_str::<Value>(printed[2]).unwrap(), arguments, "{shell}");
-            assert_eq!((printed.len(), output.stderr.len()), (3, 0), "{shell}");
+            assert_eq!(printed[3..], ["--config", config.to_str().unwrap()], "{shell}");
+            assert!(output.stderr.is_empty(), "{shell}");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{shell} ran something else");
             shells += usize::from(*hostile == "plain");
         }
@@ -231,9 +236,10 @@ fn text_between_past_commands_stays_text() {
 
 #[test]
 fn what_the_posix_form_carries_is_read_back_and_a_changed_command_is_left_alone() {
-    for hostile in HOSTILE {
+    let config = PathBuf::from("/it's/proxy.toml");
+    for (hostile, config) in HOSTILE.iter().flat_map(|hostile| [(hostile, None), (hostile, Some(config.as_path()))]) {
         let arguments = json!({"sql": hostile}).to_string();
-        let command = posix("read_query", &arguments).unwrap();
+        let command = posix("read_query", &arguments, config).unwrap();
         let mut request = chat(json!([{"role": "assistant", "content": format!("```shell\n{command}\n```\n")}]));
         history::translate(&mut request, &history::Known::new());
         let [message, _] = request.messages.as_slice() else { panic!("{:#?}", request.messages) };
@@ -241,7 +247,14 @@ fn what_the_posix_form_carries_is_read_back_and_a_changed_command_is_left_alone(
         assert_eq!((message.content.is_empty(), call.name.as_str()), (true, "read_query"));
         assert_eq!(serde_json::from_str::<Value>(&call.arguments).unwrap(), json!({"sql": hostile}));
     }
-    for changed in ["toolglot call x 'a' ; ls 'b'", "toolglot call x \"{}\"", "toolglot calls x", "toolglot call a b"] {
+    for changed in [
+        "toolglot call x 'a' ; ls 'b'",
+        "toolglot call x '{}' --config 'a' ; ls 'b'",
+        "toolglot call x '{}' --json",
+        "toolglot call x \"{}\"",
+        "toolglot calls x",
+        "toolglot call a b",
+    ] {
         let mut request = chat(json!([{"role": "assistant", "content": format!("```shell\n{changed}\n```\n")}]));
         let before = request.clone();
         history::translate(&mut request, &history::Known::new());
