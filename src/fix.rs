@@ -14,6 +14,7 @@ pub mod name;
 mod patch;
 mod placeholder;
 mod report;
+mod role;
 mod schema;
 mod stages;
 mod tally;
@@ -24,7 +25,6 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
-pub(crate) use backslash::{Role, is_text, words};
 pub(crate) use damage::{
     IDS, NAME_KEYS, begins_as_member, ends_inside, has_odd_quote, holds_python_call, holds_structure, is_variable,
 };
@@ -32,6 +32,7 @@ pub use fixer::{Checked, Fixer};
 pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
+pub(crate) use role::{Role, is_text, words};
 pub(crate) use schema::{Place, Types, View, fold};
 pub use schema::{Schema, Schemas};
 pub use tally::Tally;

@@ -27,7 +27,6 @@ use crate::{
     fix::Schemas,
 };
 
-mod before;
 mod buffer;
 mod candidate;
 mod deliver;
@@ -40,6 +39,7 @@ mod line;
 mod message;
 mod named_line;
 mod options;
+mod preceding;
 mod spoken;
 mod strings;
 mod tentative;
@@ -48,13 +48,13 @@ mod withdrawn;
 mod words;
 mod wrap;
 
-use before::Before;
 use buffer::Buffer;
 use candidate::Candidate;
 use draft::Draft;
 use emitted::Emitted;
 use message::Message;
 pub use options::Options;
+use preceding::Before;
 use tentative::Tentative;
 use text::Inline;
 

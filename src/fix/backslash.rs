@@ -15,13 +15,13 @@
 //!   `\u000a`, the form in which a control character of a value without escapes (the text between two tags) arrives here.
 
 mod escapes;
-mod role;
 
 use std::borrow::Cow;
 
 use self::escapes::{Escapes, Reading};
-pub(crate) use self::role::{Role, is_text, words};
+
 use super::report::{Fix, Verdict};
+use super::role::Role;
 use super::schema::At;
 use crate::json::Code;
 use crate::json::decode::decode;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::report::{self, Fix, Verdict};
 use super::schema::{Rule, Schema, Types};
-use super::{backslash::Role, keys};
+use super::{keys, role::Role};
 use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     name::fold,
+    role::Role,
     schema::{Types, View},
 };
 use crate::event::Tool;
@@ -14,9 +15,6 @@ use crate::event::Tool;
 pub(super) const PLACEHOLDER_BYTES: usize = 1024;
 /// Words for a value of any parameter.
 const ANY: [&str; 10] = ["value", "string", "str", "integer", "int", "number", "boolean", "bool", "array", "object"];
-/// Parts of the names of parameters that hold a path or an address, which no placeholder can be.
-const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
-
 /// The types of JSON Schema.
 const NAMES_OF_TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
 /// Keywords of a parameter's schema.
@@ -72,7 +70,7 @@ pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool
     let kinds: Vec<(&str, Kind)> = given.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
     let proves = |(key, kind): &(&str, Kind)| match kind {
         Kind::Own => required(key),
-        Kind::Described => required(key) && holds_path(key),
+        Kind::Described => required(key) && Role::of(key, true).path,
         Kind::Bare | Kind::Real => false,
     };
     let all = match kinds.as_slice() {
@@ -113,7 +111,8 @@ fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
 
 /// What a string looks like as the value of this parameter.
 fn kind(key: &str, text: &str) -> Kind {
-    let holds_path = holds_path(key);
+    // No placeholder can be a path.
+    let holds_path = Role::of(key, true).path;
     let key = fold(key);
     let own = |text: &str| !key.is_empty() && fold(text) == key;
     if matches!(text, "..." | "\u{2026}") {
@@ -157,11 +156,6 @@ fn kind(key: &str, text: &str) -> Kind {
         _ if own(text) => Kind::Bare,
         _ => Kind::Real,
     }
-}
-
-/// Whether a parameter of this name holds a path or an address.
-fn holds_path(key: &str) -> bool {
-    PLACES.iter().any(|part| fold(key).contains(part))
 }
 
 #[cfg(test)]

@@ -25,6 +25,11 @@ use crate::{
     plan::Repeats,
 };
 
+mod told;
+
+use told::{Delivered, Said};
+pub(super) use told::{Made, made};
+
 /// What becomes of refused calls and of text after calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
@@ -70,37 +75,6 @@ pub(super) struct Gate {
     abandoned: bool,
     /// The stop sequence of the request that ended the answer.
     stop_sequence: Option<String>,
-}
-
-/// A call as it is compared: its name, and its arguments without whitespace.
-pub(super) type Made = (String, String);
-
-pub(super) fn made(name: &str, arguments: &str) -> Made {
-    (name.to_owned(), canonical(arguments))
-}
-
-/// The delivered calls of this answer.
-#[derive(Debug, Default)]
-struct Delivered {
-    count: u32,
-    calls: Vec<Made>,
-    /// How many of them were in the text, once native calls begin.
-    in_text: Option<usize>,
-}
-
-/// The text of this answer so far.
-#[derive(Debug)]
-struct Said {
-    /// The client has got text.
-    text: bool,
-    /// The client has got reasoning.
-    reasoning: bool,
-    /// The client is at the start of a line.
-    line_start: bool,
-    /// The prose to search for an announcement or a patch, whether the client got it or not.
-    prose: String,
-    /// How much of it is kept, in bytes.
-    prose_bytes: usize,
 }
 
 /// Approximate maximum length of the prose that is searched for an announcement, in bytes.
@@ -384,37 +358,6 @@ impl Gate {
             other => other,
         }
     }
-}
-
-impl Delivered {
-    /// Whether this native call was already delivered from the text.
-    fn had_in_text(&self, call: &Made) -> bool {
-        self.in_text.is_some_and(|count| self.calls[..count].contains(call))
-    }
-
-    fn has(&self, call: &Made) -> bool {
-        self.calls.contains(call)
-    }
-
-    /// Counts a call; its index.
-    fn add(&mut self, call: Made) -> u32 {
-        self.calls.push(call);
-        self.count += 1;
-        self.count - 1
-    }
-}
-
-impl Said {
-    /// The client gets this text.
-    fn left(&mut self, text: &str) {
-        self.text |= !text.trim().is_empty();
-        self.line_start = text.ends_with('\n');
-    }
-}
-
-/// JSON text without insignificant whitespace, for comparison.
-fn canonical(json: &str) -> String {
-    serde_json::from_str::<serde_json::Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -21,11 +21,11 @@ use crate::{
 
 mod collected;
 mod judge;
-mod keep;
 mod limits;
 mod observe;
+mod results;
+mod resume;
 mod runs;
-mod seen;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -35,8 +35,8 @@ mod words;
 use collected::Collected;
 use judge::{Fate, Judge};
 use limits::Limit;
+use results::Seen;
 use runs::{Done, Runner};
-use seen::Seen;
 pub(super) use steps::{Next, Step};
 use trace::Trace;
 
@@ -46,7 +46,7 @@ pub(super) struct Agent {
     pool: Arc<Pool>,
     begun: Instant,
     /// Where the messages begin that the client does not have, once known.
-    start: Option<keep::Start>,
+    start: Option<resume::Start>,
     collected: Collected,
     round: Option<Round>,
     used: limits::Used,
@@ -55,7 +55,7 @@ pub(super) struct Agent {
     seen: Seen,
     repeats: Repeats,
     trace: Trace,
-    unfinished: keep::Unfinished,
+    unfinished: resume::Unfinished,
 }
 
 /// The calls of one answer while they run.
@@ -93,7 +93,7 @@ impl Agent {
             seen: Seen::default(),
             repeats: Repeats::default(),
             trace: Trace::default(),
-            unfinished: keep::Unfinished::default(),
+            unfinished: resume::Unfinished::default(),
         }
     }
 
@@ -101,8 +101,8 @@ impl Agent {
     pub(super) async fn begin(&mut self, shared: &Shared, plan: &mut Plan) {
         if self.start.is_none() {
             let answers = plan.chat.messages.iter().filter(|message| message.role == "assistant").count();
-            self.seen.tainted = keep::bring_back(shared, plan).await;
-            self.start = Some(keep::Start { messages: plan.chat.messages.len(), answers });
+            self.seen.tainted = resume::bring_back(shared, plan).await;
+            self.start = Some(resume::Start { messages: plan.chat.messages.len(), answers });
             if let Some((results, tainted)) = self.unfinished.resume(shared, plan).await {
                 self.used.answered += results;
                 self.used.calls += results;
@@ -315,7 +315,7 @@ impl Agent {
         let (tainted, seconds) = (self.seen.tainted.as_deref(), self.react.limits.keep_seconds);
         match self.start {
             Some(start) if handed.is_empty() => self.unfinished.keep(shared, plan, start, tainted, seconds).await,
-            Some(start) => keep::keep(shared, plan, start, &handed, tainted, seconds).await,
+            Some(start) => resume::keep(shared, plan, start, &handed, tainted, seconds).await,
             None => {}
         }
         if handed.is_empty() { Next::Again } else { Next::HandOver(handed) }

@@ -13,9 +13,9 @@ use tokio::{
 
 mod act;
 mod begin;
-mod keep;
 mod learn;
 mod loading;
+mod remember;
 
 use self::loading::Loading;
 use super::{

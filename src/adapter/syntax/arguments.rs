@@ -16,14 +16,14 @@ use super::{
 use crate::json::extent::Extent;
 
 mod form;
-mod look;
 mod members;
 mod residue;
+mod value_end;
 
 pub(super) use form::{Between, Form, Tag};
-use look::{Mark, Place, Searched};
 use members::Members;
 use residue::{begins_as_attribute, ends_with_lone_tag, is_residue, known_key, shortened_tag, torn_tag};
+use value_end::{Mark, Place, Searched};
 
 /// The result of reading arguments.
 pub(super) enum Outcome {

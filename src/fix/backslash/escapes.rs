@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::role::Role;
+use crate::fix::role::Role;
 use crate::json::decode::{code_unit, decode};
 use crate::json::lex::Quote;
 

@@ -1,6 +1,9 @@
 //! Headers whose special tokens a backend stripped: `analysisThe user ..assistantfinalHere it is.`
 
-use super::{ASSISTANT, Header, Kind, Seen};
+use super::{
+    super::Seen,
+    header::{ASSISTANT, Header, Kind},
+};
 use crate::adapter::Recipient;
 
 /// The headers that remain, with and without their beginning: `assistantfinal`, `final`.
