@@ -21,7 +21,8 @@ pub enum ShellForm {
     /// `toolglot call <id>`: safe in bash, zsh, PowerShell and cmd alike.
     #[default]
     Id,
-    /// `toolglot call <name> '<arguments>'`, with `--config` if the configuration is not the user's own file, for POSIX shells; long ones fall back to the id.
+    /// `toolglot call <name> '<arguments>'`, with `--config` if the configuration is not the user's own file, for POSIX shells. Long
+    /// ones fall back to the id.
     Posix,
 }
 

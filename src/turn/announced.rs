@@ -1,6 +1,7 @@
 //! What the user and the model say about an action: whether the user orders it or says not to run anything, and whether an answer
-//! only announces it (`I'll search through the files.`), as small models in an editor write it instead of the call. Advice (`you can use the following command`) counts only if the user has ordered the action: otherwise the user
-//! may have asked for the advice.
+//! only announces it (`I'll search through the files.`), as small models in an editor write it instead of the call. Advice (`you
+//! can use the following command`) counts only if the user has ordered the action: otherwise the user may have asked for the
+//! advice.
 
 use crate::{event::Tools, openai::Message};
 

@@ -1,5 +1,5 @@
-//! What the form of the line before a call or value says about it. `head` is the text before the value on its line, or the line above it,
-//! without leading whitespace and not much longer than [`HEAD_BYTES`].
+//! What the form of the line before a call or value says about it. `head` is the text before the value on its line, or the line
+//! above it, without leading whitespace and not much longer than [`HEAD_BYTES`].
 
 /// How many bytes of a line decide what kind it is.
 pub(super) const HEAD_BYTES: usize = 1024;
