@@ -73,9 +73,10 @@ pub(super) fn orders(asked: &Message) -> bool {
 pub(super) fn forbids(asked: &Message) -> bool {
     let plain = asked.content.text().to_lowercase().replace('’', "'").replace("do not ", "don't ");
     let forbids = |clause: &str| {
-        words(clause).windows(2).enumerate().any(|(at, pair)| {
+        let words = words(clause);
+        words.windows(2).enumerate().any(|(at, pair)| {
             let denies = matches!(pair, ["don't" | "without", verb] if RUNS.contains(verb));
-            denies && words(clause).get(at + 2).is_none_or(|what| WHAT.contains(what))
+            denies && words.get(at + 2).is_none_or(|what| WHAT.contains(what))
         })
     };
     asked.role == "user" && plain.len() <= ORDER_BYTES && plain.split(['.', ',', ';', ':', '!', '?', '\n']).any(forbids)

@@ -28,7 +28,10 @@ pub(super) fn calls(plan: &Plan, schemas: &Arc<Schemas>) -> Vec<Made> {
         let text = message.content.text();
         let is_result = message.role == "tool" || is_result(&text);
         if (is_result || message.role == "user") && named(&text) {
-            calls.extend(pieces(&text).flat_map(|piece| read(plan, schemas, piece)));
+            // As if a call were required, nothing around the calls makes them examples.
+            let mut tools = Arc::clone(&plan.tools);
+            Arc::make_mut(&mut tools).choice = ToolChoice::Required;
+            calls.extend(pieces(&text).flat_map(|piece| read(plan, &tools, schemas, piece)));
         }
         if !is_result {
             break;
@@ -47,13 +50,11 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     std::iter::once(text).chain(introduced.take(PIECES))
 }
 
-/// The calls in one text. As if a call were required, nothing around them makes them examples.
-fn read(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
-    let mut tools = Tools::clone(&plan.tools);
-    tools.choice = ToolChoice::Required;
+/// The calls of these tools in one text.
+fn read(plan: &Plan, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
     let mut answer = Answer::new(Setup {
         scanner: scanner::Options { strays: false, ..plan.scanner() },
-        ..Setup::new(Arc::clone(&plan.adapter), Arc::new(tools), Arc::clone(schemas))
+        ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(tools), Arc::clone(schemas))
     });
     let mut open = Assembly::default();
     let mut calls = Vec::new();
