@@ -20,7 +20,7 @@ use std::sync::Arc;
 use super::{
     Adapter, Inside,
     syntax::{blank, is_blank},
-    triggers::Aside,
+    triggers::Found,
 };
 use crate::{
     event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
@@ -29,6 +29,7 @@ use crate::{
 
 mod buffer;
 mod candidate;
+mod closers;
 mod deliver;
 mod draft;
 mod emitted;
@@ -36,10 +37,12 @@ mod entry;
 mod framing;
 mod header;
 mod line;
+mod marker;
 mod message;
 mod named_line;
 mod options;
 mod preceding;
+mod proof;
 mod spoken;
 mod strings;
 mod tentative;
@@ -53,10 +56,9 @@ use candidate::Candidate;
 use draft::Draft;
 use emitted::Emitted;
 use message::Message;
-pub use options::Options;
+pub use options::{MayAsk, Options};
 use preceding::Before;
 use tentative::Tentative;
-use text::Inline;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum whitespace between a marker and what follows it, in bytes.
@@ -188,190 +190,63 @@ impl Scanner {
         }
     }
 
+    /// Emits text up to the next marker, and decides what begins there.
     fn step_text(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
+        match self.step_to_marker(&adapter, end, out) {
+            Ok(found) => self.step_marker(found, end, out),
+            Err(progress) => progress,
+        }
+    }
+
+    /// Emits text up to the next marker, which it returns, or makes another transition. The error says whether one more is possible
+    /// without more text.
+    fn step_to_marker<'a>(&mut self, adapter: &'a Adapter, end: bool, out: &mut dyn Sink) -> Result<Found<'a>, bool> {
         if self.message.is_primed() {
             match self.step_primed(end, out) {
-                Some(progress) => return progress,
+                Some(progress) => return Err(progress),
                 None => self.message.leave_header(),
             }
         }
         if self.message.is_at_start() {
             if !self.skip_label(end) {
-                return false;
+                return Err(false);
             }
             self.message.begin();
         }
         if let Some(form) = self.before.call() {
             match self.swallow_closers(form, end) {
-                Some(progress) => return progress,
-                None if self.step_remark(end, out).is_none() => return false,
+                Some(progress) => return Err(progress),
+                None if self.step_remark(end, out).is_none() => return Err(false),
                 None => self.before.leave_call(),
             }
         }
         let first = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if let Some(progress) = self.step_wrap(first, end, out) {
-            return progress;
+            return Err(progress);
         }
         if self.before.is_untried() && self.wanted() {
             match self.begin_fresh(first, end) {
-                None => return false,
-                Some(true) => return true,
+                None => return Err(false),
+                Some(true) => return Err(true),
                 Some(false) => {}
             }
         }
         let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
         if let Some(progress) = self.step_named_line(found.map_or_else(|held| held, |found| found.at), end, out) {
-            return progress;
+            return Err(progress);
         }
-        let found = match found {
-            Ok(found) => found,
-            Err(held) => {
-                // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.
-                let are_text = self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held);
-                let to = if are_text { self.buf.len() } else { held };
-                if self.leaves_wrap(to, out) {
-                    return true;
-                }
-                self.advance(to, out);
-                return false;
-            }
+        let to = match found {
+            Ok(found) => found.at,
+            // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.
+            Err(held) if self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held) => self.buf.len(),
+            Err(held) => held,
         };
-        let (at, mark) = (found.at, found.mark);
-        if self.leaves_wrap(at, out) {
-            return true;
+        if self.leaves_wrap(to, out) {
+            return Err(true);
         }
-        self.advance(at, out);
-        // What remains of a header is followed by a call: the message is for a tool.
-        if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.is_stripped() && self.ends_in_a_word(at) {
-            self.message.address(false);
-        }
-        let wanted = self.wanted();
-        if !end && adapter.triggers.may_become(&self.buf[at..]) {
-            return false;
-        }
-        // Data may quote control tokens in its strings. A token of the model's own is followed by another one or by nothing.
-        if mark.framing.drop && self.buf.is_quoted(at) {
-            match self.buf.as_bytes().get(at + found.len) {
-                None if !end => return false,
-                None | Some(b'<') => {}
-                Some(_) => {
-                    self.advance(at + found.len, out);
-                    return true;
-                }
-            }
-        }
-        // A fence inside the tag around an answer may hold the calls.
-        if self.is_wrapped() && mark.calls.is_empty() && (!mark.code || self.is_wrapped_in_code()) {
-            self.unwrap(out);
-            return true;
-        }
-        if mark.code {
-            return self.step_code(at, end, out);
-        }
-        // Somebody else's turn ends any message. Other asides matter only where calls are recognised.
-        let turn = matches!(mark.aside, Some(Aside::Turn | Aside::EndedTurn));
-        let Some(result) = (if mark.element && wanted { self.client_result(at, end) } else { Some(None) }) else { return false };
-        let aside = result.or(mark.aside).filter(|_| wanted || (turn && self.tools.wanted()));
-        let meaningful = (self.options.framing && mark.is_framing())
-            || aside.is_some()
-            || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
-        if !meaningful {
-            self.advance(at + found.len, out);
-            return true;
-        }
-        if self.emitted.inline() > 0 {
-            match self.inline_end(at, end) {
-                Inline::Unknown => return false,
-                Inline::Closes(after) => {
-                    self.emitted.close_inline();
-                    self.advance(after, out);
-                    return true;
-                }
-                Inline::Never => self.emitted.close_inline(),
-            }
-        }
-        // A marker after a space in a sentence is only mentioned.
-        let follows = self.at_line_start(at) || !self.buf.pending(at).ends_with(' ');
-        if let Some((_, family)) =
-            mark.family.filter(|_| follows && self.region != Region::Reasoning).and_then(|family| adapter.families.get(family))
-        {
-            // From here on this family's adapter reads the answer.
-            self.adapter = Arc::clone(family);
-            return true;
-        }
-        if aside == Some(Aside::Closes) {
-            self.message.set_aside(false);
-        }
-        // In some families the marker of a result also ends a message.
-        if aside == Some(Aside::Result) && self.step_aside(Aside::Result, at, out) {
-            return false;
-        }
-        if self.options.framing
-            && (mark.framing.header || mark.framing.stripped_header)
-            && !self.is_in_block_quote(at)
-            && let Some(progress) = self.step_header(at, found.len, end, out)
-        {
-            return progress;
-        }
-        if self.options.framing
-            && let Some(progress) = self.step_framing(found, end, out)
-        {
-            return progress;
-        }
-        if let Some(aside) = aside
-            && self.step_aside(aside, at, out)
-        {
-            return false;
-        }
-        if wanted {
-            let begun = match () {
-                () if !mark.calls.is_empty() => self.begin_marked(found, end),
-                () if mark.bare => Some(self.begin_bare(at, at, found.len)),
-                () if mark.element && result.is_none() && self.begin_element(at, end) => Some(true),
-                () if mark.element && result.is_none() => self.begin_call_tag(at, end),
-                () => Some(false),
-            };
-            match begun {
-                None => return false,
-                Some(true) => return true,
-                Some(false) if self.is_wrapped() => {
-                    self.unwrap(out);
-                    return true;
-                }
-                Some(false) => {}
-            }
-        }
-        let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
-        self.not_a_call(at, found.len, mark.framing.drop || lone, out);
-        true
-    }
-
-    /// Handles a marker of text around calls that the model only mentions. Returns whether the answer is over.
-    fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
-        match aside {
-            Aside::Closes => {}
-            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.emitted.has_said()) => {
-                self.message.address(true);
-            }
-            Aside::Turn | Aside::EndedTurn | Aside::Result
-                if self.options.framing
-                    && (aside == Aside::EndedTurn
-                        || (self.at_line_start(at)
-                            && ((aside == Aside::Turn && self.emitted.has_said())
-                                || self.emitted.calls() > 0
-                                || !self.tentative.is_empty()))) =>
-            {
-                self.accept_tentative(out);
-                self.emit(self.buf.trimmed(at), out);
-                self.region = Region::Lost;
-                self.buf.skip_to(self.buf.len());
-                return true;
-            }
-            Aside::Opens | Aside::Result => self.message.set_aside(true),
-            Aside::Final | Aside::Turn | Aside::EndedTurn => {}
-        }
-        false
+        self.advance(to, out);
+        found.map_err(|_| false)
     }
 
     /// Whether calls are recognised at the current position.

@@ -16,7 +16,10 @@ mod quoted;
 mod slips;
 mod variables;
 
-use super::{Scanner, scanner::Options};
+use super::{
+    Scanner,
+    scanner::{MayAsk, Options},
+};
 use crate::{
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
     seen::{Item, Seen, library, schemas},

@@ -37,8 +37,6 @@ pub struct Policy {
     pub may_reask: bool,
     /// Refused calls are passed on as events: the agent of mode `react` answers them.
     pub answers_refused: bool,
-    /// Text after a delivered call is sent.
-    pub keep_text_after_call: bool,
     /// An empty answer (no text, reasoning or call) becomes a notice, because some clients treat it as a fault.
     pub notice_when_empty: bool,
     /// The model is asked for the call if its answer announces an action and contains no call.
@@ -201,7 +199,7 @@ impl Gate {
     }
 
     fn text(&mut self, text: &str, out: &mut dyn Sink) {
-        if self.delivered.count > 0 && !self.policy.keep_text_after_call {
+        if self.delivered.count > 0 {
             if self.withheld.len() < WITHHELD_BYTES {
                 self.withheld.push_str(text);
             }

@@ -53,7 +53,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 /// The calls of these tools in one text.
 fn read(plan: &Plan, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
     let mut answer = Answer::new(Setup {
-        scanner: scanner::Options { strays: false, ..plan.scanner() },
+        scanner: scanner::Options { may_ask: scanner::MayAsk::Never, ..plan.scanner() },
         ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(tools), Arc::clone(schemas))
     });
     let mut open = Assembly::default();

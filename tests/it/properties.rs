@@ -39,7 +39,7 @@ pub(crate) fn run_with<'t>(
         tools: tools.into(),
         schemas: schemas(),
         scanner: options.clone(),
-        policy: Policy { keep_text_after_call: true, ..Policy::default() },
+        policy: Policy::default(),
     });
     let mut seen = Seen::default();
     for piece in pieces {
@@ -103,7 +103,7 @@ proptest! {
         }
         let held_bytes = if cuts.len() % 2 == 0 { options.held_bytes } else { 48 };
         let argument_bytes = if cuts.len() % 3 == 0 { 96 } else { options.argument_bytes };
-        let options = scanner::Options { held_bytes, argument_bytes, reasoning_open: picks.len() % 2 == 0, elements: picks.len() % 3 == 0, strays: picks.len() % 5 == 0, ..options };
+        let options = scanner::Options { held_bytes, argument_bytes, reasoning_open: picks.len() % 2 == 0, elements: picks.len() % 3 == 0, may_ask: if picks.len() % 5 == 0 { scanner::MayAsk::Now } else { scanner::MayAsk::Never }, ..options };
         let places: Vec<usize> = cuts.iter().map(|&cut| usize::from(cut) * text.len() / usize::from(u16::MAX)).collect();
         let checked = reading::check(adapter, &schemas(), &options, reason, &text, &places);
         prop_assert_eq!(checked, Ok(()), "adapter {}, {:?}, {:?}, text {:?}", adapter.name, options, reason, text);

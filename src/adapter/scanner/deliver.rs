@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Region, Scanner,
+    MayAsk, Region, Scanner,
     candidate::Candidate,
     emitted::Writing,
     requires_call,
@@ -11,16 +11,23 @@ use super::{
     words::{asks_to_wait, leaves_a_step},
 };
 use crate::{
-    adapter::asides::RESULTS,
-    adapter::syntax::{Parsed, Start, blank, starts_with_any, value::is_json},
+    adapter::syntax::{Parsed, value::is_json},
     event::{Effect, Event, Sink, Why},
     fix::name::{is_known, known_tool, means_answer, means_none},
 };
 
 /// Maximum length of a remark after the calls, in bytes.
 const REMARK_BYTES: usize = 120;
-/// Maximum length of a list item's number, and of the spaces after it, in bytes.
-const BULLET_BYTES: usize = 3;
+
+/// Whether calls count.
+enum Standing {
+    /// At once.
+    Counts,
+    /// Unless text follows: they have markers, but may be an example. `supposed`: the text before them says what would be done.
+    Doubted { supposed: bool },
+    /// If nothing but calls follows.
+    Held { announced: bool },
+}
 
 impl Scanner {
     /// Handles calls that were read in `candidate.at..to`: emits or holds them.
@@ -40,35 +47,18 @@ impl Scanner {
             return;
         }
         self.tentative.drop_stray();
-        let adapter = std::sync::Arc::clone(&self.adapter);
-        let call = adapter.calls.get(form);
-        let in_place = match call {
-            Some(call) if call.whole_answer => false,
-            Some(call) if call.element && candidate.fence.is_some() => false,
-            Some(call) if self.message.is_transcript() && !call.transcript.is_empty() => true,
-            _ => candidate.fresh,
-        };
-        let named = call.is_some_and(|call| !call.whole_answer) && self.is_named_and_announced(candidate);
-        let is_required = requires_call(&self.tools.choice);
-        let forbidden = self.options.forbidden && !is_required && !self.only_read(&calls);
-        let at_once = !forbidden && (marked || named || in_place || is_required);
-        let doubted = marked && (forbidden || self.is_doubtful(candidate, &calls, to));
-        if !at_once || doubted || (self.is_wrapped() && !marked) {
-            let at = candidate.at;
-            let asks = forbidden || self.is_supposed(at);
-            if doubted {
-                self.tentative.hold_doubted(calls, asks);
-            } else {
-                // Markers or Python in a fence after prose are more often an example than a call.
-                let is_code = self.is_wrapped() || (candidate.fence.is_some() && call.is_some_and(|call| call.whole_answer));
-                let announced = if is_code { candidate.fresh } else { self.is_announced(at) };
-                self.tentative.hold(calls, announced && !asks);
-            }
-            self.buf.scan_to(to);
-            self.before.after_held_call(form);
-            self.close_wrap_before(to);
-            return;
+        match self.standing(&calls, candidate, form, marked, to) {
+            Standing::Counts => return self.deliver(calls, candidate, form, marked, to, out),
+            Standing::Doubted { supposed } => self.tentative.hold_doubted(calls, supposed),
+            Standing::Held { announced } => self.tentative.hold(calls, announced),
         }
+        self.buf.scan_to(to);
+        self.before.after_held_call(form);
+        self.close_wrap_before(to);
+    }
+
+    /// Emits calls that count, and those that were held before them.
+    fn deliver(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, marked: bool, to: usize, out: &mut dyn Sink) {
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
         let echoed = candidate.fresh && self.repeats(&calls, (form, marked));
@@ -85,9 +75,38 @@ impl Scanner {
         self.before.after_call(form);
         // After the marker of a result, the model invents the result and calls that follow from it.
         let read = &self.buf[candidate.at..to];
+        let call = self.adapter.calls.get(form);
         if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
             self.region = Region::Lost;
         }
+    }
+
+    /// Whether calls that end at `to` count at once. `form`: the form that closes them.
+    fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
+        let is_required = requires_call(&self.tools.choice);
+        let forbidden = self.options.forbidden && !is_required && !self.only_read(calls);
+        let supposed = || forbidden || self.is_supposed(candidate.at);
+        if marked {
+            return match forbidden || self.is_doubtful(candidate, calls, to) {
+                true => Standing::Doubted { supposed: supposed() },
+                false => Standing::Counts,
+            };
+        }
+        let form = self.adapter.calls.get(form);
+        let is_code = form.is_some_and(|form| form.whole_answer);
+        let in_place = || match form {
+            Some(form) if form.element && candidate.fence.is_some() => false,
+            Some(form) if self.message.is_transcript() && !form.transcript.is_empty() => true,
+            _ => candidate.fresh && !is_code,
+        };
+        let named = || form.is_some() && !is_code && self.is_named_and_announced(candidate);
+        if !forbidden && !self.is_wrapped() && (is_required || in_place() || named()) {
+            return Standing::Counts;
+        }
+        // Python in a fence after prose is more often an example than a call.
+        let in_code = self.is_wrapped() || (candidate.fence.is_some() && is_code);
+        let announced = if in_code { candidate.fresh } else { self.is_announced(candidate.at) };
+        Standing::Held { announced: announced && !supposed() }
     }
 
     /// Whether a call is in a fence whose language names calls, below a line in which the model says that it acts.
@@ -118,7 +137,12 @@ impl Scanner {
 
     /// Whether toolglot can ask the model whether it means a call.
     pub(super) fn can_ask(&self) -> bool {
-        self.options.strays && !self.options.asked
+        self.options.may_ask == MayAsk::Now
+    }
+
+    /// Whether calls that cannot run as they are, or that may not be calls, are refused rather than text.
+    pub(super) fn refuses_strays(&self) -> bool {
+        self.options.may_ask != MayAsk::Never
     }
 
     /// Text follows the held calls. The model is asked about doubtful ones if that is possible; all others are text.
@@ -230,7 +254,7 @@ impl Scanner {
         };
         let can_ask = match why {
             Some(Why::Unannounced(_)) => self.can_ask(),
-            _ => self.options.strays,
+            _ => self.refuses_strays(),
         };
         if why.is_some() && !can_ask {
             return self.emit(self.buf.pos(), out);
@@ -263,7 +287,9 @@ impl Scanner {
         let is_prose = !remark.is_empty() && !remark.contains(['\n', '{', '<', '`', '?']);
         let waits = asks_to_wait(&remark.to_lowercase());
         if is_prose && (waits || self.can_ask()) {
-            self.tentative.doubt(!waits);
+            if !waits {
+                self.tentative.leave_open();
+            }
             self.accept_tentative(out);
         }
         Some(())
@@ -322,71 +348,5 @@ impl Scanner {
             None if candidate.marker.0 == 0 => {}
             None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1 || lone, out),
         }
-    }
-
-    /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
-    /// mix them. `None`: other text follows.
-    pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
-        let call = self.adapter.calls.get(form)?;
-        let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
-        if at == self.buf.len() {
-            self.buf.scan_to(at);
-            return (!end).then_some(false);
-        }
-        // The marker of a result is handled as an aside.
-        let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
-        let closed = {
-            let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));
-            // The answer may end inside a closing marker.
-            let last = self.buf[at..].trim_end();
-            let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
-            if is_cut { Start::Yes(last.len()) } else { starts_with_any(&self.buf[at..], closers, end) }
-        };
-        match closed {
-            Start::Yes(length) => {
-                self.buf.scan_to(at + length);
-                if !self.draft.is_empty() {
-                    self.draft.push_markup(self.buf.pending(self.buf.pos()));
-                }
-                // Markers after tentative calls stay, because those may become text again.
-                if self.tentative.is_empty() {
-                    self.buf.discard_scanned();
-                }
-                Some(true)
-            }
-            Start::Maybe => Some(false),
-            Start::No if at == self.buf.len() && !end => Some(false),
-            Start::No => {
-                let rest = &self.buf[at..];
-                let glue = match bullet(rest, end) {
-                    Start::Maybe if self.at_line_start(at) => return Some(false),
-                    Start::Yes(length) if self.at_line_start(at) => length,
-                    _ => rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len(),
-                };
-                if glue > 0 && self.buf.pos() < at + glue {
-                    self.buf.scan_to(at + glue);
-                    return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
-                }
-                None
-            }
-        }
-    }
-}
-
-/// The bullet or number before a list item that is a call.
-fn bullet(text: &str, end: bool) -> Start {
-    let digits = text.bytes().take(BULLET_BYTES).take_while(u8::is_ascii_digit).count();
-    let sign = text[digits..].chars().next();
-    let is_sign = |c: char| if digits > 0 { matches!(c, '.' | ')') } else { matches!(c, '-' | '*' | '+') };
-    let after = match sign {
-        Some(sign) if is_sign(sign) => digits + sign.len_utf8(),
-        None if !end => return Start::Maybe,
-        _ => return Start::No,
-    };
-    let at = after + text[after..].bytes().take_while(|&byte| byte == b' ').count();
-    match text.as_bytes().get(at) {
-        Some(b'{' | b'[') if at > after => Start::Yes(at),
-        None if !end && at - after <= BULLET_BYTES => Start::Maybe,
-        _ => Start::No,
     }
 }

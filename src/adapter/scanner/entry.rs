@@ -234,7 +234,7 @@ impl Scanner {
 
     /// Whether a tag may begin a call with an unknown name. `text` follows the bracket.
     fn may_be_foreign(&self, text: &str, end: bool) -> bool {
-        self.options.elements && self.options.strays && foreign::may_begin(text, end)
+        self.options.elements && self.refuses_strays() && foreign::may_begin(text, end)
     }
 
     /// Tries a call whose header begins at `at` with a marker of length `marker`.

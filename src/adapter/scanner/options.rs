@@ -16,14 +16,23 @@ pub struct Options {
     /// Whether the client's prompt asks for elements named after tools, which the client executes anywhere. If so, a line that
     /// begins with such a tag is a call, also in a code fence, and its body is read leniently.
     pub elements: bool,
-    /// Whether the model can be asked again. If so, JSON in the form of one call at the end of the answer is refused if its tool
-    /// is not offered or required parameters are missing. The same holds for elements if they are asked for. Otherwise both are
-    /// text.
-    pub strays: bool,
+    /// Whether the model can be asked what it meant.
+    pub may_ask: MayAsk,
     /// Whether the user said not to run anything (`Don't run it.`): calls with effects are doubtful, wherever they are.
     pub forbidden: bool,
-    /// Whether the model was asked as often as it may be: calls that it may not mean are text now.
-    pub asked: bool,
+}
+
+/// Whether the model can be asked what it meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MayAsk {
+    /// No. What may not be a call is text.
+    #[default]
+    Never,
+    /// Yes. A call that the model may not mean is refused, and so is JSON in the form of one call at the end of the answer whose
+    /// tool is not offered or which lacks required parameters. The same holds for elements if they are asked for.
+    Now,
+    /// It was asked as often as it may be. Calls that it may not mean are text now; the others are refused as before.
+    NoLonger,
 }
 
 impl Default for Options {
@@ -35,9 +44,8 @@ impl Default for Options {
             reasoning_open: false,
             unmarked: true,
             elements: false,
-            strays: false,
+            may_ask: MayAsk::Never,
             forbidden: false,
-            asked: false,
         }
     }
 }

@@ -15,18 +15,29 @@ pub(super) fn same(one: &Parsed, other: &Parsed) -> bool {
 #[derive(Default)]
 pub(super) struct Tentative {
     calls: Vec<Parsed>,
-    /// Why the only call is refused if it counts.
-    stray: Option<Why>,
-    /// The text before these calls does not announce them.
-    unannounced: bool,
-    /// The calls have markers, but the text before them does not announce them: they count unless text follows.
-    doubted: bool,
+    /// What speaks for and against these calls.
+    doubt: Doubt,
     /// Earlier calls with markers were text: those that follow in this answer are doubtful too.
     shown: bool,
     /// Earlier calls that were followed by text: steps of a plan that do not run.
     skipped: Vec<Parsed>,
     /// The delimiters around the whole answer.
     pub(super) wrap: Option<Wrap>,
+}
+
+/// What speaks for and against the held calls.
+#[derive(Default)]
+enum Doubt {
+    /// The text before them announces them.
+    #[default]
+    Announced,
+    /// The text before them does not announce them, or the words after them leave open whether they are meant.
+    Unannounced,
+    /// They have markers, but the text before them does not announce them: they count unless text follows. `supposed`: the text
+    /// says what would be done.
+    Marked { supposed: bool },
+    /// The only call is refused if it counts.
+    Stray(Why),
 }
 
 impl Tentative {
@@ -37,45 +48,46 @@ impl Tentative {
     /// Holds calls. `announced`: the text before them announces them.
     pub(super) fn hold(&mut self, calls: Vec<Parsed>, announced: bool) {
         if self.calls.is_empty() {
-            self.unannounced = !announced;
+            self.doubt = if announced { Doubt::Announced } else { Doubt::Unannounced };
         }
         self.calls.extend(calls);
     }
 
     /// Holds calls that have markers. `supposed`: the text before them says what would be done.
     pub(super) fn hold_doubted(&mut self, calls: Vec<Parsed>, supposed: bool) {
-        self.doubted = true;
-        self.hold(calls, !supposed);
+        let supposed = if self.calls.is_empty() { supposed } else { self.is_unannounced() };
+        self.doubt = Doubt::Marked { supposed };
+        self.calls.extend(calls);
     }
 
     /// Whether these calls have no markers and the text before them announces them.
     pub(super) fn is_announced(&self) -> bool {
-        !self.calls.is_empty() && self.stray.is_none() && !self.doubted && !self.unannounced
+        !self.calls.is_empty() && matches!(self.doubt, Doubt::Announced)
     }
 
-    /// Records the words after the calls. `doubts`: they leave open whether the calls are meant.
-    pub(super) fn doubt(&mut self, doubts: bool) {
-        self.unannounced |= doubts;
+    /// The words after announced calls leave open whether the calls are meant.
+    pub(super) fn leave_open(&mut self) {
+        self.doubt = Doubt::Unannounced;
     }
 
     /// Holds a call that is refused if it counts.
     pub(super) fn hold_stray(&mut self, calls: Vec<Parsed>, why: Why) {
-        (self.calls, self.stray, self.unannounced) = (calls, Some(why), false);
+        (self.calls, self.doubt) = (calls, Doubt::Stray(why));
     }
 
     /// Another call follows, so a stray one before it was text.
     pub(super) fn drop_stray(&mut self) {
-        if self.stray.take().is_some() {
-            self.calls.clear();
+        if matches!(self.doubt, Doubt::Stray(_)) {
+            self.forget();
         }
     }
 
     /// Text follows, so none of the calls counts.
     pub(super) fn clear(&mut self) {
-        let calls = std::mem::take(&mut self.calls);
-        self.shown |= std::mem::take(&mut self.doubted);
+        self.shown |= self.is_doubted();
         // A call in a wrap is an example, and a stray one is no step.
-        let (stray, wrap) = (self.stray.take(), self.wrap.take());
+        let wrap = self.wrap.take();
+        let (calls, stray) = self.take();
         if stray.is_none() && wrap.is_none() {
             self.skipped.extend(calls);
         }
@@ -83,8 +95,7 @@ impl Tentative {
 
     /// Drops the calls, which were examples.
     pub(super) fn forget(&mut self) {
-        self.calls.clear();
-        (self.stray, self.doubted) = (None, false);
+        (self.calls, self.doubt) = (Vec::new(), Doubt::default());
     }
 
     /// Whether an earlier call was text, and these calls do not repeat it.
@@ -94,8 +105,11 @@ impl Tentative {
 
     /// Takes the calls, which count now, and the reason if they are refused.
     pub(super) fn take(&mut self) -> (Vec<Parsed>, Option<Why>) {
-        self.doubted = false;
-        (std::mem::take(&mut self.calls), self.stray.take())
+        let why = match std::mem::take(&mut self.doubt) {
+            Doubt::Stray(why) => Some(why),
+            _ => None,
+        };
+        (std::mem::take(&mut self.calls), why)
     }
 
     pub(super) fn calls(&self) -> &[Parsed] {
@@ -104,7 +118,7 @@ impl Tentative {
 
     /// Whether these calls have markers and are not announced.
     pub(super) fn is_doubted(&self) -> bool {
-        self.doubted
+        matches!(self.doubt, Doubt::Marked { .. })
     }
 
     /// Whether earlier calls that have markers were text.
@@ -112,8 +126,8 @@ impl Tentative {
         self.shown
     }
 
-    /// Whether the text before these calls does not announce them.
+    /// Whether the words around these calls leave open whether they are meant.
     pub(super) fn is_unannounced(&self) -> bool {
-        self.unannounced
+        matches!(self.doubt, Doubt::Unannounced | Doubt::Marked { supposed: true })
     }
 }

@@ -1,15 +1,17 @@
 //! Unmarked calls below text that does not say that the model makes them.
 
-use super::{Arc, Channel, FinishReason, Item, Options, Scanner, Seen, Tool, ToolChoice, Tools, library, schemas, text, written};
+use super::{
+    Arc, Channel, FinishReason, Item, MayAsk, Options, Scanner, Seen, Tool, ToolChoice, Tools, library, schemas, text, written,
+};
 use crate::event::Effect;
 
 pub(super) const CALL: &str = "{\"name\": \"wipe\", \"arguments\": {\"path\": \"a.db\"}}";
 
 /// What becomes of an answer with a tool of this effect: its text, and what was written as calls or refused.
-pub(super) fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
+pub(super) fn read(effect: Effect, may_ask: MayAsk, answer: &str) -> Seen {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     let tools = Tools::new([Tool { effect, ..Tool::new("wipe", "", schema) }], ToolChoice::Auto);
-    let options = Options { strays, ..Options::default() };
+    let options = Options { may_ask, ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(library().get("qwen2.5-coder").unwrap()), Arc::new(tools), schemas(), options);
     let mut seen = Seen::default();
     scanner.push(Channel::Content, answer, &mut seen);
@@ -19,8 +21,8 @@ pub(super) fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
 
 /// The model is asked whether it means the call in this answer, and the answer is text where it cannot be asked.
 pub(super) fn is_asked_about(answer: &str) {
-    assert!(written(&read(Effect::Writes, true, answer)).is_empty(), "{answer}");
-    assert_eq!(read(Effect::Writes, false, answer).items, text(answer).items, "{answer}");
+    assert!(written(&read(Effect::Writes, MayAsk::Now, answer)).is_empty(), "{answer}");
+    assert_eq!(read(Effect::Writes, MayAsk::Never, answer).items, text(answer).items, "{answer}");
 }
 
 /// Lines that describe a call, and lines that make one.
@@ -52,10 +54,10 @@ const LINES: [(&str, bool); 21] = [
 fn a_call_that_is_not_announced_is_asked_about_and_text_where_nobody_can_be_asked() {
     for (line, announces) in LINES {
         for answer in [format!("{line}\n\n{CALL}"), format!("{line}\n```json\n{CALL}\n```")] {
-            let asked = read(Effect::Writes, true, &answer);
+            let asked = read(Effect::Writes, MayAsk::Now, &answer);
             assert_eq!(written(&asked).len(), usize::from(announces), "{answer}");
             assert_eq!(asked.items.contains(&Item::Refused), !announces, "{answer}: {asked:?}");
-            let alone = read(Effect::Writes, false, &answer);
+            let alone = read(Effect::Writes, MayAsk::Never, &answer);
             assert_eq!(written(&alone).len(), usize::from(announces), "{answer}");
             assert_eq!(alone.items == text(&answer).items, !announces, "{answer}: {alone:?}");
         }
@@ -65,7 +67,7 @@ fn a_call_that_is_not_announced_is_asked_about_and_text_where_nobody_can_be_aske
 #[test]
 fn a_tool_that_only_reads_is_not_asked_about() {
     for (line, _) in LINES {
-        assert_eq!(written(&read(Effect::Reads, true, &format!("{line}\n{CALL}"))).len(), 1, "{line}");
+        assert_eq!(written(&read(Effect::Reads, MayAsk::Now, &format!("{line}\n{CALL}"))).len(), 1, "{line}");
     }
 }
 
@@ -76,7 +78,7 @@ fn a_marked_call_and_one_that_is_the_whole_answer_need_no_announcement() {
         format!("Filen är gammal.\n<tool_call>{CALL}</tool_call>"),
         format!("Output:\n<tool_call>{CALL}</tool_call>"),
     ] {
-        assert_eq!(written(&read(Effect::Destroys, false, &answer)).len(), 1, "{answer}");
+        assert_eq!(written(&read(Effect::Destroys, MayAsk::Never, &answer)).len(), 1, "{answer}");
     }
 }
 
@@ -97,9 +99,9 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
     for line in SHOWN {
         for block in [format!("<tool_call>\n{CALL}\n</tool_call>"), "<tool_call>{}</tool_call>\n".replace("{}", CALL).repeat(2)] {
             let answer = format!("{line}\n\n{block}\n\nIt has two keys.");
-            let alone = read(Effect::Writes, false, &answer);
+            let alone = read(Effect::Writes, MayAsk::Never, &answer);
             assert_eq!(alone.items, text(&answer).items, "{answer}");
-            let asked = read(Effect::Writes, true, &answer);
+            let asked = read(Effect::Writes, MayAsk::Now, &answer);
             assert!(written(&asked).is_empty() && asked.items.contains(&Item::Refused), "{answer}: {asked:?}");
         }
     }
@@ -118,14 +120,14 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
     ];
     for line in others {
         let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nIt has two keys.");
-        assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+        assert_eq!(read(Effect::Writes, MayAsk::Never, &answer).items, text(&answer).items, "{answer}");
     }
     for line in [
         "I wipe it now:", "Wiping it:", "Step 1:", "Ich lösche sie:", "Först raderar jag den:", "Devo cancellarlo adesso:",
         "Sure:", "It is old.",
     ] {
         let answer = format!("{line}\n<tool_call>{CALL}</tool_call>\nThat was it.");
-        assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), 1, "{answer}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &answer)).len(), 1, "{answer}");
     }
     // A question after the call may ask for permission.
     for (before, after, runs) in [
@@ -137,18 +139,18 @@ fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() 
         ("", "还有什么问题吗？", true),
     ] {
         let answer = format!("{before}\n<tool_call>{CALL}</tool_call>\n{after}");
-        assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(runs), "{answer}");
-        assert_eq!(read(Effect::Writes, true, &answer).items.contains(&Item::Refused), !runs, "{answer}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &answer)).len(), usize::from(runs), "{answer}");
+        assert_eq!(read(Effect::Writes, MayAsk::Now, &answer).items.contains(&Item::Refused), !runs, "{answer}");
     }
     // No such tool is offered: a template.
     let template = "<tool_call>{\"name\": \"TOOL\", \"arguments\": {\"key\": 1}}</tool_call>\nThis is its shape.";
-    assert_eq!(read(Effect::Writes, false, template).items, text(template).items);
+    assert_eq!(read(Effect::Writes, MayAsk::Never, template).items, text(template).items);
     let supposed = format!("Somebody else could send:\n<tool_call>{CALL}</tool_call>");
-    assert!(read(Effect::Writes, true, &supposed).items.contains(&Item::Refused));
+    assert!(read(Effect::Writes, MayAsk::Now, &supposed).items.contains(&Item::Refused));
     let both = format!(
         "**Wrong:**\n<tool_call>{CALL}</tool_call>\n**Right:**\n<tool_call>{CALL}</tool_call>\nOnly the second one works."
     );
-    assert_eq!(read(Effect::Writes, false, &both).items, text(&both).items);
+    assert_eq!(read(Effect::Writes, MayAsk::Never, &both).items, text(&both).items);
 }
 
 #[test]
@@ -157,22 +159,22 @@ fn marked_calls_run_that_end_the_answer_or_are_announced() {
     for (line, announces) in LINES {
         for after in ["", "\nThat is all."] {
             let answer = format!("{line}\n{block}{after}");
-            assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(announces), "{answer}");
+            assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &answer)).len(), usize::from(announces), "{answer}");
         }
     }
-    assert_eq!(written(&read(Effect::Writes, false, &format!("{block}\nThat is all."))).len(), 1);
-    assert_eq!(written(&read(Effect::Reads, false, &format!("Voici un exemple :\n{block}\nThat is all."))).len(), 1);
+    assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &format!("{block}\nThat is all."))).len(), 1);
+    assert_eq!(written(&read(Effect::Reads, MayAsk::Never, &format!("Voici un exemple :\n{block}\nThat is all."))).len(), 1);
 }
 
 #[test]
 fn markers_in_a_fence_after_prose_are_asked_about() {
     let answer = format!("I will wipe it.\n\n```xml\n<tool_call>\n{CALL}\n</tool_call>\n```");
-    let asked = read(Effect::Writes, true, &answer);
+    let asked = read(Effect::Writes, MayAsk::Now, &answer);
     assert!(written(&asked).is_empty() && asked.items.contains(&Item::Refused), "{asked:?}");
-    assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items);
-    assert_eq!(written(&read(Effect::Reads, false, &answer)).len(), 1);
+    assert_eq!(read(Effect::Writes, MayAsk::Never, &answer).items, text(&answer).items);
+    assert_eq!(written(&read(Effect::Reads, MayAsk::Never, &answer)).len(), 1);
     for document in [format!("{answer}\n\nThat is the form."), answer.replace("I will wipe it.", "For example:")] {
-        let asked = read(Effect::Writes, true, &document);
+        let asked = read(Effect::Writes, MayAsk::Now, &document);
         assert_eq!(asked.items, text(&document).items, "{document}");
     }
 }
@@ -182,16 +184,16 @@ fn a_fence_that_is_named_after_calls_needs_no_end_of_the_answer() {
     for block in [format!("```tool_call\n{CALL}\n```"), "```tool_code\nwipe(path=\"a.db\")\n```".to_owned()] {
         let twice =
             format!("I wipe the first one.\n{block}\nThen the second one.\n{block}\nThat is all.").replacen("a.db", "b.db", 1);
-        assert_eq!(written(&read(Effect::Writes, false, &twice)).len(), 2, "{twice}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &twice)).len(), 2, "{twice}");
         let shown = format!("So sieht der Aufruf aus:\n{block}\nDas ist alles.");
-        assert_eq!(read(Effect::Writes, false, &shown).items, text(&shown).items);
+        assert_eq!(read(Effect::Writes, MayAsk::Never, &shown).items, text(&shown).items);
     }
 }
 
 #[test]
 fn a_request_to_wait_announces() {
     for line in ["请稍等：", "Un momento:", "One moment, please:", "少々お待ちください：", "Минутку:"] {
-        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len(), 1, "{line}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &format!("{line}\n\n{CALL}"))).len(), 1, "{line}");
     }
 }
 
@@ -200,7 +202,7 @@ fn a_call_of_an_unknown_tool_is_refused_for_its_name_after_one_that_was_not_anno
     use crate::event::{Event, Why};
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     let tools = Tools::new([Tool::new("wipe", "", schema)], ToolChoice::Auto);
-    let options = Options { strays: true, ..Options::default() };
+    let options = Options { may_ask: MayAsk::Now, ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(library().get("qwen2.5-coder").unwrap()), Arc::new(tools), schemas(), options);
     let mut reasons = Vec::new();
     let mut sink = |event: Event<'_>| {
@@ -217,7 +219,7 @@ fn a_call_of_an_unknown_tool_is_refused_for_its_name_after_one_that_was_not_anno
 
 #[test]
 fn what_is_wrong_is_why_a_call_follows() {
-    let calls = |line: &str| written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len();
+    let calls = |line: &str| written(&read(Effect::Writes, MayAsk::Never, &format!("{line}\n\n{CALL}"))).len();
     assert_eq!(calls("The entry in it is wrong."), 1);
     assert_eq!(calls("This one is wrong:"), 0);
 }
@@ -226,7 +228,7 @@ fn what_is_wrong_is_why_a_call_follows() {
 fn a_sentence_that_names_an_example_announces_none() {
     for line in ["Oto przykład.", "Här är ett exempel.", "Ось приклад.", "هذا مثال.", "Hier ist ein Beispiel."]
     {
-        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len(), 0, "{line}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &format!("{line}\n\n{CALL}"))).len(), 0, "{line}");
     }
 }
 
@@ -247,7 +249,7 @@ fn what_the_model_says_that_it_does_not_do_is_asked_about() {
         }
     }
     for line in ["It does not exist, so I will wipe it:", "I did not find it. I run this:", "I will not keep it but run this:"] {
-        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n{marked}"))).len(), 1, "{line}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &format!("{line}\n{marked}"))).len(), 1, "{line}");
     }
 }
 
@@ -262,7 +264,7 @@ fn text_after_a_call_may_take_it_back() {
         }
     }
     for after in ["The content is gone then.", "What is next?", "I did it as you said."] {
-        assert_eq!(written(&read(Effect::Writes, false, &format!("{marked}\n\n{after}"))).len(), 1, "{after}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &format!("{marked}\n\n{after}"))).len(), 1, "{after}");
     }
 }
 
@@ -277,7 +279,7 @@ fn calls_in_strings_of_code_and_markers_that_are_mentioned_are_text() {
         format!("The doc says: {marked}"),
         format!("e.g. {marked}"),
     ] {
-        assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+        assert_eq!(read(Effect::Writes, MayAsk::Never, &answer).items, text(&answer).items, "{answer}");
     }
 }
 
@@ -312,7 +314,7 @@ fn words_before_a_marked_call_on_its_line_say_who_makes_it_like_a_line_above() {
         ["I wipe it: ", "Wiping a.db: ", "Okay, wiping it ", "Sure. ", "- ", "Tool call: ", "Ich lösche jetzt: ", "First "]
     {
         let answer = format!("It is old.\n{lead}{marked}\nThat frees some space.");
-        assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Now, &answer)).len(), 1, "{answer}");
     }
 }
 
@@ -356,7 +358,7 @@ fn a_marked_call_between_words_in_another_language_runs_only_if_they_say_that_th
         ("Okay, wiping it:", "it is old."),
     ] {
         let answer = format!("Hm.\n{before}\n<tool_call>{CALL}</tool_call>\n{after}");
-        assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Now, &answer)).len(), 1, "{answer}");
     }
 }
 
@@ -368,7 +370,7 @@ fn the_words_after_a_call_are_read_past_all_closing_markers() {
         let answer = format!("I wipe it.\n{section}\n{after}");
         let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
         let tools = Arc::new(Tools::new([Tool::new("wipe", "", schema)], ToolChoice::Auto));
-        let options = Options { strays: true, ..Options::default() };
+        let options = Options { may_ask: MayAsk::Now, ..Options::default() };
         let mut scanner = Scanner::new(Arc::clone(library().get("kimi-k2").unwrap()), tools, schemas(), options);
         let mut seen = Seen::default();
         scanner.push(Channel::Content, &answer, &mut seen);
@@ -381,5 +383,5 @@ fn the_words_after_a_call_are_read_past_all_closing_markers() {
 fn an_item_of_a_numbered_list_is_followed_by_the_next() {
     is_asked_about(&format!("To see it:\n1. Start it.\n2. Have it answer <tool_call>{CALL}</tool_call>\n3. Watch it."));
     let steps = format!("1. I wipe it: <tool_call>{CALL}</tool_call>\nThat is all.");
-    assert_eq!(written(&read(Effect::Writes, true, &steps)).len(), 1);
+    assert_eq!(written(&read(Effect::Writes, MayAsk::Now, &steps)).len(), 1);
 }

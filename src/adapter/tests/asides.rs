@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Options, Scanner, Seen, only_call, read, text, written};
+use super::{MayAsk, Options, Scanner, Seen, only_call, read, text, written};
 use crate::{
     adapter::{Adapter, Inside},
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
@@ -195,7 +195,7 @@ fn a_plan_runs_from_its_first_step_or_not_at_all() {
 fn a_model_that_can_be_asked_is_told_to_write_its_plan_anew() {
     let tool = Tool::new("lamp", "", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#);
     let tools = Arc::new(Tools::new([tool], ToolChoice::Auto));
-    let options = Options { strays: true, ..Options::default() };
+    let options = Options { may_ask: MayAsk::Now, ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(library().get("hermes").unwrap()), tools, schemas(), options);
     let mut seen = Seen::default();
     let [on, off] = [true, false].map(|on| format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}"));

@@ -1,6 +1,7 @@
 //! Calls at the end of an answer: what the line before them and the words after them say.
 
 use super::{
+    MayAsk,
     announced::{CALL, SHOWN, is_asked_about, read},
     text, written,
 };
@@ -8,8 +9,8 @@ use crate::{event::Effect, seen::Item};
 
 /// The call runs, whether or not the model can be asked.
 fn runs(answer: &str) {
-    for strays in [true, false] {
-        let seen = read(Effect::Writes, strays, answer);
+    for may_ask in [MayAsk::Now, MayAsk::Never] {
+        let seen = read(Effect::Writes, may_ask, answer);
         assert_eq!(written(&seen).len(), 1, "{answer}: {seen:?}");
     }
 }
@@ -27,9 +28,9 @@ fn a_marked_call_at_the_end_is_asked_about_below_words_that_show_deny_or_depend(
         "Esimerkki kutsusta:",
     ]) {
         for answer in [format!("Hm.\n{line}\n<tool_call>{CALL}</tool_call>"), format!("{line} <tool_call>{CALL}</tool_call>")] {
-            let asked = read(Effect::Writes, true, &answer);
+            let asked = read(Effect::Writes, MayAsk::Now, &answer);
             assert!(written(&asked).is_empty(), "{answer}: {asked:?}");
-            assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items, "{answer}");
+            assert_eq!(read(Effect::Writes, MayAsk::Never, &answer).items, text(&answer).items, "{answer}");
         }
     }
     for line in [
@@ -44,7 +45,7 @@ fn a_marked_call_at_the_end_is_asked_about_below_words_that_show_deny_or_depend(
         "Καλώ το εργαλείο:",
     ] {
         let answer = format!("Hm.\n{line}\n<tool_call>{CALL}</tool_call>");
-        assert_eq!(written(&read(Effect::Writes, true, &answer)).len(), 1, "{answer}");
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Now, &answer)).len(), 1, "{answer}");
     }
 }
 
@@ -175,15 +176,15 @@ fn an_announced_call_counts_before_a_request_to_wait_and_is_asked_about_before_a
         }
         let remark = format!("I wipe it now.\n\n{call}\n\nThe disk has more space then.");
         is_asked_about(&remark);
-        assert!(read(Effect::Writes, true, &remark).items.contains(&Item::Refused), "{remark}");
+        assert!(read(Effect::Writes, MayAsk::Now, &remark).items.contains(&Item::Refused), "{remark}");
         for after in
             ["Do you like it?", "Its keys are `path` and nothing else.", "This is the first paragraph.\n\nThis is the second."]
         {
             let answer = format!("I wipe it now.\n\n{call}\n\n{after}");
-            assert_eq!(read(Effect::Writes, true, &answer).items, text(&answer).items, "{answer}");
+            assert_eq!(read(Effect::Writes, MayAsk::Now, &answer).items, text(&answer).items, "{answer}");
         }
     }
     // Nothing announces it.
     let mentioned = format!("A call looks like this: {CALL}\n\nOne moment, please.");
-    assert_eq!(read(Effect::Writes, true, &mentioned).items, text(&mentioned).items);
+    assert_eq!(read(Effect::Writes, MayAsk::Now, &mentioned).items, text(&mentioned).items);
 }

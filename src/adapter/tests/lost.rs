@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::{Seen, only_call, read, read_with, text, written};
 use crate::{
-    adapter::{Scanner, scanner::Options},
+    adapter::{
+        Scanner,
+        scanner::{MayAsk, Options},
+    },
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
     seen::{library, schemas},
 };
@@ -246,12 +249,12 @@ fn one_call_in_three_forms_is_one() {
 
 #[test]
 fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
-    let input = |answer: &str, strays: bool| {
+    let input = |answer: &str, may_ask: MayAsk| {
         let tools = Tools::new(
             [Tool::new("scan_ports", "", r#"{"type":"object","properties":{"host":{"type":"string"}},"required":["host"]}"#)],
             ToolChoice::Auto,
         );
-        let options = Options { strays, ..Options::default() };
+        let options = Options { may_ask, ..Options::default() };
         let mut scanner = Scanner::new(Arc::clone(library().get("generic").unwrap()), Arc::new(tools), schemas(), options);
         let mut seen = Seen::default();
         scanner.push(Channel::Content, answer, &mut seen);
@@ -260,9 +263,9 @@ fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
     };
     let answer = "Thought: I scan it.\nAction: scan_ports\nAction Input: a.example";
     // A call without its end is refused by the fixer.
-    assert_eq!(input(answer, true), [("scan_ports a.example".to_owned(), false)]);
-    assert_eq!(input(answer, false), []);
-    assert_eq!(input(&format!("{answer}\n"), false), [("scan_ports a.example".to_owned(), true)]);
+    assert_eq!(input(answer, MayAsk::Now), [("scan_ports a.example".to_owned(), false)]);
+    assert_eq!(input(answer, MayAsk::Never), []);
+    assert_eq!(input(&format!("{answer}\n"), MayAsk::Never), [("scan_ports a.example".to_owned(), true)]);
 }
 
 #[test]

@@ -68,7 +68,7 @@ async fn reader(app: &App, asked: &Asked) -> Result<Reader, Error> {
     let chat = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": asked.tools});
     let chat = ChatRequest::from_value(chat)?;
     let planned = if asked.model.is_empty() { None } else { survey::planned(app, chat.clone()).await.ok() };
-    let options = |options: scanner::Options| scanner::Options { strays: false, ..options };
+    let options = |options: scanner::Options| scanner::Options { may_ask: scanner::MayAsk::Never, ..options };
     if let Some(plan) = planned {
         let reader = Reader::from(&plan);
         return Ok(Reader { options: options(reader.options), ..reader });

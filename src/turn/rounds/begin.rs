@@ -49,11 +49,16 @@ impl<O: Sink> Rounds<O> {
     fn answer(&self) -> Answer {
         let plan = &self.plan;
         let may_reask = self.asks.again < plan.rules.retry;
+        let may_ask = match plan.rules.retry {
+            0 => scanner::MayAsk::Never,
+            _ if may_reask => scanner::MayAsk::Now,
+            _ => scanner::MayAsk::NoLonger,
+        };
         let setup = Setup {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: scanner::Options { asked: !may_reask, forbidden: self.asks.forbidden, ..plan.scanner() },
+            scanner: scanner::Options { may_ask, forbidden: self.asks.forbidden, ..plan.scanner() },
             policy: Policy {
                 may_reask,
                 answers_refused: self.agent.is_some(),

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    adapter::{Adapter, Scanner, scanner::Options},
+    adapter::{
+        Adapter, Scanner,
+        scanner::{MayAsk, Options},
+    },
     event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
     fix::Fixer,
     seen::{Seen, library, schemas},
@@ -39,7 +42,7 @@ fn adapter() -> Arc<Adapter> {
 /// What an answer holds where the client executes elements, cut into pieces of so many characters.
 fn scan(text: &str, reason: FinishReason, piece: usize) -> Seen {
     let (tools, schemas) = (Arc::new(tools()), schemas());
-    let options = Options { elements: true, strays: true, ..Options::default() };
+    let options = Options { elements: true, may_ask: MayAsk::Now, ..Options::default() };
     let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
     let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
     let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
@@ -306,7 +309,7 @@ fn an_empty_value_with_a_tag_twice_is_asked_for_again() {
 fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_nothing() {
     let again = |text: &str, told: &str, reason: FinishReason| {
         let (tools, schemas) = (Arc::new(tools()), schemas());
-        let options = Options { elements: true, strays: true, ..Options::default() };
+        let options = Options { elements: true, may_ask: MayAsk::Now, ..Options::default() };
         let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
         let (mut fixer, mut seen) = (Fixer::new(tools, schemas).with_unclosed(Some(told.to_owned())), Seen::default());
         let mut out = |event: Event<'_>| fixer.event(event, &mut seen);

@@ -1,0 +1,78 @@
+//! What may follow a call and is not content: closing markers, separators, and the bullet of the next call in a list.
+
+use super::Scanner;
+use crate::adapter::{
+    asides::RESULTS,
+    syntax::{Start, blank, starts_with_any},
+};
+
+/// Maximum length of a list item's number, and of the spaces after it, in bytes.
+const BULLET_BYTES: usize = 3;
+
+impl Scanner {
+    /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
+    /// mix them. `None`: other text follows.
+    pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
+        let call = self.adapter.calls.get(form)?;
+        let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
+        if at == self.buf.len() {
+            self.buf.scan_to(at);
+            return (!end).then_some(false);
+        }
+        // The marker of a result is handled as an aside.
+        let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
+        let closed = {
+            let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));
+            // The answer may end inside a closing marker.
+            let last = self.buf[at..].trim_end();
+            let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
+            if is_cut { Start::Yes(last.len()) } else { starts_with_any(&self.buf[at..], closers, end) }
+        };
+        match closed {
+            Start::Yes(length) => {
+                self.buf.scan_to(at + length);
+                if !self.draft.is_empty() {
+                    self.draft.push_markup(self.buf.pending(self.buf.pos()));
+                }
+                // Markers after tentative calls stay, because those may become text again.
+                if self.tentative.is_empty() {
+                    self.buf.discard_scanned();
+                }
+                Some(true)
+            }
+            Start::Maybe => Some(false),
+            Start::No if at == self.buf.len() && !end => Some(false),
+            Start::No => {
+                let rest = &self.buf[at..];
+                let glue = match bullet(rest, end) {
+                    Start::Maybe if self.at_line_start(at) => return Some(false),
+                    Start::Yes(length) if self.at_line_start(at) => length,
+                    _ => rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len(),
+                };
+                if glue > 0 && self.buf.pos() < at + glue {
+                    self.buf.scan_to(at + glue);
+                    return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
+                }
+                None
+            }
+        }
+    }
+}
+
+/// The bullet or number before a list item that is a call.
+fn bullet(text: &str, end: bool) -> Start {
+    let digits = text.bytes().take(BULLET_BYTES).take_while(u8::is_ascii_digit).count();
+    let sign = text[digits..].chars().next();
+    let is_sign = |c: char| if digits > 0 { matches!(c, '.' | ')') } else { matches!(c, '-' | '*' | '+') };
+    let after = match sign {
+        Some(sign) if is_sign(sign) => digits + sign.len_utf8(),
+        None if !end => return Start::Maybe,
+        _ => return Start::No,
+    };
+    let at = after + text[after..].bytes().take_while(|&byte| byte == b' ').count();
+    match text.as_bytes().get(at) {
+        Some(b'{' | b'[') if at > after => Start::Yes(at),
+        None if !end && at - after <= BULLET_BYTES => Start::Maybe,
+        _ => Start::No,
+    }
+}

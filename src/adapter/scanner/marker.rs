@@ -1,0 +1,165 @@
+//! Markers: what begins at one that was found.
+
+use std::sync::Arc;
+
+use super::{Region, Scanner, text::Inline};
+use crate::{
+    adapter::triggers::{Aside, Found},
+    event::Sink,
+};
+
+impl Scanner {
+    /// Decides what the marker begins. Returns whether progress is possible without more text.
+    pub(super) fn step_marker(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> bool {
+        let (at, mark) = (found.at, found.mark);
+        // What remains of a header is followed by a call: the message is for a tool.
+        if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.is_stripped() && self.ends_in_a_word(at) {
+            self.message.address(false);
+        }
+        let wanted = self.wanted();
+        if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
+            return false;
+        }
+        // Data may quote control tokens in its strings. A token of the model's own is followed by another one or by nothing.
+        if mark.framing.drop && self.buf.is_quoted(at) {
+            match self.buf.as_bytes().get(at + found.len) {
+                None if !end => return false,
+                None | Some(b'<') => {}
+                Some(_) => {
+                    self.advance(at + found.len, out);
+                    return true;
+                }
+            }
+        }
+        // A fence inside the tag around an answer may hold the calls.
+        if self.is_wrapped() && mark.calls.is_empty() && (!mark.code || self.is_wrapped_in_code()) {
+            self.unwrap(out);
+            return true;
+        }
+        if mark.code {
+            return self.step_code(at, end, out);
+        }
+        // Somebody else's turn ends any message. Other asides matter only where calls are recognised.
+        let turn = matches!(mark.aside, Some(Aside::Turn | Aside::EndedTurn));
+        let Some(result) = (if mark.element && wanted { self.client_result(at, end) } else { Some(None) }) else { return false };
+        let aside = result.or(mark.aside).filter(|_| wanted || (turn && self.tools.wanted()));
+        let meaningful = (self.options.framing && mark.is_framing())
+            || aside.is_some()
+            || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
+        if !meaningful {
+            self.advance(at + found.len, out);
+            return true;
+        }
+        if let Some(progress) = self.step_inline(at, end, out) {
+            return progress;
+        }
+        // A marker after a space in a sentence is only mentioned.
+        let follows = self.at_line_start(at) || !self.buf.pending(at).ends_with(' ');
+        let family = mark.family.filter(|_| follows && self.region != Region::Reasoning);
+        if let Some((_, family)) = family.and_then(|family| self.adapter.families.get(family)) {
+            // From here on this family's adapter reads the answer.
+            self.adapter = Arc::clone(family);
+            return true;
+        }
+        if let Some(progress) = self.step_frame(found, aside, end, out) {
+            return progress;
+        }
+        if wanted {
+            match self.begin_at_marker(found, result.is_none(), end) {
+                None => return false,
+                Some(true) => return true,
+                Some(false) if self.is_wrapped() => {
+                    self.unwrap(out);
+                    return true;
+                }
+                Some(false) => {}
+            }
+        }
+        let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
+        self.not_a_call(at, found.len, mark.framing.drop || lone, out);
+        true
+    }
+
+    /// Passes a marker inside inline code. `None`: there is no inline code at `at`.
+    fn step_inline(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        if self.emitted.inline() == 0 {
+            return None;
+        }
+        match self.inline_end(at, end) {
+            Inline::Unknown => Some(false),
+            Inline::Closes(after) => {
+                self.emitted.close_inline();
+                self.advance(after, out);
+                Some(true)
+            }
+            Inline::Never => {
+                self.emitted.close_inline();
+                None
+            }
+        }
+    }
+
+    /// Handles a marker of messages, headers, reasoning or asides. `None`: it is none of them, or a call may begin there too.
+    fn step_frame(&mut self, found: Found<'_>, aside: Option<Aside>, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let (at, framing) = (found.at, found.mark.framing);
+        if aside == Some(Aside::Closes) {
+            self.message.set_aside(false);
+        }
+        // In some families the marker of a result also ends a message.
+        if aside == Some(Aside::Result) && self.step_aside(Aside::Result, at, out) {
+            return Some(false);
+        }
+        if self.options.framing
+            && (framing.header || framing.stripped_header)
+            && !self.is_in_block_quote(at)
+            && let Some(progress) = self.step_header(at, found.len, end, out)
+        {
+            return Some(progress);
+        }
+        if self.options.framing
+            && let Some(progress) = self.step_framing(found, end, out)
+        {
+            return Some(progress);
+        }
+        aside.filter(|&aside| self.step_aside(aside, at, out)).map(|_| false)
+    }
+
+    /// Begins the candidate of a marker. `None`: more text is needed; `Some(false)`: no call begins there.
+    fn begin_at_marker(&mut self, found: Found<'_>, may_be_element: bool, end: bool) -> Option<bool> {
+        let (at, mark) = (found.at, found.mark);
+        match () {
+            () if !mark.calls.is_empty() => self.begin_marked(found, end),
+            () if mark.bare => Some(self.begin_bare(at, at, found.len)),
+            () if mark.element && may_be_element && self.begin_element(at, end) => Some(true),
+            () if mark.element && may_be_element => self.begin_call_tag(at, end),
+            () => Some(false),
+        }
+    }
+
+    /// Handles a marker of text around calls that the model only mentions. Returns whether the answer is over.
+    fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
+        match aside {
+            Aside::Closes => {}
+            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.emitted.has_said()) => {
+                self.message.address(true);
+            }
+            Aside::Turn | Aside::EndedTurn | Aside::Result
+                if self.options.framing
+                    && (aside == Aside::EndedTurn
+                        || (self.at_line_start(at)
+                            && ((aside == Aside::Turn && self.emitted.has_said())
+                                || self.emitted.calls() > 0
+                                || !self.tentative.is_empty()))) =>
+            {
+                self.accept_tentative(out);
+                self.emit(self.buf.trimmed(at), out);
+                self.region = Region::Lost;
+                self.buf.skip_to(self.buf.len());
+                return true;
+            }
+            Aside::Opens | Aside::Result => self.message.set_aside(true),
+            Aside::Final | Aside::Turn | Aside::EndedTurn => {}
+        }
+        false
+    }
+}
