@@ -25,13 +25,41 @@ pub(super) const ASIDES: [[&str; 2]; 15] = [
 ];
 
 /// Tags around results. A result after a call is another speaker's turn, which the model invented.
-pub(super) const RESULTS: [[&str; 2]; 6] = [
+pub(super) const RESULTS: [[&str; 2]; 8] = [
     ["<function_results>", "</function_results>"],
     ["<tool_response>", "</tool_response>"],
     ["<tool_result>", "</tool_result>"],
     ["<|tool_response>", "<tool_response|>"],
     ["[TOOL_RESULTS]", "[/TOOL_RESULTS]"],
+    ["<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>"],
     ["<\u{ff5c}tool\u{2581}outputs\u{2581}begin\u{ff5c}>", "<\u{ff5c}tool\u{2581}outputs\u{2581}end\u{ff5c}>"],
+    ["<\u{ff5c}tool\u{2581}output\u{2581}begin\u{ff5c}>", "<\u{ff5c}tool\u{2581}output\u{2581}end\u{ff5c}>"],
+];
+
+/// Tags that are too general for that, unless they directly follow a call.
+pub(super) const RESULTS_OF_CALLS: [&str; 6] =
+    ["<response>", "<result>", "<output>", "<observation>", "<tool_output>", "<function_response>"];
+
+/// Languages of a fence around a result.
+pub(super) const RESULT_FENCES: [&str; 5] = ["tool_output", "tool_outputs", "tool_response", "tool_result", "tool_results"];
+
+/// Tokens that end a model's turn in some family. At the end of an answer they are not content, whatever the family: backends run
+/// models under templates that are not theirs.
+pub(super) const ENDS: [&str; 14] = [
+    "<|im_end|>",
+    "</s>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|eot|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|end|>",
+    "<|EOT|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "[|endofturn|]",
+    "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
 ];
 
 /// The rest of a result's tag after the tool's name, in the form of clients that ask for elements.

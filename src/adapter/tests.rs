@@ -14,6 +14,7 @@ mod lost;
 mod neighbours;
 mod quoted;
 mod slips;
+mod together;
 mod variables;
 
 use super::{

@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{
     Call, Framing, Syntax,
-    asides::{ASIDES, ENDED_TURNS, FINAL, RESULTS, TURNS},
+    asides::{ASIDES, ENDED_TURNS, ENDS, FINAL, RESULTS, RESULTS_OF_CALLS, TURNS},
     syntax::recipient::stripped,
 };
 
@@ -30,6 +30,8 @@ pub(super) struct Mark {
     pub(super) element: bool,
     /// Begins or ends text around calls that the model only mentions.
     pub(super) aside: Option<Aside>,
+    /// Ends the turn in some family.
+    pub(super) ends: bool,
     /// Index of the family that alone writes it, in the adapter's `families`.
     pub(super) family: Option<usize>,
 }
@@ -60,6 +62,8 @@ pub(super) enum Aside {
     Opens,
     /// Begins a result.
     Result,
+    /// Begins a result, if it directly follows a call.
+    ResultOfCall,
     /// Ends reasoning, an example or a result.
     Closes,
     /// Begins somebody else's turn, if at the start of a line.
@@ -169,6 +173,8 @@ impl Triggers {
             add(open, &mut |mark| mark.aside = Some(Aside::Result));
             add(close, &mut |mark| mark.aside = Some(Aside::Closes));
         }
+        RESULTS_OF_CALLS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::ResultOfCall)));
+        ENDS.iter().for_each(|text| add(text, &mut |mark| mark.ends = true));
         TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Turn)));
         ENDED_TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::EndedTurn)));
         FINAL.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Final)));

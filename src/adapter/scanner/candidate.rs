@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{Region, Scanner, entry::Entry, requires_call};
+use super::{Region, Scanner, entry::Entry, preceding::Mentioned, requires_call};
 use crate::{
     adapter::{
         Call, Syntax,
@@ -23,6 +23,8 @@ pub(super) struct Candidate {
     pub(super) reader: Option<Reader>,
     /// The name of an offered tool was read, so up to `argument_bytes` may be held.
     pub(super) confirmed: bool,
+    /// The text before it shows it: whatever it is, it stays text.
+    pub(super) mentions: bool,
     /// Only whitespace and calls precede it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
@@ -59,8 +61,9 @@ struct Attempt<'a> {
     is_fallback: bool,
     /// Where its body begins.
     body: usize,
-    /// Where reading stopped.
+    /// Where reading stopped, and whether that is all of the text so far.
     window: usize,
+    read_all: bool,
     /// The answer has ended.
     end: bool,
 }
@@ -102,16 +105,18 @@ impl Scanner {
         let around = if marked { None } else { self.wrap_close() };
         let around = candidate.tag.as_ref().map(std::slice::from_ref).or(around);
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
-        let window = self.window(&candidate, body);
+        let text_end = if !marked && candidate.fence.is_none() { self.text_end(end).max(body) } else { self.buf.len() };
+        let window = self.window(&candidate, body).min(text_end);
+        let read_all = window == text_end;
         let lenient = self.options.elements;
-        let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && window == self.buf.len() };
+        let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && read_all };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = match candidate.read.take() {
             Some((calls, end)) => Step::Done { calls, end },
             None => reader.read(&self.buf[body..window], context),
         };
         let name = match &step {
-            Step::More if window < self.buf.len() => reader.name(&self.buf[body..window], context),
+            Step::More if !read_all => reader.name(&self.buf[body..window], context),
             _ => None,
         };
         let step = if is_fallback { self.only_sure(step) } else { step };
@@ -119,7 +124,7 @@ impl Scanner {
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let in_code = self.is_wrapped_in_code() || self.message.is_aside();
         let counts = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
-        let attempt = Attempt { call, form, marked: counts, is_fallback, body, window, end };
+        let attempt = Attempt { call, form, marked: counts, is_fallback, body, window, read_all, end };
         match self.decide(step, name, &mut candidate, attempt, out) {
             Next::Over => return true,
             Next::Waits => {
@@ -156,11 +161,11 @@ impl Scanner {
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
     ) -> Next {
-        let Attempt { form, marked, is_fallback, body, window, end, .. } = attempt;
+        let Attempt { form, marked, is_fallback, body, window, read_all, end, .. } = attempt;
         match step {
-            Step::More if window == self.buf.len() && !end => return Next::Waits,
+            Step::More if read_all && !end => return Next::Waits,
             // The answer ended before the name did.
-            Step::More if window == self.buf.len() => candidate.nameless |= marked && !is_fallback,
+            Step::More if read_all => candidate.nameless |= marked && !is_fallback,
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 self.overrun(&name.unwrap_or_default(), candidate, out);
                 return Next::Over;
@@ -177,6 +182,7 @@ impl Scanner {
                 self.buf.pass_value(body + stop);
             }
             Step::Passed { end: stop, .. } => self.buf.waste(stop),
+            Step::Torn { .. } | Step::Cut { .. } if candidate.mentions => {}
             Step::Torn { whole, torn, why, end: stop } => {
                 if marked && !self.is_drafting() {
                     self.accept(whole, candidate, form, marked, body + stop, out);
@@ -214,6 +220,9 @@ impl Scanner {
         let to = body + stop;
         // Markers around nothing are dropped as framing.
         let count = self.are_proven(&calls, marked) || (marked && calls.is_empty() && self.options.framing);
+        if candidate.mentions {
+            return self.pass_mentioned((calls, stop), true, candidate, attempt, out);
+        }
         let known = count || marked || (call.element && !self.at_line_start(candidate.at));
         let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
         if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(candidate, to, end)) {
@@ -230,16 +239,34 @@ impl Scanner {
                 self.accept(calls, candidate, form, marked, to, out);
                 Next::Over
             }
-            Some(false) => {
-                self.buf.pass_content(to);
-                self.reject(candidate, out);
-                Next::Over
-            }
+            Some(false) => self.pass_mentioned((calls, stop), false, candidate, attempt, out),
             None => {
                 candidate.read = Some((calls, stop));
                 Next::Waits
             }
         }
+    }
+
+    /// Calls that end at `stop` in the body are only mentioned: they are text, and so are those before them that only wait for what
+    /// follows.
+    fn pass_mentioned(
+        &mut self,
+        (calls, stop): (Vec<Parsed>, usize),
+        across_lines: bool,
+        candidate: &mut Candidate,
+        attempt: Attempt<'_>,
+        out: &mut dyn Sink,
+    ) -> Next {
+        let to = attempt.body + stop;
+        let Some(past) = self.after_closers(candidate, to, attempt.end) else {
+            candidate.read = Some((calls, stop));
+            return Next::Waits;
+        };
+        self.tentative.drop_chain();
+        self.before.after_mentioned(Mentioned { end: self.buf.in_answer(past), across_lines });
+        self.buf.pass_content(to);
+        self.reject(candidate, out);
+        Next::Over
     }
 
     /// Whether the text around calls that end at `to` neither speaks of them nor takes them back. `None`: more text is needed.
@@ -248,6 +275,10 @@ impl Scanner {
             return Some(true);
         }
         let Attempt { call, marked, end, .. } = attempt;
+        // The calls right after them decide about all of them.
+        if self.may_chain(calls, candidate, attempt.form, marked) && self.is_followed_by_call(candidate, to, end)? {
+            return Some(true);
+        }
         let may_be_spoken_of = marked || !requires_call(&self.tools.choice);
         let is_spoken_of = may_be_spoken_of && self.is_spoken_of(candidate, to, marked, end)?;
         Some(!is_spoken_of && !self.is_withdrawn(to, marked && !call.element, end)?)

@@ -6,6 +6,7 @@ use super::{
     MayAsk, Region, Scanner,
     candidate::Candidate,
     emitted::Writing,
+    preceding::Mentioned,
     requires_call,
     tentative::same,
     words::{asks_to_wait, leaves_a_step},
@@ -47,7 +48,14 @@ impl Scanner {
             return;
         }
         self.tentative.drop_stray();
+        // What is wrong with the name of one call says nothing about those before it.
+        if self.tentative.chain().is_some() && !calls.iter().all(|call| self.is_known(&call.name)) {
+            self.accept_tentative(out);
+        }
         match self.standing(&calls, candidate, form, marked, to) {
+            Standing::Counts if self.chains(&calls, candidate, form, marked, to) => {
+                return self.chain(calls, candidate, form, to);
+            }
             Standing::Counts => return self.deliver(calls, candidate, form, marked, to, out),
             Standing::Doubted { supposed } => self.tentative.hold_doubted(calls, supposed),
             Standing::Held { announced } => self.tentative.hold(calls, announced),
@@ -55,6 +63,42 @@ impl Scanner {
         self.buf.scan_to(to);
         self.before.after_held_call(form);
         self.close_wrap_before(to);
+    }
+
+    /// Whether calls of this form may be held until it is known what follows the last of the calls right after them.
+    pub(super) fn may_chain(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool) -> bool {
+        let is_line = self.adapter.calls.get(form).is_none_or(|form| !form.transcript.is_empty());
+        let start = self.buf.place(self.first_at(candidate));
+        let waits_for_nothing_else = self.tentative.is_empty() || self.tentative.chain().is_some();
+        marked
+            && !is_line
+            && waits_for_nothing_else
+            && self.region == Region::Text
+            && !self.is_wrapped()
+            && self.buf.len() - start <= self.options.argument_bytes
+            && calls.iter().all(|call| self.is_known(&call.name))
+    }
+
+    fn chains(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> bool {
+        !calls.is_empty()
+            && self.may_chain(calls, candidate, form, marked)
+            && self.is_followed_by_call(candidate, to, self.buf.ended().is_some()) == Some(true)
+    }
+
+    /// Holds calls until it is known what follows the last of the calls right after them.
+    fn chain(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, to: usize) {
+        let start = self.first_at(candidate);
+        if !(candidate.fresh && self.repeats(&calls, (form, true))) {
+            self.emitted.set_last(calls.clone(), (form, true));
+            self.tentative.hold_chained(calls, start);
+        }
+        self.buf.scan_to(to);
+        self.before.after_call(form);
+    }
+
+    /// Where the chain of calls that ends with this one begins, in the answer.
+    pub(super) fn first_at(&self, candidate: &Candidate) -> usize {
+        self.tentative.chain().unwrap_or_else(|| self.buf.in_answer(candidate.at))
     }
 
     /// Emits calls that count, and those that were held before them.
@@ -85,7 +129,7 @@ impl Scanner {
     fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
         let is_required = requires_call(&self.tools.choice);
         let forbidden = self.options.forbidden && !is_required && !self.only_read(calls);
-        let supposed = || forbidden || self.is_supposed(candidate.at);
+        let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
         if marked {
             return match forbidden || self.is_doubtful(candidate, calls, to) {
                 true => Standing::Doubted { supposed: supposed() },
@@ -147,6 +191,12 @@ impl Scanner {
 
     /// Text follows the held calls. The model is asked about doubtful ones if that is possible; all others are text.
     pub(super) fn give_up_tentative(&mut self, out: &mut dyn Sink) {
+        if self.tentative.chain().is_some() {
+            // Something else than a call follows the last of them.
+            self.accept_tentative(out);
+            self.emitted.begin_line();
+            return self.emitted.swallow_blank(!self.emitted.has_said());
+        }
         if self.tentative.is_doubted() && self.can_ask() {
             let call = self.tentative.calls().first().cloned();
             call.iter().for_each(|call| self.refuse(call, &self.unannounced(), out));
@@ -330,7 +380,14 @@ impl Scanner {
             return self.unwrap(out);
         }
         let lone = candidate.marker.0 > 1 && self.is_lone(candidate.at, candidate.marker.0);
-        if candidate.nameless && !lone && !self.is_drafting() && self.at_line_start(candidate.at) {
+        if candidate.mentions {
+            let end = self.buf.in_answer(candidate.at + candidate.marker.0);
+            let is_inside = self.before.mentioned().is_some_and(|mentioned| mentioned.end > end);
+            if !is_inside {
+                self.before.after_mentioned(Mentioned { end, across_lines: true });
+            }
+        }
+        if candidate.nameless && !candidate.mentions && !lone && !self.is_drafting() && self.at_line_start(candidate.at) {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
         if candidate.fence.is_none() {

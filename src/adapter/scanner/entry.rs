@@ -123,10 +123,15 @@ impl Scanner {
                 Seen::No => {}
             }
         }
-        if self.is_in_block_quote(found.at) || self.is_in_example(found.at) || self.is_data(found.at) {
-            return Some(false);
+        let mentions = self.is_in_block_quote(found.at)
+            || self.is_in_example(found.at)
+            || self.is_data(found.at)
+            || self.follows_mentioned(found.at);
+        let begun = self.begin(found.at, (found.len, found.mark.framing.drop), entries, None);
+        if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
+            candidate.mentions = mentions;
         }
-        Some(self.begin(found.at, (found.len, found.mark.framing.drop), entries, None))
+        Some(begun)
     }
 
     /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
@@ -141,6 +146,9 @@ impl Scanner {
         let named = !fresh && !bracket;
         let inside = || self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
         if (bracket || named) && (self.buf.is_inside_value(at) || inside() || self.is_shown(at) || self.is_data(at)) {
+            return false;
+        }
+        if self.follows_mentioned(at) {
             return false;
         }
         let mut entries = Vec::new();
@@ -283,6 +291,7 @@ impl Scanner {
             fence,
             tag: None,
             nameless: false,
+            mentions: false,
             read: None,
         });
         begun

@@ -6,6 +6,7 @@ use super::{GAP_BYTES, Region, Scanner, candidate::Fence};
 use crate::{
     adapter::{
         Framing, Inside, Reasoning,
+        asides::{ENDS, RESULT_FENCES},
         syntax::{Start, blank, starts_with_any},
         triggers::Found,
     },
@@ -254,6 +255,10 @@ impl Scanner {
                 let close = [char::from(tick).to_string().repeat(length)];
                 let is_dedicated = DEDICATED.contains(&language.as_str());
                 let fence = Fence { tick, length, one_line, is_dedicated, content, close };
+                if self.options.framing && begins_line && RESULT_FENCES.contains(&language.as_str()) && self.follows_call() {
+                    self.lose_rest(at, out);
+                    return false;
+                }
                 if self.wanted() && begins_line && !self.before.is_fresh() && !self.is_introduced(at) {
                     match self.begin_wrap(at, end) {
                         Some(false) => {}
@@ -358,7 +363,11 @@ fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: b
         true if !whole => Start::Maybe,
         _ if ticks < length => Start::No,
         true => Start::Yes(after),
-        false => match starts_with_any(rest, framing.drop.iter().chain(closes_answer), whole) {
+        false => match starts_with_any(
+            rest,
+            framing.drop.iter().map(String::as_str).chain(ENDS).chain(closes_answer.map(String::as_str)),
+            whole,
+        ) {
             Start::Yes(_) => Start::Yes(after),
             other => other,
         },

@@ -69,7 +69,8 @@ fn opens_string(head: &str) -> bool {
 /// Whether a line begins text that is data up to its own end: a here-document of a shell, a LaTeX listing, a string in code.
 pub(super) fn opens_data(head: &str) -> bool {
     let here = head.rsplit_once("<<").map(|(_, word)| word.trim_start_matches('-').trim_matches(['\'', '"', ' ']));
-    here.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+    // One letter is an operand: `a << B`.
+    here.is_some_and(|word| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
         || opens_string(head)
         || ["verbatim", "lstlisting", "minted", "alltt"].iter().any(|name| head.starts_with(&format!("\\begin{{{name}}}")))
 }

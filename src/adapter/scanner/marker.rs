@@ -4,9 +4,24 @@ use std::sync::Arc;
 
 use super::{Region, Scanner, text::Inline};
 use crate::{
-    adapter::triggers::{Aside, Found},
+    adapter::{
+        asides::ENDS,
+        triggers::{Aside, Found},
+    },
     event::Sink,
 };
+
+/// Maximum length of the tokens at the end of an answer, in characters.
+const ENDS_BYTES: usize = 64;
+
+/// Whether a text holds nothing but whitespace and tokens that end a turn, or, before the end of the answer, may become that.
+fn is_only_ends(text: &str, end: bool) -> bool {
+    let mut rest = text.trim_start();
+    while let Some(after) = ENDS.iter().find_map(|token| rest.strip_prefix(token)) {
+        rest = after.trim_start();
+    }
+    rest.is_empty() || (!end && ENDS.iter().any(|token| token.starts_with(rest)))
+}
 
 impl Scanner {
     /// Decides what the marker begins. Returns whether progress is possible without more text.
@@ -19,6 +34,12 @@ impl Scanner {
         let wanted = self.wanted();
         if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
             return false;
+        }
+        if mark.ends
+            && !mark.is_framing()
+            && let Some(progress) = self.step_end(found, end, out)
+        {
+            return progress;
         }
         // Data may quote control tokens in its strings. A token of the model's own is followed by another one or by nothing.
         if mark.framing.drop && self.buf.is_quoted(at) {
@@ -80,6 +101,31 @@ impl Scanner {
         true
     }
 
+    /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence speaks of it.
+    fn step_end(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let is_glued = !self.buf.pending(found.at).ends_with(' ') || self.at_line_start(found.at);
+        if !is_glued || self.emitted.inline() > 0 || !is_only_ends(&self.buf[found.at + found.len..], end) {
+            return None;
+        }
+        if end {
+            self.remove(found.at, self.buf.len(), out);
+        }
+        Some(end)
+    }
+
+    /// Where the text ends that unmarked calls may end: before the tokens that end the turn.
+    pub(super) fn text_end(&self, end: bool) -> usize {
+        let text = self.buf.trim_end();
+        let may_begin = |(at, _): &(usize, char)| is_only_ends(&text[*at..], end);
+        text.char_indices()
+            .rev()
+            .take(ENDS_BYTES)
+            .filter(|(_, c)| matches!(c, '<' | '['))
+            .filter(may_begin)
+            .last()
+            .map_or(self.buf.len(), |(at, _)| at)
+    }
+
     /// Passes a marker inside inline code. `None`: there is no inline code at `at`.
     fn step_inline(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
         if self.emitted.inline() == 0 {
@@ -136,6 +182,19 @@ impl Scanner {
         }
     }
 
+    /// Whether nothing but whitespace is between a call and this position.
+    pub(super) fn follows_call(&self) -> bool {
+        !self.tentative.is_empty() || (self.before.is_fresh() && self.emitted.calls() > 0)
+    }
+
+    /// From `at` on the answer is another speaker's, which the model made up: the rest is discarded.
+    pub(super) fn lose_rest(&mut self, at: usize, out: &mut dyn Sink) {
+        self.accept_tentative(out);
+        self.emit(self.buf.trimmed(at), out);
+        self.region = Region::Lost;
+        self.buf.skip_to(self.buf.len());
+    }
+
     /// Handles a marker of text around calls that the model only mentions. Returns whether the answer is over.
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         match aside {
@@ -143,7 +202,8 @@ impl Scanner {
             Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.emitted.has_said()) => {
                 self.message.address(true);
             }
-            Aside::Turn | Aside::EndedTurn | Aside::Result
+            Aside::ResultOfCall if !self.follows_call() => {}
+            Aside::Turn | Aside::EndedTurn | Aside::Result | Aside::ResultOfCall
                 if self.options.framing
                     && (aside == Aside::EndedTurn
                         || (self.at_line_start(at)
@@ -151,14 +211,11 @@ impl Scanner {
                                 || self.emitted.calls() > 0
                                 || !self.tentative.is_empty()))) =>
             {
-                self.accept_tentative(out);
-                self.emit(self.buf.trimmed(at), out);
-                self.region = Region::Lost;
-                self.buf.skip_to(self.buf.len());
+                self.lose_rest(at, out);
                 return true;
             }
             Aside::Opens | Aside::Result => self.message.set_aside(true),
-            Aside::Final | Aside::Turn | Aside::EndedTurn => {}
+            Aside::Final | Aside::Turn | Aside::EndedTurn | Aside::ResultOfCall => {}
         }
         false
     }

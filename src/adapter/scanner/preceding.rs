@@ -9,12 +9,22 @@ pub(super) struct Before {
     fresh: bool,
     /// The unmarked forms were already tried here.
     tried: bool,
+    mentioned: Option<Mentioned>,
+}
+
+/// A marker, or a whole call, that was only mentioned. What directly follows it is only mentioned too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mentioned {
+    /// Where it ends in the answer.
+    pub(super) end: usize,
+    /// It is data, which goes on in the next line.
+    pub(super) across_lines: bool,
 }
 
 impl Before {
     /// At the start of an answer.
     pub(super) fn nothing() -> Before {
-        Before { call: None, fresh: true, tried: false }
+        Before { call: None, fresh: true, tried: false, mentioned: None }
     }
 
     pub(super) fn call(&self) -> Option<usize> {
@@ -36,7 +46,7 @@ impl Before {
 
     /// A call of this form was emitted.
     pub(super) fn after_call(&mut self, form: usize) {
-        *self = Before { call: Some(form), fresh: true, tried: false };
+        *self = Before { call: Some(form), ..Before::nothing() };
     }
 
     /// A call of this form was read and is held.
@@ -52,6 +62,15 @@ impl Before {
     /// A header or a reasoning region ended. `said`: content was already emitted.
     pub(super) fn after_framing(&mut self, said: bool) {
         (self.fresh, self.tried) = (!said, false);
+    }
+
+    /// What ends here was only mentioned.
+    pub(super) fn after_mentioned(&mut self, mentioned: Mentioned) {
+        self.mentioned = Some(mentioned);
+    }
+
+    pub(super) fn mentioned(&self) -> Option<Mentioned> {
+        self.mentioned
     }
 
     pub(super) fn after_text(&mut self) {

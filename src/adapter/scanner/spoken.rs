@@ -9,7 +9,7 @@ use super::{
 };
 use crate::adapter::{
     Call,
-    syntax::{Seen, Start, starts_with_any},
+    syntax::{Seen, Start, blank, starts_with_any},
 };
 
 /// Delimiters of mentioned text. Backticks come in runs of any length, and so do quotes in code.
@@ -108,7 +108,7 @@ impl Scanner {
     }
 
     /// The end of the closing markers after a call that ends at `to`. `None`: more text is needed.
-    fn after_closers(&self, candidate: &Candidate, to: usize, open: bool) -> Option<usize> {
+    pub(super) fn after_closers(&self, candidate: &Candidate, to: usize, open: bool) -> Option<usize> {
         let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
         let closers = self.closers(call.map(Arc::as_ref));
         let mut at = to;
@@ -137,12 +137,38 @@ impl Scanner {
         is_whole.then(|| takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
     }
 
+    /// Whether another marked call directly follows a call that ends at `to`. `None`: more text is needed.
+    pub(super) fn is_followed_by_call(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
+        let past = self.after_closers(candidate, to, end)?;
+        let window = &self.buf[..self.buf.floor_char_boundary(past + GAP_BYTES)];
+        let next = past + blank(&window[past..]);
+        if next == window.len() {
+            return (end || window.len() < self.buf.len()).then_some(false);
+        }
+        if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
+            return None;
+        }
+        let found = self.adapter.triggers.next(window, next, true);
+        Some(found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty()))
+    }
+
+    /// Whether what begins at `at` directly follows something that was only mentioned.
+    pub(super) fn follows_mentioned(&self, at: usize) -> bool {
+        let Some(mentioned) = self.before.mentioned() else { return false };
+        let from = self.buf.in_answer(self.buf.from());
+        if mentioned.end < from || mentioned.end > self.buf.in_answer(at) {
+            return false;
+        }
+        let between = &self.buf[self.buf.place(mentioned.end)..at];
+        between.trim().is_empty() && between.matches('\n').count() <= usize::from(mentioned.across_lines)
+    }
+
     /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words
     /// before the call end without a sign. Or the call is in an item of a numbered list, and the next item follows.
     fn goes_on_after(&self, candidate: &Candidate, after: &str) -> bool {
-        let at = candidate.at;
+        let at = self.buf.place(self.first_at(candidate));
         let Some(before) = self.lead(at) else { return false };
-        let marker = &self.buf[at..at + candidate.marker.0];
+        let marker = &self.buf[candidate.at..candidate.at + candidate.marker.0];
         let before = before.trim_end();
         let is_open = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '`' | '"'));
         let number = |line: &str| line.split_once(['.', ')']).and_then(|(number, _)| number.parse::<u32>().ok());
@@ -153,7 +179,7 @@ impl Scanner {
 
     /// Whether the call that ends at `to` is only mentioned. `None`: more text is needed.
     pub(super) fn is_spoken_of(&self, candidate: &Candidate, to: usize, marked: bool, end: bool) -> Option<bool> {
-        let at = candidate.at;
+        let at = self.buf.place(self.first_at(candidate));
         let open = end || self.buf.len() - to > GAP_BYTES;
         let taken_back = self.is_taken_back(candidate, to, marked, open);
         if marked {

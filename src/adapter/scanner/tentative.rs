@@ -36,6 +36,9 @@ enum Doubt {
     /// They have markers, but the text before them does not announce them: they count unless text follows. `supposed`: the text
     /// says what would be done.
     Marked { supposed: bool },
+    /// They count, but another call follows, and the text after that one may take back all of them. They begin at this position
+    /// in the answer.
+    Chained { at: usize },
     /// The only call is refused if it counts.
     Stray(Why),
 }
@@ -63,6 +66,29 @@ impl Tentative {
     /// Whether these calls have no markers and the text before them announces them.
     pub(super) fn is_announced(&self) -> bool {
         !self.calls.is_empty() && matches!(self.doubt, Doubt::Announced)
+    }
+
+    /// Holds calls that count and begin at this position in the answer, until it is known what follows the last of them.
+    pub(super) fn hold_chained(&mut self, calls: Vec<Parsed>, at: usize) {
+        if self.calls.is_empty() {
+            self.doubt = Doubt::Chained { at };
+        }
+        self.calls.extend(calls);
+    }
+
+    /// Where the chain of calls begins that waits for what follows the last of them, in the answer.
+    pub(super) fn chain(&self) -> Option<usize> {
+        match self.doubt {
+            Doubt::Chained { at } => Some(at),
+            _ => None,
+        }
+    }
+
+    /// The calls of the chain are only mentioned.
+    pub(super) fn drop_chain(&mut self) {
+        if self.chain().is_some() {
+            self.forget();
+        }
     }
 
     /// The words after announced calls leave open whether the calls are meant.

@@ -1,0 +1,143 @@
+//! Marked calls that directly follow each other, or something that is only mentioned: they count together or not at all.
+
+use super::{read, text, written};
+
+/// A call that switches the lamp, in these families' own form.
+fn calls(adapter: &str) -> [String; 2] {
+    [true, false].map(|on| match adapter {
+        "gemma4" => format!("<|tool_call>call:lamp{{on:{on}}}<tool_call|>"),
+        "qwen3-coder" => {
+            format!("<tool_call>\n<function=lamp>\n<parameter=on>\n{on}\n</parameter>\n</function>\n</tool_call>")
+        }
+        _ => format!("<tool_call>{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}</tool_call>"),
+    })
+}
+
+const FAMILIES: [&str; 3] = ["hermes", "qwen3-coder", "gemma4"];
+
+#[test]
+fn what_takes_back_the_last_call_takes_back_those_right_before_it() {
+    for adapter in FAMILIES {
+        let [on, off] = calls(adapter);
+        for between in ["", "\n", "\n\n"] {
+            for lead in ["", "I try it.\n\n"] {
+                for after in ["\nShall I do that?", "\n\nThis was just an example.", "\nI have not run them."] {
+                    for run in [format!("{on}{between}{off}"), format!("{on}{between}{off}{between}{on}")] {
+                        let answer = format!("{lead}{run}{after}");
+                        assert_eq!(read(adapter, false, &answer), text(&answer), "{adapter}: {answer}");
+                    }
+                }
+                let answer = format!("{lead}{on}{between}{off}\nOne moment.");
+                assert_eq!(written(&read(adapter, false, &answer)).len(), 2, "{adapter}: {answer}");
+            }
+        }
+        // Text between them: only the last one is taken back.
+        let apart = format!("{on}\nThat gives light. And now:\n{off}\nShall I do that?");
+        assert_eq!(written(&read(adapter, false, &apart)).len(), 1, "{adapter}: {apart}");
+    }
+}
+
+#[test]
+fn what_a_later_call_holds_says_nothing_about_those_before_it() {
+    let call = |name: &str, value: &str| format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {value}}}</tool_call>");
+    let lamp = call("lamp", r#"{"on": true}"#);
+    for held in ["</think>", "a\\n</think>\\nb", "</note>", "Shall I?"] {
+        let save = call("save", &format!("{{\"text\": \"{held}\"}}"));
+        for lead in ["", "<note>\n"] {
+            let answer = format!("{lead}{lamp}\n{save}\n{lamp}");
+            assert_eq!(written(&read("hermes", false, &answer)).len(), 3, "{answer}");
+        }
+    }
+    // A call of an unknown tool does not hold up the one before it.
+    let answer = format!("{lamp}\n{}", call("wipe", "{}"));
+    assert!(written(&read("hermes", false, &answer)).contains(&("lamp {\"on\": true}".to_owned(), true)), "{answer}");
+}
+
+#[test]
+fn calls_in_one_quotation_are_quoted_together() {
+    for adapter in FAMILIES {
+        let [on, off] = calls(adapter);
+        for answer in [
+            format!("She sent \"{on}{off}\" to the chat."),
+            format!("return {on} {off}"),
+            format!("reply: |\n  {on}\n  {off}"),
+            format!("> {on}\n> {off}"),
+        ] {
+            assert!(written(&read(adapter, false, &answer)).is_empty(), "{adapter}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_form_inside_of_a_marker_that_is_data_is_data() {
+    for (adapter, inner) in [
+        ("qwen3-coder", "<function=lamp>\n<parameter=on>\ntrue\n</parameter>\n</function>"),
+        ("hermes", "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}"),
+    ] {
+        for gap in ["", "\n"] {
+            let call = format!("<tool_call>{gap}{inner}{gap}</tool_call>");
+            for before in ["text = '''\n", "cat > call.txt <<END\n", "value: |\n  ", "10:20:31 INFO ", "return ", "$ echo "] {
+                let answer = format!("{before}{call}");
+                assert!(written(&read(adapter, false, &answer)).is_empty(), "{adapter}: {answer}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_that_ends_a_turn_in_any_family_is_no_text_at_the_end() {
+    for token in ["<|im_end|>", "</s>", "<end_of_turn>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "<|im_end|><|endoftext|>"] {
+        for adapter in ["generic", "llama3", "gemma3", "hermes"] {
+            let seen = read(adapter, false, &format!("It is lit.{token}"));
+            assert_eq!(seen, text("It is lit."), "{adapter} {token}");
+            for call in ["lamp(on=True)", "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}"] {
+                for answer in [format!("{call}{token}"), format!("{call}\n{token}\n")] {
+                    let seen = read(adapter, false, &answer);
+                    assert_eq!(written(&seen).len(), 1, "{adapter}: {answer} became {seen:?}");
+                }
+            }
+            let below = format!("I switch it on.\n{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}}}{token}");
+            assert_eq!(written(&read(adapter, false, &below)).len(), 1, "{adapter}: {below}");
+        }
+    }
+    for spoken_of in ["The turn ends with <|im_end|> here.", "A turn ends with <|im_end|>", "Write `</s>`"] {
+        assert_eq!(read("generic", false, spoken_of), text(spoken_of));
+    }
+}
+
+#[test]
+fn a_result_after_a_call_ends_the_answer_in_any_form() {
+    let call = |on: bool| format!("<tool_call>{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}</tool_call>");
+    for result in [
+        "<|START_TOOL_RESULT|>[]<|END_TOOL_RESULT|>",
+        "<｜tool▁output▁begin｜>ok<｜tool▁output▁end｜>",
+        "<response>lit</response>",
+        "<observation>\nlit\n</observation>",
+        "```tool_output\nlit\n```",
+        "```tool_response\nlit\n```",
+    ] {
+        let answer = format!("{}\n{result}\n{}", call(true), call(false));
+        assert_eq!(written(&read("hermes", false, &answer)).len(), 1, "{answer}");
+        let fenced = format!("```tool_code\nlamp(on=True)\n```\n{result}\n```tool_code\nlamp(on=False)\n```");
+        assert_eq!(written(&read("gemma3", false, &fenced)).len(), 1, "{fenced}");
+    }
+    // Without a call before it, such a tag is the model's own.
+    let answer = format!("<response>I switch it on.</response>\n{}", call(true));
+    assert_eq!(written(&read("hermes", false, &answer)).len(), 1, "{answer}");
+}
+
+#[test]
+fn a_possibility_in_reasoning_that_never_closes_is_a_draft() {
+    let [on, _] = calls("hermes");
+    for (line, runs) in [
+        ("Another way would be:", false),
+        ("We could also write:", false),
+        ("Perhaps like this:", false),
+        ("I should light it:", true),
+        ("So I call it now:", true),
+        ("It could be dark. Let me light it:", true),
+    ] {
+        let answer = format!("<think>\nThey want light. {line}\n\n{on}");
+        assert_eq!(written(&read("hermes", false, &answer)).len(), usize::from(runs), "{answer}");
+    }
+}
