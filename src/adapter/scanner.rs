@@ -29,11 +29,13 @@ use crate::{
 
 mod buffer;
 mod candidate;
+mod chain;
 mod closers;
 mod deliver;
 mod draft;
 mod emitted;
 mod entry;
+mod fence;
 mod framing;
 mod header;
 mod line;

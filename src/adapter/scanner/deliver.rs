@@ -65,42 +65,6 @@ impl Scanner {
         self.close_wrap_before(to);
     }
 
-    /// Whether calls of this form may be held until it is known what follows the last of the calls right after them.
-    pub(super) fn may_chain(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool) -> bool {
-        let is_line = self.adapter.calls.get(form).is_none_or(|form| !form.transcript.is_empty());
-        let start = self.buf.place(self.first_at(candidate));
-        let waits_for_nothing_else = self.tentative.is_empty() || self.tentative.chain().is_some();
-        marked
-            && !is_line
-            && waits_for_nothing_else
-            && self.region == Region::Text
-            && !self.is_wrapped()
-            && self.buf.len() - start <= self.options.argument_bytes
-            && calls.iter().all(|call| self.is_known(&call.name))
-    }
-
-    fn chains(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> bool {
-        !calls.is_empty()
-            && self.may_chain(calls, candidate, form, marked)
-            && self.is_followed_by_call(candidate, to, self.buf.ended().is_some()) == Some(true)
-    }
-
-    /// Holds calls until it is known what follows the last of the calls right after them.
-    fn chain(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, to: usize) {
-        let start = self.first_at(candidate);
-        if !(candidate.fresh && self.repeats(&calls, (form, true))) {
-            self.emitted.set_last(calls.clone(), (form, true));
-            self.tentative.hold_chained(calls, start);
-        }
-        self.buf.scan_to(to);
-        self.before.after_call(form);
-    }
-
-    /// Where the chain of calls that ends with this one begins, in the answer.
-    pub(super) fn first_at(&self, candidate: &Candidate) -> usize {
-        self.tentative.chain().unwrap_or_else(|| self.buf.in_answer(candidate.at))
-    }
-
     /// Emits calls that count, and those that were held before them.
     fn deliver(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, marked: bool, to: usize, out: &mut dyn Sink) {
         self.leave_region(candidate.at, out);
@@ -211,7 +175,7 @@ impl Scanner {
     }
 
     /// Whether the calls right before this position are the same. Models may repeat their calls in another form.
-    fn repeats(&self, calls: &[Parsed], writing: Writing) -> bool {
+    pub(super) fn repeats(&self, calls: &[Parsed], writing: Writing) -> bool {
         let last = self.emitted.last_in_another_form(writing);
         !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(|(one, other)| same(one, other))
     }

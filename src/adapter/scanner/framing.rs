@@ -1,29 +1,16 @@
-//! Reasoning, control tokens, code fences and inline code.
+//! Reasoning and control tokens.
 
 use std::sync::Arc;
 
-use super::{GAP_BYTES, Region, Scanner, candidate::Fence};
+use super::{GAP_BYTES, Region, Scanner};
 use crate::{
     adapter::{
-        Framing, Inside, Reasoning,
-        asides::{ENDS, RESULT_FENCES},
+        Inside, Reasoning,
         syntax::{Start, blank, starts_with_any},
         triggers::Found,
     },
     event::Sink,
 };
-
-/// Maximum length of the text after the ticks of a fence, in bytes.
-const INFO_BYTES: usize = 200;
-/// How many bytes of a line decide whether it closes a fence.
-const CLOSING_BYTES: usize = 256;
-/// Maximum length of a call on the line of its fence, in bytes.
-const ONE_LINE_BYTES: usize = 4096;
-/// Languages of fences that hold calls and nothing else.
-const DEDICATED: [&str; 9] =
-    ["tool_call", "tool_calls", "toolcall", "tool-call", "tool_json", "tool_code", "tool_use", "tool_request", "function_call"];
-/// Maximum length of a run of backticks. A longer one counts as several.
-const RUN_BYTES: usize = 200;
 
 impl Scanner {
     /// Skips the label of a reasoning region whose markers the backend removed, if it is a line of its own at the start of the
@@ -231,146 +218,6 @@ impl Scanner {
         if !blanks {
             self.emit(self.buf.trimmed(to), out);
         }
-    }
-
-    /// Handles a backtick or tilde: a code fence, inline code, or neither.
-    pub(super) fn step_code(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> bool {
-        let bytes = self.buf.as_bytes();
-        let Some(&tick) = bytes.get(at) else { return false };
-        let length = bytes[at..].iter().take(RUN_BYTES).take_while(|&&byte| byte == tick).count();
-        if at + length == bytes.len() && length < RUN_BYTES && !end {
-            return false;
-        }
-        let begins_line = self.at_line_start(at);
-        if length >= 3 && (begins_line || tick == b'`') {
-            let (content, head) = match fence_head(&self.buf[at + length..], tick, end) {
-                Some((_, Head::Maybe)) => return false,
-                Some((content, head)) => (at + length + content, Some(head)),
-                None => (at, None),
-            };
-            // After other text on its line, a fence must have a language.
-            let is_fence = |head: &&Head| begins_line || matches!(head, Head::Block(language) if !language.is_empty());
-            if let Some(Head::Block(language) | Head::Line(language)) = head.as_ref().filter(is_fence) {
-                let one_line = matches!(head, Some(Head::Line(_)));
-                let close = [char::from(tick).to_string().repeat(length)];
-                let is_dedicated = DEDICATED.contains(&language.as_str());
-                let fence = Fence { tick, length, one_line, is_dedicated, content, close };
-                if self.options.framing && begins_line && RESULT_FENCES.contains(&language.as_str()) && self.follows_call() {
-                    self.lose_rest(at, out);
-                    return false;
-                }
-                if self.wanted() && begins_line && !self.before.is_fresh() && !self.is_introduced(at) {
-                    match self.begin_wrap(at, end) {
-                        Some(false) => {}
-                        begun => return begun.is_some(),
-                    }
-                }
-                if self.wanted() && self.begin_fence(at, fence, language) {
-                    return true;
-                }
-                if !one_line {
-                    self.advance(content, out);
-                    self.region = Region::Fence(tick, length);
-                    return true;
-                }
-            }
-        }
-        if tick == b'`' {
-            self.emitted.ticks(length);
-        }
-        self.advance(at + length, out);
-        true
-    }
-
-    /// Scans a code fence without a call (`begin_fence` has tried it): only its end counts.
-    pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
-        let mut offset = self.buf.pos();
-        loop {
-            let newline = self.buf[offset..].find('\n').map(|at| offset + at);
-            let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
-            // Only the beginning of a long line decides, so it does not matter how much of it has arrived.
-            let looked_at = &line[..line.floor_char_boundary(CLOSING_BYTES)];
-            let is_long = looked_at.len() < line.len();
-            let closes = if self.line_begins(offset) {
-                let is_whole = !is_long && (end || newline.is_some());
-                closes_fence(looked_at, tick, length, &self.adapter.framing, is_whole)
-            } else {
-                Start::No
-            };
-            let closes = if is_long && matches!(closes, Start::Maybe) { Start::No } else { closes };
-            match (closes, newline) {
-                (Start::Yes(after), _) => {
-                    self.advance(offset + after, out);
-                    self.region = Region::Text;
-                    return true;
-                }
-                (Start::Maybe, _) => {
-                    self.advance(offset, out);
-                    return false;
-                }
-                (Start::No, Some(newline)) => offset = newline + 1,
-                (Start::No, None) => {
-                    self.advance(self.buf.len(), out);
-                    return false;
-                }
-            }
-        }
-    }
-
-    /// Whether a line begins exactly at `at`.
-    fn line_begins(&self, at: usize) -> bool {
-        if at > self.buf.from() { self.buf.pending(at).ends_with('\n') } else { self.emitted.is_line_blank() }
-    }
-}
-
-/// What follows the ticks of a code fence.
-pub(super) enum Head {
-    /// The language. The content begins on the next line, or on this one.
-    Block(String),
-    /// The same, and the fence closes on this line.
-    Line(String),
-    Maybe,
-}
-
-/// The head of a fence after its ticks, and the start of the content. `None`: this is not a fence.
-pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
-    // A value may begin on the first line.
-    let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-    let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();
-    // Only within the bytes held for the head: the rest may not be there yet.
-    let begins = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
-    let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
-    let language = |text: &str| text.trim().to_ascii_lowercase();
-    match window.clone().position(|byte| byte == b'\n' || (byte == b'`' && tick == b'`')) {
-        Some(stop) if text.as_bytes()[stop] == b'\n' && begins => Some((body, Head::Block(language(&text[..word])))),
-        Some(stop) if text.as_bytes()[stop] == b'\n' => Some((stop + 1, Head::Block(language(&text[..stop])))),
-        Some(_) if begins => Some((body, Head::Line(language(&text[..word])))),
-        Some(_) => None,
-        None if !end && window.len() == text.len() => Some((0, Head::Maybe)),
-        None => None,
-    }
-}
-
-/// Whether a line closes a fence; `Yes` has the offset after its ticks. Only whitespace, a control token or the end of the answer
-/// region may follow them.
-fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: bool) -> Start {
-    let body = line.trim_start();
-    let ticks = body.bytes().take_while(|&byte| byte == tick).count();
-    let rest = body[ticks..].trim_start();
-    let after = line.len() - body.len() + ticks;
-    let closes_answer = framing.answer.iter().flat_map(|answer| &answer.close);
-    match rest.is_empty() {
-        true if !whole => Start::Maybe,
-        _ if ticks < length => Start::No,
-        true => Start::Yes(after),
-        false => match starts_with_any(
-            rest,
-            framing.drop.iter().map(String::as_str).chain(ENDS).chain(closes_answer.map(String::as_str)),
-            whole,
-        ) {
-            Start::Yes(_) => Start::Yes(after),
-            other => other,
-        },
     }
 }
 

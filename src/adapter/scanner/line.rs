@@ -35,7 +35,7 @@ pub(super) fn is_log(head: &str) -> bool {
 }
 
 /// Whether the line before a value is a statement (`return`), an event of a stream (`data:`), a diff line (`+{..}`), program
-/// output (`Out[1]:`, `a.json:3:`, a line number before a tab), a footnote, or a prompt that ends with its sign
+/// output (`Out[1]:`, `a.json:3:`, a line number before a tab), a footnote, an item to tick off, the row of a table, or a prompt that ends with its sign
 /// (`ana@host:~/src$`, `C:\>`).
 pub(super) fn is_statement(head: &str) -> bool {
     if matches!(head, "+" | "-") || head.strip_suffix('\t').is_some_and(is_number) {
@@ -52,6 +52,8 @@ pub(super) fn is_statement(head: &str) -> bool {
         || is_host(head)
         || is_drive(head)
         || head.ends_with("[x]")
+        || head.ends_with("[ ]")
+        || head.starts_with("| ")
         || is_match(head)
         || (["[^", "Out[", "In ["].iter().any(|sign| head.starts_with(sign)) && head.ends_with("]:"))
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::adapter::{
     Call,
-    syntax::{Seen, Start, blank, starts_with_any},
+    syntax::{Seen, Start, starts_with_any},
 };
 
 /// Delimiters of mentioned text. Backticks come in runs of any length, and so do quotes in code.
@@ -137,32 +137,6 @@ impl Scanner {
         is_whole.then(|| takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
     }
 
-    /// Whether another marked call directly follows a call that ends at `to`. `None`: more text is needed.
-    pub(super) fn is_followed_by_call(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
-        let past = self.after_closers(candidate, to, end)?;
-        let window = &self.buf[..self.buf.floor_char_boundary(past + GAP_BYTES)];
-        let next = past + blank(&window[past..]);
-        if next == window.len() {
-            return (end || window.len() < self.buf.len()).then_some(false);
-        }
-        if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
-            return None;
-        }
-        let found = self.adapter.triggers.next(window, next, true);
-        Some(found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty()))
-    }
-
-    /// Whether what begins at `at` directly follows something that was only mentioned.
-    pub(super) fn follows_mentioned(&self, at: usize) -> bool {
-        let Some(mentioned) = self.before.mentioned() else { return false };
-        let from = self.buf.in_answer(self.buf.from());
-        if mentioned.end < from || mentioned.end > self.buf.in_answer(at) {
-            return false;
-        }
-        let between = &self.buf[self.buf.place(mentioned.end)..at];
-        between.trim().is_empty() && between.matches('\n').count() <= usize::from(mentioned.across_lines)
-    }
-
     /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words
     /// before the call end without a sign. Or the call is in an item of a numbered list, and the next item follows.
     fn goes_on_after(&self, candidate: &Candidate, after: &str) -> bool {
@@ -171,7 +145,10 @@ impl Scanner {
         let marker = &self.buf[candidate.at..candidate.at + candidate.marker.0];
         let before = before.trim_end();
         let is_open = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '`' | '"'));
-        let number = |line: &str| line.split_once(['.', ')']).and_then(|(number, _)| number.parse::<u32>().ok());
+        let number = |line: &str| {
+            let line = line.trim_start_matches('[');
+            line.split_once(['.', ')', ']']).and_then(|(number, _)| number.parse::<u32>().ok())
+        };
         let this = if self.at_line_start(at) { None } else { number(&self.line_head(at)) };
         let is_item = this.is_some_and(|this| number(after) == Some(this.saturating_add(1)));
         is_item || (is_open && after.starts_with(char::is_lowercase) && !after.contains(marker))

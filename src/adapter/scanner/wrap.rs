@@ -4,7 +4,7 @@
 
 use super::{
     GAP_BYTES, Region, Scanner,
-    framing::{Head, fence_head},
+    fence::{Head, fence_head},
 };
 use crate::{
     adapter::syntax::{Start, blank, starts_with_any},

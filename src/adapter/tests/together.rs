@@ -141,3 +141,26 @@ fn a_possibility_in_reasoning_that_never_closes_is_a_draft() {
         assert_eq!(written(&read("hermes", false, &answer)).len(), usize::from(runs), "{answer}");
     }
 }
+
+#[test]
+fn a_call_in_a_table_a_list_to_tick_off_or_a_list_of_notes_is_shown() {
+    for adapter in FAMILIES {
+        let [on, _] = calls(adapter);
+        for answer in [
+            format!("- [ ] {on}\n- [ ] dim the light\n\nThat is the plan."),
+            format!("| family | form |\n|---|---|\n| this one | {on} |\n"),
+            format!("[1] {on}\n[2] the manual, page 7\n\nThese are the notes."),
+        ] {
+            assert!(written(&read(adapter, false, &answer)).is_empty(), "{adapter}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn code_that_reasoning_leaves_open_does_not_hide_the_call_after_it() {
+    for adapter in ["gemma4", "cohere", "hermes"] {
+        let [on, _] = calls(adapter);
+        let answer = format!("<think>\nLike this:\n```\nlight(\n</think>\n{on}");
+        assert_eq!(written(&read(adapter, false, &answer)).len(), 1, "{adapter}: {answer}");
+    }
+}
