@@ -41,6 +41,8 @@ pub(super) struct Mark {
 pub(super) struct Divides {
     /// A control token, never content.
     pub(super) drop: bool,
+    /// A control token of a call form, which is no content unless a sentence or code names it.
+    pub(super) of_call: bool,
     pub(super) reasoning_open: bool,
     pub(super) reasoning_close: bool,
     /// Opens the answer region.
@@ -148,7 +150,7 @@ impl Triggers {
             headers.iter().chain(calls).for_each(|text| add(text, &mut |mark| mark.framing.stripped_header = true));
         }
         for token in calls.iter().flat_map(|call| control_tokens(call)) {
-            add(token, &mut |mark| mark.framing.drop = true);
+            add(token, &mut |mark| mark.framing.of_call = true);
         }
         for (index, call) in calls.iter().enumerate() {
             for text in call.section.iter().chain(&call.open).chain(&call.stripped) {

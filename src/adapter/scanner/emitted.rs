@@ -17,8 +17,9 @@ pub(super) struct Emitted {
     line_before: String,
     /// The model began to write a turn of the user.
     users_turn: bool,
-    /// The last non-whitespace characters.
+    /// The last non-whitespace characters, and the last one of all.
     tail: Tail,
+    end: Option<char>,
     /// Length of the run of backticks that opened inline code on this line; 0 outside inline code.
     inline: usize,
     /// Whitespace at the start of the next text belongs to the framing before it and is dropped.
@@ -40,6 +41,7 @@ impl Emitted {
             line_before: String::new(),
             users_turn: false,
             tail: Tail::default(),
+            end: None,
             inline: 0,
             swallow_blank,
             enclosing: Enclosing::nothing(),
@@ -81,6 +83,11 @@ impl Emitted {
         self.tail
     }
 
+    /// The last character.
+    pub(super) fn end(&self) -> Option<char> {
+        self.end
+    }
+
     pub(super) fn inline(&self) -> usize {
         self.inline
     }
@@ -100,6 +107,7 @@ impl Emitted {
             line::extend(&mut self.line_head, line);
         }
         self.tail = self.tail.after(text);
+        self.end = text.chars().next_back().or(self.end);
         self.said = self.said || (!reasoning && !text.trim().is_empty());
     }
 

@@ -127,7 +127,7 @@ impl Scanner {
             || self.is_in_example(found.at)
             || self.is_data(found.at)
             || self.follows_mentioned(found.at);
-        let begun = self.begin(found.at, (found.len, found.mark.framing.drop), entries, None);
+        let begun = self.begin(found.at, (found.len, self.drops(found)), entries, None);
         if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
             candidate.mentions = mentions;
         }

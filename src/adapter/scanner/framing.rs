@@ -133,7 +133,7 @@ impl Scanner {
             return None;
         }
         match self.adapter.triggers.next(&self.buf, next, end) {
-            Ok(found) if found.at == next => Some(found.mark.framing.drop || !found.mark.calls.is_empty()),
+            Ok(found) if found.at == next => Some(self.drops(found) || !found.mark.calls.is_empty()),
             _ => Some(false),
         }
     }

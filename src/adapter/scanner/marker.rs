@@ -42,7 +42,7 @@ impl Scanner {
             return progress;
         }
         // Data may quote control tokens in its strings. A token of the model's own is followed by another one or by nothing.
-        if mark.framing.drop && self.buf.is_quoted(at) {
+        if self.drops(found) && self.buf.is_quoted(at) {
             match self.buf.as_bytes().get(at + found.len) {
                 None if !end => return false,
                 None | Some(b'<') => {}
@@ -74,9 +74,7 @@ impl Scanner {
         if let Some(progress) = self.step_inline(at, end, out) {
             return progress;
         }
-        // A marker after a space in a sentence is only mentioned.
-        let follows = self.at_line_start(at) || !self.buf.pending(at).ends_with(' ');
-        let family = mark.family.filter(|_| follows && self.region != Region::Reasoning);
+        let family = mark.family.filter(|_| !self.is_named(at) && self.region != Region::Reasoning);
         if let Some((_, family)) = family.and_then(|family| self.adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(family);
@@ -97,14 +95,24 @@ impl Scanner {
             }
         }
         let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
-        self.not_a_call(at, found.len, mark.framing.drop || lone, out);
+        self.not_a_call(at, found.len, self.drops(found) || lone, out);
         true
+    }
+
+    /// Whether a sentence or code names the marker at `at`: a space or a quote is before it.
+    fn is_named(&self, at: usize) -> bool {
+        let before = self.buf.pending(at).chars().next_back().or(self.emitted.end());
+        before.is_some_and(|c| matches!(c, ' ' | '"' | '\'' | '(')) && !self.at_line_start(at)
+    }
+
+    /// Whether a marker is a control token, which is no content where it belongs to no call.
+    pub(super) fn drops(&self, found: Found<'_>) -> bool {
+        found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))
     }
 
     /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence speaks of it.
     fn step_end(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        let is_glued = !self.buf.pending(found.at).ends_with(' ') || self.at_line_start(found.at);
-        if !is_glued || self.emitted.inline() > 0 || !is_only_ends(&self.buf[found.at + found.len..], end) {
+        if self.is_named(found.at) || self.emitted.inline() > 0 || !is_only_ends(&self.buf[found.at + found.len..], end) {
             return None;
         }
         if end {

@@ -290,3 +290,16 @@ fn entities_in_a_value_are_content_where_other_quotes_delimit_it() {
     );
     assert_eq!(whole[0].0, "show {\"text\": \"it's\"}");
 }
+
+#[test]
+fn a_token_of_a_call_that_a_sentence_or_code_names_is_text() {
+    for adapter in ["generic", "gemma3", "hermes", "llama3"] {
+        for token in ["<|python_tag|>", "<|tool_call|>", "<｜tool▁calls▁begin｜>", "<|channel|>final<|message|>"] {
+            for answer in
+                [format!("It begins with {token} then."), format!("It prints \"{token}\"."), format!("    print('{token}')")]
+            {
+                assert_eq!(read(adapter, false, &answer), text(&answer), "{adapter}");
+            }
+        }
+    }
+}
