@@ -12,6 +12,7 @@ use crate::{
 
 pub(crate) mod compact;
 pub mod front;
+mod input;
 pub mod profile;
 pub mod shape;
 mod workspace;
