@@ -55,8 +55,8 @@ impl Answer {
         let envelope = &self.head.envelope;
         let mut out = json!({
             "id": envelope.id, "object": "response", "created_at": envelope.created, "status": status, "model": envelope.model,
-            "output": self.output, "usage": usage.map(usage_value), "error": null, "incomplete_details": null,
-            "instructions": null, "tools": [],
+            "output": self.output, "usage": usage.map(usage_value), "error": null, "instructions": null,
+            "tools": [], "incomplete_details": null,
         });
         for (name, value) in self.head.echo.iter().filter(|(name, _)| !LARGE.contains(&name.as_str())) {
             out[name] = value.clone();
