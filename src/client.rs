@@ -12,6 +12,7 @@ use crate::{
 
 pub(crate) mod compact;
 pub mod front;
+mod input;
 pub mod profile;
 pub mod shape;
 mod workspace;
@@ -75,6 +76,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     shape::native::read_choice(&request, &mut tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);
+    request.messages.iter_mut().for_each(with_result);
     let profile = profile::detect(hints, kind == shape::Kind::VOID || own_tools || marks > 0);
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
     Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })
@@ -89,6 +91,13 @@ fn without_progress(message: &mut Message) {
         } else {
             message.rest.insert(field.to_owned(), left.into())
         };
+    }
+}
+
+/// A result without content is an empty text: strict backends refuse `null` there.
+fn with_result(message: &mut Message) {
+    if message.role == "tool" && message.content == Content::None {
+        message.content = Content::Text(String::new());
     }
 }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
@@ -303,14 +303,17 @@ impl Content {
 }
 
 impl ToolCall {
-    /// Reads a call: `{id, function: {name, arguments}}`.
+    /// Reads a call: `{id, function: {name, arguments}}`, or `{id, custom: {name, input}}`, whose text becomes the argument
+    /// `input`.
     pub fn from_value(value: &Value) -> ToolCall {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-        let function = value.get("function");
-        let arguments = match function.and_then(|function| function.get("arguments")) {
-            Some(Value::String(text)) => text.clone(),
-            None | Some(Value::Null) => String::new(),
-            Some(other) => other.to_string(), // clients that replay Ollama's object form
+        let custom = value.get("custom").filter(|custom| custom.is_object());
+        let function = value.get("function").or(custom);
+        let arguments = match (function.and_then(|function| function.get("arguments")), custom) {
+            (Some(Value::String(text)), _) => text.clone(),
+            (None, Some(custom)) => json!({"input": custom.get("input")}).to_string(),
+            (None | Some(Value::Null), _) => String::new(),
+            (Some(other), _) => other.to_string(), // clients that replay Ollama's object form
         };
         ToolCall {
             id: text(value.get("id")),

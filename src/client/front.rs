@@ -14,19 +14,21 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::Error,
-    event::{Assembly, Event, Input, Note, Sink, ToolCall, Tools},
+    event::{Assembly, Event, Input, Note, ToolCall, Tools},
     openai::{
         ChatRequest,
-        answer::{Completion, Envelope, call_id, error_body},
+        answer::{Envelope, call_id, error_body},
     },
 };
 
+mod collected;
 mod conversation;
 pub mod messages;
 pub mod ollama;
 mod openai;
 pub mod responses;
 
+pub use collected::Collected;
 pub use openai::functions;
 
 /// The protocols.
@@ -130,17 +132,6 @@ pub struct Signs {
     bytes: Bytes,
     /// The next number, and what follows it.
     number: Option<(Arc<AtomicU64>, Bytes)>,
-}
-
-/// Collects the events of an answer into one object, for a client that does not stream.
-#[derive(Debug)]
-pub struct Collected {
-    head: Head,
-    completion: Completion,
-    calls: Calls,
-    warnings: Vec<Note>,
-    elapsed: Duration,
-    trace: Option<String>,
 }
 
 /// Assembles the calls of an answer, each with an id.
@@ -288,67 +279,6 @@ impl Signs {
     }
 }
 
-impl Collected {
-    /// A collector for one answer.
-    pub fn new(head: Head) -> Collected {
-        let (completion, calls) = (Completion::default(), Calls::default());
-        Collected { head, completion, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
-    }
-
-    /// Bytes of text, reasoning and arguments so far.
-    pub fn size(&self) -> usize {
-        let Completion { content, reasoning, calls, .. } = &self.completion;
-        content.len() + reasoning.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
-    }
-
-    /// Takes the duration of the answer, for protocols that report it.
-    pub fn elapsed(&mut self, elapsed: Duration) {
-        self.elapsed = elapsed;
-    }
-
-    /// Takes the warnings, which have no place in the object.
-    pub fn take_warnings(&mut self) -> Vec<Note> {
-        std::mem::take(&mut self.warnings)
-    }
-
-    /// The object.
-    pub fn into_value(self) -> Value {
-        let mut value = match self.head.kind {
-            Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
-            Kind::Functions => functions::completion(self.completion.to_value(&self.head.envelope, self.head.reasoning_field)),
-            Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
-            Kind::Messages => messages::completion(&self.completion, &self.head),
-            Kind::Responses => responses::completion(&self.completion, self.head),
-        };
-        let trace = self.trace.and_then(|trace| serde_json::from_str(&trace).ok());
-        if let (Some(trace), Some(value)) = (trace, value.as_object_mut()) {
-            value.insert(TRACE.into(), trace);
-        }
-        value
-    }
-}
-
-impl Sink for Collected {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.completion.content.push_str(text),
-            Event::Reasoning(text) => self.completion.reasoning.push_str(text),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                let whole = self.calls.event(&event, &self.head.envelope.id);
-                self.completion.calls.extend(whole.map(|(_, call)| call));
-            }
-            Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
-            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
-            Event::Note(Note::StopSequence(stop)) => self.completion.stop_sequence = Some(stop.clone()),
-            Event::Refused { .. } | Event::Note(_) => {}
-            Event::Finish { reason, usage } => {
-                self.completion.reason = Some(reason);
-                self.completion.usage = usage.unwrap_or_default();
-            }
-        }
-    }
-}
-
 impl Calls {
     /// Takes an event of a call. Returns the whole call with its last event. Without an id of its own, the call gets one from the
     /// answer's id and its position.
@@ -368,6 +298,12 @@ const OURS: &str = "[toolglot] ";
 /// The id of a call without one of its own, derived from the answer's id and the call's position.
 pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
+}
+
+/// Warns that the model does not get this tool, of a type that only the provider knows.
+pub(super) fn not_offered(at: usize, kind: &str) -> Note {
+    let text = format!("`tools[{at}]` ({kind}) is not a function and is not offered to the model");
+    Note::Warning { code: "tool_ignored", text }
 }
 
 /// A note in one line, as a user reads it.

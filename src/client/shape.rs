@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     adapter::quote::Turns,
+    client::input,
     config::ShellForm,
     event::{Doubt, Effect, Event, Origin, Sink, Tools, Why},
     fix::name::unknown,
@@ -146,9 +147,10 @@ impl Carrier {
             return Ok(()); // it never reaches the client
         }
         match self.kind {
-            Kind::Native => match self.strange(name).filter(|_| self.tools.is_limited) {
-                Some(why) => Err(why),
-                None => Ok(()),
+            Kind::Native => match (self.strange(name).filter(|_| self.tools.is_limited), self.tools.get(name)) {
+                (Some(why), _) => Err(why),
+                (None, Some(tool)) => input::carries(&tool.input, arguments),
+                (None, None) => Ok(()),
             },
             Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
         }

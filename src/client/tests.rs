@@ -143,3 +143,32 @@ fn the_folder_of_a_command_is_one_of_the_workspace() {
         asked("cargo --version").unwrap().ends_with("not a path. Call run_command with the whole command line as its `command`")
     );
 }
+
+#[test]
+fn a_custom_call_in_the_history_keeps_its_name_and_its_text() {
+    let call = json!({"id": "c1", "type": "custom", "custom": {"name": "run_js", "input": "1+1"}});
+    let messages = json!([{"role": "assistant", "content": null, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": "2"}]);
+    let incoming = read(request(json!({"model": "m", "messages": messages})), &Hints::default()).unwrap();
+    let call = &incoming.request.messages[0].tool_calls[0];
+    assert_eq!((call.name.as_str(), call.arguments.as_str()), ("run_js", r#"{"input":"1+1"}"#));
+}
+
+#[test]
+fn a_result_without_content_is_an_empty_text() {
+    let messages = json!([{"role": "assistant", "content": null}, {"role": "tool", "tool_call_id": "c", "content": null}]);
+    let incoming = read(request(json!({"model": "m", "messages": messages})), &Hints::default()).unwrap();
+    let contents: Vec<&Content> = incoming.request.messages.iter().map(|message| &message.content).collect();
+    assert_eq!(contents, [&Content::None, &Content::Text(String::new())]);
+}
+
+#[test]
+fn a_choice_of_a_tool_that_is_not_offered_says_so() {
+    let choose = |name: &str| {
+        let choice = json!({"type": "function", "function": {"name": name}});
+        let tools = json!([{"type": "custom", "custom": {"name": "run_js"}}]);
+        let body = json!({"model": "m", "messages": [], "tools": tools, "tool_choice": choice});
+        read(request(body), &Hints::default()).unwrap_err().message
+    };
+    assert_eq!(choose("run_js"), "`tool_choice` names `run_js`, which is not a function and is not offered");
+    assert_eq!(choose("other"), "`tool_choice` names `other`, which is not among `tools`");
+}

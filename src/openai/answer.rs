@@ -267,7 +267,7 @@ fn call_value(call: &ToolCall) -> Value {
 }
 
 /// Replaces empty arguments by `{}`: clients lose a call whose arguments are an empty string.
-fn arguments_or_empty(arguments: &str) -> &str {
+pub(crate) fn arguments_or_empty(arguments: &str) -> &str {
     if arguments.is_empty() { "{}" } else { arguments }
 }
 

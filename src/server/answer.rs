@@ -108,7 +108,7 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
     } else {
         let (answer, notes) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
         warnings.extend(notes.iter().filter_map(warning));
-        reply::json(&answer)
+        reply::json_text(front.body(&answer))
     };
     for warning in warnings {
         response.headers_mut().append(WARNING, warning);

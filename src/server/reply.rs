@@ -47,7 +47,12 @@ pub(super) fn add_headers(response: &mut Response, headers: &[(String, String)])
 
 /// A JSON body under status 200.
 pub(super) fn json(value: &Value) -> Response {
-    bytes("application/json", Body::from(Bytes::from(value.to_string())))
+    json_text(value.to_string())
+}
+
+/// A body that is JSON, under status 200.
+pub(super) fn json_text(json: String) -> Response {
+    bytes("application/json", Body::from(Bytes::from(json)))
 }
 
 /// A body of this content type under status 200.

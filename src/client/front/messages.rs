@@ -7,7 +7,7 @@ use super::{Head, Request};
 use crate::{
     error::Error,
     event::{FinishReason, ToolCall, Usage},
-    openai::answer::{Completion, error_type},
+    openai::answer::{Completion, arguments_or_empty, error_type},
 };
 
 mod read;
@@ -70,6 +70,9 @@ pub(super) fn completion(completion: &Completion, head: &Head) -> Value {
     message
 }
 
+/// Where a message has the arguments of calls.
+pub(super) const ARGUMENTS: &[&str] = &["content", "input"];
+
 /// A message without content.
 fn message(head: &Head, usage: Usage) -> Value {
     json!({
@@ -85,8 +88,7 @@ fn message(head: &Head, usage: Usage) -> Value {
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
-    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_or_empty(&call.arguments)})
 }
 
 fn usage_value(usage: Usage) -> Value {

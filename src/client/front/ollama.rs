@@ -14,7 +14,7 @@ use crate::{
     event::{Event, FinishReason, ToolCall, Usage},
     openai::{
         self, ChatRequest,
-        answer::{Completion, put_string},
+        answer::{Completion, arguments_or_empty, put_string},
     },
 };
 
@@ -162,7 +162,7 @@ pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration
     }
     if !completion.calls.is_empty() {
         let calls = (0..).zip(&completion.calls).map(|(index, call)| {
-            let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+            let arguments = compact(arguments_or_empty(&call.arguments));
             json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
         });
         message["tool_calls"] = calls.collect();
@@ -173,10 +173,13 @@ pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration
     out
 }
 
+/// Where an answer has the arguments of calls.
+pub(super) const ARGUMENTS: &[&str] = &["message", "tool_calls", "function", "arguments"];
+
 /// A call with its arguments as an object, each token as it was written.
 fn call_json(index: u32, call: &ToolCall) -> String {
     let (id, name) = (json!(call.id), json!(call.name));
-    let arguments = if call.arguments.is_empty() { "{}".to_owned() } else { compact(&call.arguments) };
+    let arguments = compact(arguments_or_empty(&call.arguments));
     format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
 }
 

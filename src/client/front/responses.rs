@@ -4,18 +4,22 @@ use serde_json::{Value, json};
 
 use super::{Head, OURS, Request, Special};
 use crate::{
+    client::input,
     error::Error,
     event::{FinishReason, Input, ToolCall, Tools, Usage},
-    openai::answer::Completion,
+    openai::answer::{Completion, arguments_or_empty},
 };
 
 mod offered;
 mod read;
 mod stream;
 
-pub use read::{items, read};
+pub use read::{items, read, referred};
 pub(super) use stream::Stream;
 pub use stream::finished;
+
+/// Fields of the request that are as large as the prompt.
+const LARGE: &[&str] = &["instructions", "tools"];
 
 /// The object of an answer.
 #[derive(Debug)]
@@ -37,12 +41,24 @@ impl Answer {
 
     /// The object in this state.
     fn to_value(&self, status: &str, usage: Option<Usage>) -> Value {
+        let mut out = self.small(status, usage);
+        for name in LARGE {
+            if let Some(value) = self.head.echo.get(*name) {
+                out[*name] = value.clone();
+            }
+        }
+        out
+    }
+
+    /// The same without large fields, which every sign of life would carry.
+    fn small(&self, status: &str, usage: Option<Usage>) -> Value {
         let envelope = &self.head.envelope;
         let mut out = json!({
             "id": envelope.id, "object": "response", "created_at": envelope.created, "status": status, "model": envelope.model,
-            "output": self.output, "usage": usage.map(usage_value), "error": null, "incomplete_details": null,
+            "output": self.output, "usage": usage.map(usage_value), "error": null, "instructions": null,
+            "tools": [], "incomplete_details": null,
         });
-        for (name, value) in &self.head.echo {
+        for (name, value) in self.head.echo.iter().filter(|(name, _)| !LARGE.contains(&name.as_str())) {
             out[name] = value.clone();
         }
         out
@@ -67,6 +83,13 @@ impl Answer {
         value["error"] = json!({"code": error.code.as_deref().unwrap_or("server_error"), "message": error.message});
         value
     }
+}
+
+/// The id of the answer that has the item with this id ([`Answer::id`]).
+pub fn answer_of(item: &str) -> Option<String> {
+    let (_, rest) = item.split_once('_')?;
+    let (answer, _) = rest.rsplit_once('_')?;
+    Some(format!("resp_{answer}"))
 }
 
 /// A whole answer.
@@ -124,22 +147,19 @@ fn is_notice(item: &Value) -> bool {
 /// A call in the form in which the client takes it. Arguments are a string: an object is lost there.
 fn call_item(id: &str, call: &ToolCall, tools: &Tools) -> Value {
     let tool = tools.get(&call.name);
-    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
-    let text = arguments.get(Input::TEXT).and_then(Value::as_str).unwrap_or_default();
+    let text = || input::text(&call.arguments).unwrap_or_default();
     let (namespace, name) = match tool.and_then(|tool| tool.namespace.as_ref()) {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, &call.name),
     };
-    let plain = if call.arguments.is_empty() { "{}" } else { &call.arguments };
     let mut item = match tool.map(|tool| &tool.input).unwrap_or(&Input::Arguments) {
-        Input::Arguments => function(id, name, plain),
-        Input::Text | Input::Patch => json!({"id": id, "type": "custom_tool_call", "name": name, "input": text}),
+        Input::Arguments => function(id, name, arguments_or_empty(&call.arguments)),
+        Input::Text | Input::Patch => json!({"id": id, "type": "custom_tool_call", "name": name, "input": text()}),
         Input::PatchCommand { tool, parameter } => {
-            function(id, tool, &json!({parameter: offered::patch_command(text)}).to_string())
+            function(id, tool, &json!({parameter: offered::patch_command(&text())}).to_string())
         }
         Input::LocalShell => {
-            let mut action = arguments;
-            action["type"] = json!("exec");
+            let action = input::shell_action(&call.arguments);
             json!({"id": id, "type": "local_shell_call", "action": action})
         }
     };

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Counts;
 use crate::{
+    client::front::not_offered,
     error::Error,
     event::{Event, Note, Sink, Tool, ToolChoice, Tools},
     openai::ChatRequest,
@@ -63,10 +64,7 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
                     "`tools[{at}]` has no `function`; a tool is written as {{\"type\": \"function\", \"function\": {{\"name\": .., \"parameters\": ..}}}}"
                 )));
             }
-            warnings.push(warning(
-                "tool_ignored",
-                format!("`tools[{at}]` ({kind}) is not a function and is not offered to the model"),
-            ));
+            warnings.push(not_offered(at, kind));
             continue;
         };
         let Some(name) = function.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
@@ -96,11 +94,11 @@ pub(in crate::client) fn read_choice(request: &ChatRequest, tools: &mut Tools, w
             ));
         };
         let names: Vec<&str> = listed.iter().filter_map(named).collect();
-        known(&names, tools)?;
+        known(&names, tools, request)?;
         tools.choice = if names.is_empty() { ToolChoice::None } else { word(allowed.get("mode").unwrap_or(&"auto".into()))? };
         tools.limit(&names);
     } else if let Some(name) = named(choice) {
-        known(&[name], tools)?;
+        known(&[name], tools, request)?;
         tools.choice = ToolChoice::Named(name.to_owned());
         tools.limit(&[name]);
     } else if choice.get("type").and_then(Value::as_str) == Some("function") {
@@ -131,11 +129,11 @@ fn word(choice: &Value) -> Result<ToolChoice, Error> {
     }
 }
 
-fn known(names: &[&str], tools: &Tools) -> Result<(), Error> {
-    match names.iter().find(|name| tools.get(name).is_none()) {
-        Some(name) => Err(Error::client(format!("`tool_choice` names `{name}`, which is not among `tools`"))),
-        None => Ok(()),
-    }
+fn known(names: &[&str], tools: &Tools, request: &ChatRequest) -> Result<(), Error> {
+    let Some(name) = names.iter().find(|name| tools.get(name).is_none()) else { return Ok(()) };
+    let custom = |tool: &Value| tool.pointer("/custom/name").and_then(Value::as_str) == Some(name);
+    let why = if request.tools.iter().any(custom) { "is not a function and is not offered" } else { "is not among `tools`" };
+    Err(Error::client(format!("`tool_choice` names `{name}`, which {why}")))
 }
 
 fn warning(code: &'static str, text: String) -> Note {

@@ -155,3 +155,67 @@ async fn a_request_to_load_a_model_asks_nothing() {
     assert_eq!((status, &loaded["status"], &loaded["output"]), (200, &json!("completed"), &json!([])));
     assert!(fake.seen("/v1/chat/completions").is_empty());
 }
+
+#[tokio::test]
+async fn an_answer_that_was_cut_is_kept_too() {
+    let (proxy, _fake) = with_openai(|_| Script::events(vec![delta(json!({"content": "part"})), finish("length")])).await;
+    let raw = proxy
+        .post("/v1/responses", json!({"model": "m", "input": "x", "stream": true}))
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+    let cut = events(&raw).pop().unwrap()["response"].take();
+    assert_eq!(cut["status"], "incomplete");
+    let id = cut["id"].as_str().unwrap();
+    assert_eq!(answer(proxy.get(&format!("/v1/responses/{id}"))).await, (200, cut.clone()));
+    let follow = json!({"model": "m", "input": "Go on.", "previous_response_id": id});
+    assert_eq!(answer(proxy.post("/v1/responses", follow)).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_reference_stands_for_the_stored_item() {
+    let (proxy, fake) = with_openai(|seen| {
+        let seen: Value = serde_json::from_str(&seen.body).unwrap();
+        let again = seen["messages"].as_array().unwrap().len() > 1;
+        says(&if again { "Done.".to_owned() } else { format!("I look.\n{}", call("exec_command", json!({"cmd": "ls"}))) })
+    })
+    .await;
+    let user = json!({"role": "user", "content": "Go."});
+    for stream in [false, true] {
+        let first = json!({"model": "m", "input": [user], "tools": tools(), "stream": stream});
+        let raw = proxy.post("/v1/responses", first).send().await.unwrap().text().await.unwrap();
+        let first = if stream { events(&raw).pop().unwrap()["response"].take() } else { serde_json::from_str(&raw).unwrap() };
+        let output = first["output"].as_array().unwrap();
+        let mut input = vec![user.clone()];
+        input.extend(output.iter().map(|item| json!({"type": "item_reference", "id": item["id"]})));
+        input.push(json!({"type": "function_call_output", "call_id": output[1]["call_id"], "output": "a.txt"}));
+        let (status, second) = answer(proxy.post("/v1/responses", json!({"model": "m", "input": input, "tools": tools()}))).await;
+        assert_eq!(status, 200, "{second}");
+        let upstream: Value = serde_json::from_str(&fake.seen("/v1/chat/completions").last().unwrap().body).unwrap();
+        let said = &upstream["messages"][1];
+        assert_eq!((&said["content"], &said["tool_calls"][0]["function"]["name"]), (&json!("I look."), &json!("exec_command")));
+        // What follows has the items, not the references.
+        let (_, kept) = answer(proxy.get(&format!("/v1/responses/{}/input_items", second["id"].as_str().unwrap()))).await;
+        assert_eq!(kept["data"][1], output[0]);
+    }
+    for id in ["msg_unknown", "fc_00_0"] {
+        let unknown = json!({"model": "m", "input": [{"type": "item_reference", "id": id}, user]});
+        let (status, error) = answer(proxy.post("/v1/responses", unknown)).await;
+        assert_eq!((status, &error["error"]["code"]), (404, &json!("item_not_found")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_text_under_another_name_is_the_input_and_an_empty_call_never_leaves() {
+    for (arguments, wanted) in [(json!({"code": "x()"}), Some("x()")), (json!({}), None)] {
+        let (proxy, _fake) = with_openai(move |_| says(&call("run_js", arguments.clone()))).await;
+        let request = json!({"model": "m", "input": "Run it.", "tools": [{"type": "custom", "name": "run_js"}]});
+        let (status, whole) = answer(proxy.post("/v1/responses", request)).await;
+        let output = whole["output"].as_array().unwrap();
+        let input = output.iter().find(|item| item["type"] == "custom_tool_call").map(|item| &item["input"]);
+        assert_eq!((status, input), (200, wanted.map(|text| json!(text)).as_ref()), "{whole}");
+    }
+}

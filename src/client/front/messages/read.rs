@@ -7,8 +7,12 @@ use serde_json::{Map, Value, json};
 
 use super::{super::conversation, Request, without_alias};
 use crate::{
-    client::front::conversation::{Conversation, Settings},
+    client::front::{
+        conversation::{Conversation, Settings},
+        not_offered,
+    },
     error::Error,
+    event::Note,
     openai::{self, ToolCall},
 };
 
@@ -36,9 +40,22 @@ pub fn read(body: &[u8]) -> Result<Request, Error> {
     for (at, message) in messages.iter().enumerate() {
         talk.message(&format!("messages[{at}]"), message)?;
     }
-    let tools = tools(openai::list(&body, "tools")?, &talk.found)?;
+    let mut warnings = Vec::new();
+    let listed = openai::list(&body, "tools")?;
+    let tools = tools(listed, &talk.found, &mut warnings)?;
+    warnings.extend(body.get("mcp_servers").filter(|servers| is_filled(servers)).map(|_| Note::Warning {
+        code: "field_ignored",
+        text: "`mcp_servers` was left out: toolglot runs tools of its own registry only".into(),
+    }));
+    let mut settings = settings(&body);
+    settings.set("tool_choice", tool_choice(body.get("tool_choice"), listed, &tools)?);
     let model = without_alias(body.get("model").and_then(Value::as_str).unwrap_or_default());
-    Ok(talk.conversation.request(&body, model, tools, settings(&body)?)?.into())
+    let chat = talk.conversation.request(&body, model, tools, settings)?;
+    Ok(Request { chat, warnings, ..Request::default() })
+}
+
+fn is_filled(list: &Value) -> bool {
+    list.as_array().is_some_and(|list| !list.is_empty())
 }
 
 /// Reads the messages.
@@ -234,9 +251,7 @@ fn arguments(input: Option<&Value>) -> String {
 
 /// The tools that are offered, as functions. Deferred ones only once they were found, after all others: the beginning of
 /// the prompt stays as it was.
-fn tools(tools: &[Value], found: &[String]) -> Result<Vec<Value>, Error> {
-    let deferred = |tool: &Value| tool.get("defer_loading").and_then(Value::as_bool) == Some(true);
-    let name = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+fn tools(tools: &[Value], found: &[String], warnings: &mut Vec<Note>) -> Result<Vec<Value>, Error> {
     let mut offered = Vec::new();
     for (at, tool) in tools.iter().enumerate().filter(|(_, tool)| !deferred(tool)) {
         match kind(tool) {
@@ -244,14 +259,23 @@ fn tools(tools: &[Value], found: &[String]) -> Result<Vec<Value>, Error> {
                 return Err(Error::client(format!("`tools[{at}].name` must be a non-empty string")));
             }
             "" | "custom" => offered.push(function(tool)),
-            other => tracing::info!(kind = other, "a tool that runs at the provider is not offered"),
+            other => warnings.push(not_offered(at, other)),
         }
     }
     let mut seen = HashSet::new();
     let found = found.iter().filter(|wanted| seen.insert(*wanted));
-    let found = found.filter_map(|wanted| tools.iter().find(|tool| deferred(tool) && name(tool) == *wanted));
+    let found = found.filter_map(|wanted| tools.iter().find(|tool| deferred(tool) && name(tool) == wanted.as_str()));
     offered.extend(found.map(function));
     Ok(offered)
+}
+
+/// Whether the model gets the tool only once it was looked up.
+fn deferred(tool: &Value) -> bool {
+    tool.get("defer_loading").and_then(Value::as_bool) == Some(true)
+}
+
+fn name(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn function(tool: &Value) -> Value {
@@ -265,13 +289,12 @@ fn function(tool: &Value) -> Value {
 }
 
 /// All other fields that mean something to a local model, in OpenAI's words.
-fn settings(body: &Map<String, Value>) -> Result<Settings, Error> {
+fn settings(body: &Map<String, Value>) -> Settings {
     let stop = body.get("stop_sequences").filter(|stop| *stop != &json!([])).cloned();
     let same = [("max_tokens", "max_tokens"), ("temperature", "temperature"), ("top_p", "top_p"), ("top_k", "top_k")];
     let mut out = Settings::of(body, &same);
     out.set("stop", stop);
     let choice = body.get("tool_choice").unwrap_or(&Value::Null);
-    out.set("tool_choice", tool_choice(choice)?);
     if choice.get("disable_parallel_tool_use").and_then(Value::as_bool) == Some(true) {
         out.set("parallel_tool_calls", Some(json!(false)));
     }
@@ -287,18 +310,24 @@ fn settings(body: &Map<String, Value>) -> Result<Settings, Error> {
         let schema = json!({"name": "answer", "schema": format.get("schema")});
         out.set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
     }
-    Ok(out)
+    out
 }
 
 /// The choice in OpenAI's words; `None`: the model decides.
-fn tool_choice(choice: &Value) -> Result<Option<Value>, Error> {
+fn tool_choice(choice: Option<&Value>, listed: &[Value], offered: &[Value]) -> Result<Option<Value>, Error> {
+    let Some(choice) = choice.filter(|choice| !choice.is_null()) else { return Ok(None) };
     match kind(choice) {
-        _ if choice.is_null() => Ok(None),
         "auto" => Ok(None),
         "any" => Ok(Some(json!("required"))),
         "none" => Ok(Some(json!("none"))),
         "tool" => match choice.get("name").and_then(Value::as_str) {
-            Some(name) => Ok(Some(json!({"type": "function", "function": {"name": name}}))),
+            Some(chosen) => match listed.iter().find(|tool| name(tool) == chosen) {
+                Some(tool) if !offered.iter().any(|offered| offered["function"]["name"] == chosen) => {
+                    let why = if deferred(tool) { "was not looked up yet" } else { "is not a function" };
+                    Err(Error::client(format!("`tool_choice` names `{chosen}`, which {why} and is not offered")))
+                }
+                _ => Ok(Some(json!({"type": "function", "function": {"name": chosen}}))),
+            },
             None => Err(Error::client("`tool_choice.name` must be the name of a tool")),
         },
         _ => {

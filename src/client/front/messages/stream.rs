@@ -11,7 +11,7 @@ use crate::{
     client::front::{Calls, Head, Protocol},
     error::Error,
     event::{Event, Note, ToolCall, Usage},
-    openai::answer::put_string,
+    openai::answer::{arguments_or_empty, put_string},
     wire::write_event,
 };
 
@@ -61,8 +61,7 @@ impl Stream {
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
-        let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
-        self.delta("input_json_delta", "partial_json", arguments, out);
+        self.delta("input_json_delta", "partial_json", arguments_or_empty(&call.arguments), out);
         self.stop(out);
     }
 

@@ -87,7 +87,7 @@ fn blocks_come_one_after_the_other_and_calls_whole() {
 fn a_whole_answer_has_the_same_blocks() {
     let mut collected = Collected::new(head());
     EVENTS.iter().for_each(|event| collected.event(event.clone()));
-    let whole = collected.into_value();
+    let whole: Value = serde_json::from_str(&Kind::Messages.body(&collected.into_value())).unwrap();
     assert_eq!(
         whole["content"],
         json!([
@@ -241,6 +241,25 @@ fn what_is_wrong_is_named() {
         let error = super::read(body.to_string().as_bytes()).unwrap_err();
         assert!(error.message.contains(wanted) && error.status == 400, "{error}");
     }
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let bash = json!({"type": "bash_20250124", "name": "bash"});
+    let later = json!({"name": "WebFetch", "input_schema": {}, "defer_loading": true});
+    let body = |choice: &str| {
+        json!({"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [bash, later],
+            "mcp_servers": [{"type": "url", "url": "http://x"}], "tool_choice": {"type": choice, "name": "bash"}})
+    };
+    let warnings: Vec<String> = request(body("auto")).warnings.iter().map(|note| format!("{note:?}")).collect();
+    assert!(warnings[0].contains("tool_ignored") && warnings[0].contains("`tools[0]` (bash_20250124)"), "{warnings:?}");
+    assert!(warnings[1].contains("field_ignored") && warnings[1].contains("`mcp_servers`"), "{warnings:?}");
+    assert_eq!(warnings.len(), 2);
+    let refused = |body: Value| super::read(body.to_string().as_bytes()).unwrap_err().message;
+    assert_eq!(refused(body("tool")), "`tool_choice` names `bash`, which is not a function and is not offered");
+    let mut body = body("tool");
+    body["tool_choice"]["name"] = json!("WebFetch");
+    assert_eq!(refused(body), "`tool_choice` names `WebFetch`, which was not looked up yet and is not offered");
 }
 
 /// A request in which the user says this.

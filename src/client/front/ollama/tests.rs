@@ -72,7 +72,7 @@ fn the_collected_answer_says_the_same() {
     for event in EVENTS {
         collected.event(event.clone());
     }
-    let value = collected.into_value();
+    let value: Value = serde_json::from_str(&Kind::Ollama.body(&collected.into_value())).unwrap();
     assert_eq!(value["message"]["content"], "Let me look.");
     assert_eq!(value["message"]["thinking"], "hm");
     assert_eq!(value["message"]["tool_calls"][0]["function"], json!({"index": 0, "name": "a", "arguments": {"x": 1}}));

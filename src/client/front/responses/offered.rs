@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::Special;
 use crate::{
+    client::front::not_offered,
+    client::input,
     error::Error,
     event::{Input, Note},
     openai::{NAME_BYTES, ToolCall, distinct},
@@ -12,6 +14,8 @@ use crate::{
 
 /// The tool for patches, and the first and last line of one.
 const APPLY_PATCH: &str = "apply_patch";
+/// The type and the name of the tool for commands of older clients.
+pub(super) const LOCAL_SHELL: &str = "local_shell";
 /// Tools of a client that run a command line, each with its parameter.
 const SHELLS: &[(&str, &str)] = &[("exec_command", "cmd"), ("shell_command", "command")];
 /// An example of a patch, which small models need.
@@ -74,8 +78,8 @@ impl Offered {
                     self.add(at, inner, Some(name))?;
                 }
             }
-            "local_shell" => self.local_shell(),
-            other => tracing::debug!(kind = other, "a tool that runs at the provider is not offered"),
+            LOCAL_SHELL => self.local_shell(),
+            other => self.warnings.push(not_offered(at, other)),
         }
         Ok(())
     }
@@ -109,15 +113,15 @@ impl Offered {
             "type": "object",
             "properties": {
                 "command": {"type": "array", "items": {"type": "string"}, "description": "The command as words"},
-                "workdir": {"type": "string"},
+                input::FOLDER: {"type": "string"},
                 "timeout_ms": {"type": "integer"},
             },
             "required": ["command"],
         });
-        let (name, description) = ("local_shell", "Runs a command and returns its output.");
-        let function = json!({"name": name, "description": description, "parameters": parameters});
+        let description = "Runs a command and returns its output.";
+        let function = json!({"name": LOCAL_SHELL, "description": description, "parameters": parameters});
         self.functions.push(json!({"type": "function", "function": function}));
-        self.special.push(Special { name: name.into(), namespace: None, input: Input::LocalShell });
+        self.special.push(Special { name: LOCAL_SHELL.into(), namespace: None, input: Input::LocalShell });
     }
 
     fn has(&self, name: &str) -> bool {
@@ -149,9 +153,10 @@ impl Offered {
             }
             "custom_tool_call" => (name, json!({Input::TEXT: field("input")}).to_string()),
             "local_shell_call" | "shell_call" => {
-                let mut action = item.get("action").cloned().unwrap_or_else(|| json!({}));
-                action.as_object_mut().map(|action| action.shift_remove("type"));
-                ("local_shell".to_owned(), action.to_string())
+                // Fields that only the API requires are left out.
+                let mut action = item.get("action").and_then(Value::as_object).cloned().unwrap_or_default();
+                action.retain(|name, value| name != "type" && !value.is_null() && *value != json!({}));
+                (LOCAL_SHELL.to_owned(), Value::Object(action).to_string())
             }
             "apply_patch_call" => (APPLY_PATCH.to_owned(), item.get("operation").unwrap_or(&json!({})).to_string()),
             _ => return None,

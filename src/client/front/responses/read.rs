@@ -5,18 +5,19 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Request,
-    offered::{Offered, flat},
+    offered::{LOCAL_SHELL, Offered, flat},
 };
 use crate::{
     client::front::conversation::{self, Conversation, Settings},
     error::Error,
+    event::Note,
     openai,
 };
 
 /// Fields that the answer repeats; clients of the SDK need some of them.
 const ECHO: &[&str] = &[
-    "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "store", "temperature", "tool_choice",
-    "top_p",
+    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "reasoning", "store",
+    "temperature", "text", "tool_choice", "tools", "top_p", "truncation", "user",
 ];
 
 /// Reads the body, in which the items of earlier responses come before the new ones.
@@ -39,8 +40,22 @@ pub fn read(body: Value) -> Result<Request, Error> {
         take(item, &offered, &mut conversation);
     }
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
-    let chat = conversation.request(&body, model, offered.functions, settings(&body)?)?;
-    Ok(Request { chat, special: offered.special, echo: echo(&body), warnings: offered.warnings })
+    let mut settings = settings(&body);
+    let Offered { functions, special, mut warnings } = offered;
+    settings.set("tool_choice", choice(body.get("tool_choice"), &functions, &mut warnings)?);
+    warnings.extend(IGNORED.iter().filter(|(name, _)| !body.get(*name).unwrap_or(&Value::Null).is_null()).map(ignored));
+    let chat = conversation.request(&body, model, functions, settings)?;
+    Ok(Request { chat, special, echo: echo(&body), warnings })
+}
+
+/// Fields without which the request has another meaning, and what to do instead.
+const IGNORED: &[(&str, &str)] = &[
+    ("conversation", "send `previous_response_id` or all items in `input`"),
+    ("prompt", "send its text as `instructions` and `input`"),
+];
+
+fn ignored((name, instead): &(&str, &str)) -> Note {
+    Note::Warning { code: "field_ignored", text: format!("`{name}` is kept only at OpenAI and was left out: {instead}") }
 }
 
 /// A tool that a client's prompt may mention although the client does not offer it.
@@ -66,14 +81,28 @@ pub fn items(input: Option<&Value>) -> Result<Vec<Value>, Error> {
     }
 }
 
+/// The id of the stored item for which this one stands. The type may be left out.
+pub fn referred(item: &Value) -> Option<&str> {
+    let id = item["id"].as_str()?;
+    let is_reference = match item["type"].as_str() {
+        Some(kind) => kind == "item_reference",
+        None => item["role"].is_null() && item["content"].is_null(),
+    };
+    is_reference.then_some(id)
+}
+
 /// Checks that the item at this place can be read, if its type is known.
 fn check(place: &str, item: &Value) -> Result<(), Error> {
     if !item.is_object() {
         return Err(Error::client(format!("`{place}` must be an object, but it is {}", openai::kind(item))));
     }
+    if referred(item).is_some() {
+        return Ok(());
+    }
     let kind = item["type"].as_str().unwrap_or_default();
     let (name, parts) = match kind {
         "message" | "" => ("content", &item["content"]),
+        "item_reference" => return Err(Error::client(format!("`{place}.id` must be the id of a stored item"))),
         _ if kind.ends_with("_call_output") => ("output", &item["output"]),
         _ => return Ok(()),
     };
@@ -133,10 +162,9 @@ fn take(item: &Value, offered: &Offered, conversation: &mut Conversation) {
         }
         kind if kind.ends_with("_call_output") => {
             let output = &item["output"];
-            let content = if output.is_string() || output.is_array() {
-                parts(output)
-            } else {
-                vec![conversation::text(output.to_string())]
+            let content = match output {
+                Value::String(_) | Value::Array(_) | Value::Null => parts(output),
+                other => vec![conversation::text(other.to_string())],
             };
             conversation.result(field("call_id"), conversation::content(content));
         }
@@ -171,7 +199,7 @@ fn parts(content: &Value) -> Vec<Value> {
 }
 
 /// All other fields that mean something to a local model, in the chat API's words.
-fn settings(body: &Map<String, Value>) -> Result<Settings, Error> {
+fn settings(body: &Map<String, Value>) -> Settings {
     let mut out = Settings::of(
         body,
         &[
@@ -191,31 +219,37 @@ fn settings(body: &Map<String, Value>) -> Result<Settings, Error> {
         Some("json_object") => out.set("response_format", Some(json!({"type": "json_object"}))),
         _ => {}
     }
-    let choice = body.get("tool_choice").unwrap_or(&Value::Null);
-    out.set(
-        "tool_choice",
-        match choice["type"].as_str() {
-            None => Some(choice.clone()),
-            Some("function" | "custom") if !choice["name"].is_string() => {
-                return Err(Error::client("`tool_choice.name` must be the name of a tool"));
+    out
+}
+
+/// `tool_choice` in the chat API's words; `None`: the model decides.
+fn choice(choice: Option<&Value>, functions: &[Value], warnings: &mut Vec<Note>) -> Result<Option<Value>, Error> {
+    let Some(choice) = choice else { return Ok(None) };
+    match choice["type"].as_str() {
+        None => Ok(Some(choice.clone())),
+        Some("function" | "custom") if !choice["name"].is_string() => {
+            Err(Error::client("`tool_choice.name` must be the name of a tool"))
+        }
+        Some("function" | "custom") => Ok(Some(chosen(choice))),
+        Some(LOCAL_SHELL) if functions.iter().any(|offered| offered["function"]["name"] == LOCAL_SHELL) => {
+            Ok(Some(chosen(&json!({"name": LOCAL_SHELL}))))
+        }
+        Some("allowed_tools") => {
+            let listed = choice["tools"].as_array();
+            let named =
+                |tools: &Vec<Value>| -> Vec<Value> { tools.iter().filter(|tool| tool["name"].is_string()).map(chosen).collect() };
+            let mut allowed = json!({"tools": listed.map(named)});
+            if !choice["mode"].is_null() {
+                allowed["mode"] = choice["mode"].clone();
             }
-            Some("function" | "custom") => Some(chosen(choice)),
-            Some("allowed_tools") => {
-                let listed = choice["tools"].as_array();
-                let named = |tools: &Vec<Value>| -> Vec<Value> {
-                    tools.iter().filter(|tool| tool["name"].is_string()).map(chosen).collect()
-                };
-                let mut allowed = json!({"tools": listed.map(named)});
-                if !choice["mode"].is_null() {
-                    allowed["mode"] = choice["mode"].clone();
-                }
-                Some(json!({"type": "allowed_tools", "allowed_tools": allowed}))
-            }
-            // A tool of the provider's own.
-            Some(_) => None,
-        },
-    );
-    Ok(out)
+            Ok(Some(json!({"type": "allowed_tools", "allowed_tools": allowed})))
+        }
+        Some(kind) => {
+            let text = format!("`tool_choice` names a tool of type `{kind}`, which is not offered; the model decides");
+            warnings.push(Note::Warning { code: "tool_choice_ignored", text });
+            Ok(None)
+        }
+    }
 }
 
 /// A tool that `tool_choice` names.
@@ -224,19 +258,18 @@ fn chosen(choice: &Value) -> Value {
     json!({"type": "function", "function": {"name": name}})
 }
 
-/// What the answer repeats. Not the tools: they are large, and every sign of life would carry them.
+/// What the answer repeats.
 fn echo(body: &Map<String, Value>) -> Map<String, Value> {
-    let fields = ECHO.iter().map(|name| {
-        let said = body.get(*name).filter(|value| !value.is_null()).cloned();
-        let default = || match *name {
-            "tool_choice" => json!("auto"),
-            "metadata" => json!({}),
-            "parallel_tool_calls" | "store" => json!(true),
-            _ => Value::Null,
-        };
-        ((*name).to_owned(), said.unwrap_or_else(default))
-    });
-    let mut echo: Map<String, Value> = fields.collect();
-    echo.insert("tools".into(), json!([]));
-    echo
+    let default = |name: &str| match name {
+        "tool_choice" => json!("auto"),
+        "metadata" => json!({}),
+        "parallel_tool_calls" | "store" => json!(true),
+        "reasoning" => json!({"effort": null, "summary": null}),
+        "text" => json!({"format": {"type": "text"}}),
+        "tools" => json!([]),
+        "truncation" => json!("disabled"),
+        _ => Value::Null,
+    };
+    let said = |name: &str| body.get(name).filter(|value| !value.is_null()).cloned();
+    ECHO.iter().map(|name| ((*name).to_owned(), said(name).unwrap_or_else(|| default(name)))).collect()
 }

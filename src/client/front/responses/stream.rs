@@ -45,11 +45,17 @@ enum Piece {
     Message,
 }
 
-/// The answer's object, if this piece of a stream holds the end of a whole answer.
+/// The events that end an answer.
+const ENDS: &[&str] = &["completed", "incomplete", "failed"];
+
+/// The answer's object, if this piece of a stream holds its end.
 pub fn finished(piece: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(piece).ok()?;
-    let (_, after) = text.rsplit_once("event: response.completed\ndata: ")?;
-    let mut event: Value = serde_json::from_str(after.lines().next()?).ok()?;
+    let data = text.rsplit("\n\n").find_map(|frame| {
+        let (name, data) = frame.strip_prefix("event: response.")?.split_once("\ndata: ")?;
+        ENDS.contains(&name).then_some(data)
+    })?;
+    let mut event: Value = serde_json::from_str(data).ok()?;
     Some(event["response"].take())
 }
 
@@ -174,8 +180,8 @@ impl Stream {
 impl Protocol for Stream {
     fn open(&mut self, out: &mut BytesMut) {
         let response = self.answer.to_value("in_progress", None);
-        self.state("response.created", response.clone(), out);
-        self.state("response.in_progress", response, out);
+        self.state("response.created", response, out);
+        self.alive("", out);
     }
 
     fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
@@ -199,7 +205,7 @@ impl Protocol for Stream {
 
     /// An event, because comments do not stop the clock of a client that counts events.
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {
-        let response = self.answer.to_value("in_progress", None);
+        let response = self.answer.small("in_progress", None);
         self.state("response.in_progress", response, out);
     }
 

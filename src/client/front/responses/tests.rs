@@ -160,7 +160,13 @@ fn a_call_leaves_in_the_form_in_which_its_tool_was_offered() {
         json!({"id": "fc_1_0", "type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "status": "completed", "call_id": "call_1"})
     );
     let shell = done(call("local_shell", "{\"command\":[\"ls\"]}"));
-    assert_eq!((&shell["type"], &shell["action"]), (&json!("local_shell_call"), &json!({"command": ["ls"], "type": "exec"})));
+    let action = json!({"type": "exec", "command": ["ls"], "env": {}});
+    assert_eq!((&shell["type"], &shell["action"]), (&json!("local_shell_call"), &action));
+    // In the next turn the model sees what it wrote.
+    let (again, _) = table(json!({"model": "m", "input": [shell], "tools": codex_tools()}));
+    assert_eq!(again.chat.messages[0].tool_calls[0].arguments, r#"{"command":["ls"]}"#);
+    let asked = done(call("sql", "{\"query\":\"SELECT 1\"}"));
+    assert_eq!((&asked["type"], &asked["input"]), (&json!("custom_tool_call"), &json!("SELECT 1")));
     let unknown = done(call("nobody_knows", "{}"));
     assert_eq!((&unknown["name"], unknown.get("namespace")), (&json!("nobody_knows"), None));
 }
@@ -229,7 +235,6 @@ fn items_become_messages() {
             {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "one"}, {"type": "input_text", "text": "two"}]},
             {"type": "custom_tool_call_output", "call_id": "c3", "output": "Done"},
             {"type": "web_search_call", "id": "ws", "status": "completed"},
-            {"type": "item_reference", "id": "x"},
             {"type": "message", "role": "developer", "content": "Later."},
         ]}),
     );
@@ -290,6 +295,78 @@ fn the_end_of_a_stream_is_found_in_its_last_piece() {
     assert_eq!(finished(&out), None);
     front.event(Event::Finish { reason: FinishReason::Stop, usage: None }, &mut out);
     assert_eq!(finished(&out).unwrap()["id"], "resp_1");
+    // An answer that was cut or failed has ended too.
+    for (end, fault, status) in [(FinishReason::Length, false, "incomplete"), (FinishReason::Stop, true, "failed")] {
+        let (mut front, mut out) = (Front::new(head(Tools::default())), BytesMut::new());
+        front.open(&mut out);
+        match fault {
+            true => front.fault(&Error::backend("gone"), &mut out),
+            false => front.event(Event::Finish { reason: end, usage: None }, &mut out),
+        }
+        assert_eq!(finished(&out).unwrap()["status"], status);
+    }
+}
+
+#[test]
+fn an_answer_repeats_its_request() {
+    let body = json!({"model": "m", "input": "hi", "instructions": "Be brief.", "tools": codex_tools(), "truncation": "auto"});
+    let (request, tools) = table(body);
+    let (mut front, mut out) = (Front::new(Head { echo: request.echo, ..head(tools) }), BytesMut::new());
+    front.open(&mut out);
+    front.event(Event::Finish { reason: FinishReason::Stop, usage: None }, &mut out);
+    let sent = frames(&out);
+    for at in [0, 2] {
+        let response = &sent[at]["response"];
+        assert_eq!((&response["tools"], &response["instructions"]), (&codex_tools(), &json!("Be brief.")));
+        assert_eq!((&response["truncation"], &response["text"]), (&json!("auto"), &json!({"format": {"type": "text"}})));
+    }
+    // A sign of life is short.
+    let sign = &sent[1]["response"];
+    assert_eq!((&sign["tools"], &sign["instructions"], &sign["truncation"]), (&json!([]), &Value::Null, &json!("auto")));
+}
+
+#[test]
+fn an_item_names_the_answer_that_has_it() {
+    let answer = Answer::new(head(Tools::default()));
+    assert_eq!(answer_of(&answer.id("fc")).as_deref(), Some("resp_1"));
+    assert_eq!((answer_of("x"), answer_of("msg_unknown")), (None, None));
+    for (item, wanted) in [
+        (json!({"type": "item_reference", "id": "msg_1_0"}), Some("msg_1_0")),
+        (json!({"id": "msg_1_0"}), Some("msg_1_0")),
+        (json!({"id": "msg_1_0", "role": "user", "content": "hi"}), None),
+        (json!({"type": "reasoning", "id": "rs_1_0", "summary": []}), None),
+    ] {
+        assert_eq!(referred(&item), wanted, "{item}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let codes = |body: Value| -> Vec<String> {
+        let request = super::read(body).unwrap();
+        let told = request.warnings.iter().map(|note| match note {
+            crate::event::Note::Warning { code, text } => format!("{code} {}", text.split(' ').next().unwrap()),
+            other => format!("{other:?}"),
+        });
+        told.collect()
+    };
+    let body = |fields: Value| {
+        let mut body = json!({"model": "m", "input": "hi"});
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body
+    };
+    assert_eq!(
+        codes(body(json!({"conversation": "conv_1", "prompt": {"id": "p"}}))),
+        ["field_ignored `conversation`", "field_ignored `prompt`"]
+    );
+    assert!(codes(body(json!({"conversation": null, "prompt": null}))).is_empty());
+    assert_eq!(
+        codes(body(json!({"tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"}}))),
+        ["tool_ignored `tools[0]`", "tool_choice_ignored `tool_choice`"]
+    );
+    let choice =
+        super::read(body(json!({"tools": codex_tools(), "tool_choice": {"type": "local_shell"}}))).unwrap().chat.tool_choice;
+    assert_eq!(choice, Some(json!({"type": "function", "function": {"name": "local_shell"}})));
 }
 
 #[test]
@@ -304,6 +381,7 @@ fn what_cannot_be_read_is_named() {
         (json!({"model": "m", "input": "x", "tools": "x"}), "`tools` must be an array, but it is a string"),
         (json!({"model": "m", "input": "x", "max_output_tokens": "x"}), "`max_output_tokens` must be a number"),
         (json!({"model": "m", "input": "x", "tool_choice": {"type": "function"}}), "`tool_choice.name`"),
+        (json!({"model": "m", "input": [{"type": "item_reference"}]}), "`input[0].id` must be the id"),
         (json!({"model": "m", "input": [5]}), "`input[0]` must be an object, but it is a number"),
         (json!({"model": "m", "input": [{"role": "user", "content": 5}]}), "`input[0].content` must be a string"),
         (json!({"model": "m", "input": [{"role": "user"}]}), "`input[0].content` must be a string"),

@@ -1,0 +1,152 @@
+//! Responses in the store, by the tenant who asked for them: the conversation that a request continues, and the items to which it
+//! refers.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::App;
+use crate::{
+    client::front::responses,
+    error::Error,
+    store::{self, Common, Key, Kind},
+};
+
+/// How long a response is kept.
+const TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum number of responses in a conversation that is put together.
+const MOST: usize = 1000;
+/// Why a response or an item may be missing.
+const WHY: &str =
+    "its id is wrong, it was sent with `store: false`, was not read to its end, is older than a day, or was too large";
+
+/// What is kept of a response.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// The one that it followed.
+    pub(super) previous: Option<String>,
+    /// The items that it answered.
+    pub(super) input: Vec<Value>,
+    pub(super) response: Value,
+}
+
+/// The responses of a tenant.
+pub(super) struct Stored {
+    store: Arc<dyn Common>,
+    tenant: String,
+}
+
+impl Stored {
+    pub(super) fn new(app: &App, tenant: &str) -> Stored {
+        Stored { store: app.turns.store.clone(), tenant: tenant.to_owned() }
+    }
+
+    /// Keeps a response. What is too large for the store is not kept.
+    pub(super) async fn keep(&self, kept: &Kept) {
+        let id = kept.response["id"].as_str().unwrap_or_default();
+        store::write(&*self.store, self.key(id), kept, TTL).await;
+    }
+
+    /// # Errors
+    /// 404 if it is not kept.
+    pub(super) async fn find(&self, id: &str) -> Result<Kept, Error> {
+        let found = store::read(&*self.store, &self.key(id)).await;
+        found.ok_or_else(|| not_found(self.missing(id)))
+    }
+
+    /// # Errors
+    /// 404 if it is not kept.
+    pub(super) async fn delete(&self, id: &str) -> Result<(), Error> {
+        let found = self.store.take(&self.key(id)).await;
+        found.map(drop).ok_or_else(|| not_found(self.missing(id)))
+    }
+
+    /// The items of this response and of all those that it follows, in their order.
+    pub(super) async fn history(&self, id: &str, limit: usize) -> Result<Vec<Value>, Error> {
+        let mut next = Some(id.to_owned());
+        let mut turns = Vec::new();
+        let mut bytes = 0;
+        while let Some(id) = next {
+            let value = self.store.get(&self.key(&id)).await.ok_or_else(|| self.missing(&id))?;
+            bytes += value.len();
+            if turns.len() == MOST || bytes > limit {
+                return Err(Error::client("the conversation behind `previous_response_id` is too long")
+                    .with_code("context_length_exceeded"));
+            }
+            let kept: Kept = serde_json::from_slice(&value).map_err(|_| self.missing(&id))?;
+            next = kept.previous.clone();
+            turns.push(kept);
+        }
+        let items = turns.into_iter().rev().flat_map(|mut kept| {
+            let output = output(&mut kept);
+            kept.input.into_iter().chain(output)
+        });
+        Ok(items.collect())
+    }
+
+    /// The items, with those to which they refer in the place of the references.
+    ///
+    /// # Errors
+    /// 404 if such an item is not kept.
+    pub(super) async fn resolved(&self, items: Vec<Value>, limit: usize) -> Result<Vec<Value>, Error> {
+        let mut found: HashMap<String, Vec<Value>> = HashMap::new();
+        let mut bytes = 0;
+        let mut resolved = Vec::with_capacity(items.len());
+        for (at, item) in items.into_iter().enumerate() {
+            let Some(wanted) = responses::referred(&item) else {
+                resolved.push(item);
+                continue;
+            };
+            let answer = responses::answer_of(wanted).unwrap_or_default();
+            if !found.contains_key(&answer) {
+                let value = self.store.get(&self.key(&answer)).await;
+                bytes += value.as_ref().map_or(0, |value| value.len());
+                if bytes > limit {
+                    return Err(
+                        Error::client("the items to which `input` refers are too long").with_code("context_length_exceeded")
+                    );
+                }
+                let kept = value.and_then(|value| serde_json::from_slice::<Kept>(&value).ok());
+                found.insert(answer.clone(), kept.map(|mut kept| output(&mut kept)).unwrap_or_default());
+            }
+            let kept = found.get(&answer).into_iter().flatten().find(|item| item["id"] == wanted);
+            resolved.push(kept.cloned().ok_or_else(|| {
+                let what = format!("`input[{at}]` refers to the item `{wanted}`, which is not kept: {WHY}; send the item itself");
+                self.absent(&answer).unwrap_or_else(|| not_found(Error::client(what).with_code("item_not_found")))
+            })?);
+        }
+        Ok(resolved)
+    }
+
+    fn key(&self, id: &str) -> Key {
+        Key { tenant: self.tenant.clone(), kind: Kind::Response, id: id.to_owned() }
+    }
+
+    fn missing(&self, id: &str) -> Error {
+        self.absent(id).unwrap_or_else(|| {
+            Error::client(format!("the response `{id}` is not kept: {WHY}; send the whole conversation"))
+                .with_code("previous_response_not_found")
+        })
+    }
+
+    /// The error if a response may be missing only because the shared store is.
+    fn absent(&self, id: &str) -> Option<Error> {
+        self.store.link().filter(|link| !link.is_present())?;
+        let what =
+            format!("the response `{id}` is not kept on this instance, and the shared store does not answer; try again soon");
+        Some(Error::proxy(what).with_status(503).with_code("store_absent"))
+    }
+}
+
+fn output(kept: &mut Kept) -> Vec<Value> {
+    match kept.response["output"].take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+/// The same, for a request about one response or item.
+fn not_found(error: Error) -> Error {
+    if error.status == 400 { error.with_status(404) } else { error }
+}
