@@ -23,6 +23,7 @@ use crate::{
 
 mod collected;
 mod conversation;
+mod exact;
 pub mod messages;
 pub mod ollama;
 mod openai;

@@ -1,9 +1,9 @@
 //! How a client reads calls. A shape turns events into events that its client understands, and reads the tools and the
 //! history that the client wrote in its own form.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use serde_json::{Map, Value};
+use serde_json::{Value, value::RawValue};
 
 use crate::{
     adapter::quote::Turns,
@@ -163,19 +163,28 @@ fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<(Option<String>,
     if tool.paths.is_empty() {
         return None;
     }
-    let mut given: Map<String, Value> = serde_json::from_str(arguments).ok()?;
-    let (mut changed, mut doubt) = (false, None);
+    // Only the paths are written anew: numbers would lose digits.
+    let given: HashMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
+    let (mut changed, mut doubt) = (Vec::new(), None);
     for key in &tool.paths {
-        let Some(Value::String(path)) = given.get_mut(key) else { continue };
+        let Some(raw) = given.get(key).map(|raw| raw.get()) else { continue };
+        let Ok(path) = serde_json::from_str::<String>(raw) else { continue };
         if doubt.is_none() {
-            doubt = workspace.doubt(path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, tools));
+            doubt = workspace.doubt(&path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, tools));
         }
-        if let Some(placed) = workspace.place(path) {
+        if let Some(placed) = workspace.place(&path) {
             tracing::debug!(tool = name, "a path was placed in the workspace");
-            (*path, changed) = (placed, true);
+            let start = raw.as_ptr().addr() - arguments.as_ptr().addr();
+            changed.push((start..start + raw.len(), Value::String(placed).to_string()));
         }
     }
-    Some((changed.then(|| Value::Object(given).to_string()), doubt))
+    if changed.is_empty() {
+        return Some((None, doubt));
+    }
+    changed.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    let mut whole = arguments.to_owned();
+    changed.into_iter().for_each(|(place, path)| whole.replace_range(place, &path));
+    Some((Some(whole), doubt))
 }
 
 /// What the model is told about a doubtful path.

@@ -172,3 +172,13 @@ fn a_choice_of_a_tool_that_is_not_offered_says_so() {
     assert_eq!(choose("run_js"), "`tool_choice` names `run_js`, which is not a function and is not offered");
     assert_eq!(choose("other"), "`tool_choice` names `other`, which is not among `tools`");
 }
+
+#[test]
+fn a_path_is_placed_without_a_change_to_anything_else() {
+    let tool = crate::event::Tool { paths: vec!["to".into(), "from".into()], ..crate::event::Tool::new("copy", "", "{}") };
+    let mut tools = Tools::new([tool], crate::event::ToolChoice::Auto);
+    tools.workspace = crate::event::Workspace::new("/home/ana/app", Vec::new(), Vec::new(), String::new());
+    let shape = shape::Shape::new(shape::Kind::Native, tools.into(), false);
+    let (placed, _) = shape.carrier().placed("copy", r#"{"from": "src/a", "n": 100000000000000000001,  "to":"b"}"#);
+    assert_eq!(placed, r#"{"from": "/home/ana/app/src/a", "n": 100000000000000000001,  "to":"/home/ana/app/b"}"#);
+}

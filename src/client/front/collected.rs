@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
-use super::{Calls, Head, Kind, TRACE, functions, messages, ollama, responses};
+use super::{Calls, Head, Kind, TRACE, exact, functions, messages, ollama, responses};
 use crate::{
     event::{Event, Note, Sink},
     openai::answer::Completion,
@@ -22,38 +21,13 @@ pub struct Collected {
     trace: Option<String>,
 }
 
-/// An object in which some texts are JSON: they are written as they are.
-struct Written<'v> {
-    value: &'v Value,
-    /// The members that lead to these texts, through lists too. `None`: there are none here.
-    path: Option<&'static [&'static str]>,
-}
-
 impl Kind {
     /// The body of a whole answer ([`Collected::into_value`]).
     pub fn body(self, answer: &Value) -> String {
-        let path = match self {
-            Kind::OpenAi | Kind::Functions | Kind::Responses => None,
-            Kind::Ollama => Some(ollama::ARGUMENTS),
-            Kind::Messages => Some(messages::ARGUMENTS),
-        };
-        serde_json::to_string(&Written { value: answer, path }).unwrap_or_default()
-    }
-}
-
-impl Serialize for Written<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (self.value, self.path) {
-            (Value::String(json), Some([])) => match serde_json::from_str::<&RawValue>(json) {
-                Ok(json) => json.serialize(serializer),
-                Err(_) => serializer.serialize_map(Some(0))?.end(),
-            },
-            (Value::Array(list), Some(_)) => serializer.collect_seq(list.iter().map(|value| Written { value, path: self.path })),
-            (Value::Object(object), Some([next, rest @ ..])) => serializer.collect_map(object.iter().map(|(name, value)| {
-                let path = (name == next).then_some(rest);
-                (name, Written { value, path })
-            })),
-            (value, _) => value.serialize(serializer),
+        match self {
+            Kind::OpenAi | Kind::Functions | Kind::Responses => answer.to_string(),
+            Kind::Ollama => exact::written(answer, ollama::ARGUMENTS),
+            Kind::Messages => exact::written(answer, messages::ARGUMENTS),
         }
     }
 }

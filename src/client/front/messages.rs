@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Head, Request};
+use super::{Head, Request, exact::Path};
 use crate::{
     error::Error,
     event::{FinishReason, ToolCall, Usage},
@@ -71,7 +71,7 @@ pub(super) fn completion(completion: &Completion, head: &Head) -> Value {
 }
 
 /// Where a message has the arguments of calls.
-pub(super) const ARGUMENTS: &[&str] = &["content", "input"];
+pub(super) const ARGUMENTS: Path = &["content", "input"];
 
 /// A message without content.
 fn message(head: &Head, usage: Usage) -> Value {

@@ -7,13 +7,16 @@ use bytes::{BufMut, BytesMut};
 use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value, json};
 
-use super::{Calls, Head, Protocol};
+use super::{
+    Calls, Head, Protocol,
+    exact::{self, Path},
+};
 use crate::{
     client::{compact::compact, front::conversation::name_calls},
     error::Error,
     event::{Event, FinishReason, ToolCall, Usage},
     openai::{
-        self, ChatRequest,
+        ChatRequest,
         answer::{Completion, arguments_or_empty, put_string},
     },
 };
@@ -129,7 +132,7 @@ impl Protocol for Stream {
 /// Reads the body of `/api/chat`. Streaming is the default. Options get OpenAI's names if it has one, so that they mean the same
 /// at every backend. Calls in the history get ids, which connect them with their results.
 pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
-    let mut value = openai::json(body)?;
+    let mut value = exact::read(body, EARLIER)?;
     if let Some(object) = value.as_object_mut() {
         object.entry("stream").or_insert(json!(true));
         object.entry("messages").or_insert(json!([]));
@@ -173,8 +176,9 @@ pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration
     out
 }
 
-/// Where an answer has the arguments of calls.
-pub(super) const ARGUMENTS: &[&str] = &["message", "tool_calls", "function", "arguments"];
+/// Where an answer has the arguments of calls, and where a request has those of earlier calls.
+pub(super) const ARGUMENTS: Path = &["message", "tool_calls", "function", "arguments"];
+const EARLIER: Path = &["messages", "tool_calls", "function", "arguments"];
 
 /// A call with its arguments as an object, each token as it was written.
 fn call_json(index: u32, call: &ToolCall) -> String {

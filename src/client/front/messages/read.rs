@@ -9,6 +9,7 @@ use super::{super::conversation, Request, without_alias};
 use crate::{
     client::front::{
         conversation::{Conversation, Settings},
+        exact::{self, Path},
         not_offered,
     },
     error::Error,
@@ -19,12 +20,14 @@ use crate::{
 /// Claude Code describes itself for Anthropic's accounting in the first block of the system text. It changes with every
 /// request in older versions, which made the backend read everything anew.
 const BILLING: &str = "x-anthropic-billing-header";
+/// Where a request has the arguments of earlier calls.
+const ARGUMENTS: Path = &["messages", "content", "input"];
 /// What Claude Code makes of arguments that it could not read.
 const UNPARSED: &str = "__unparsedToolInput";
 
 /// Reads the body.
 pub fn read(body: &[u8]) -> Result<Request, Error> {
-    let Value::Object(mut body) = openai::json(body)? else {
+    let Value::Object(mut body) = exact::read(body, ARGUMENTS)? else {
         return Err(Error::client("the request body must be a JSON object"));
     };
     let Some(Value::Array(messages)) = body.shift_remove("messages") else {
@@ -240,12 +243,15 @@ fn mark_error(parts: &mut Vec<Value>) {
 
 /// The arguments of a call. If Claude Code could not read them, the model's own text, which is mended like any other.
 fn arguments(input: Option<&Value>) -> String {
-    let raw = input.and_then(|input| input.get(UNPARSED)?.get("raw")?.as_str());
-    match (raw, input) {
-        (Some(raw), _) => raw.to_owned(),
-        (None, Some(Value::String(text))) => text.clone(),
-        (None, Some(input)) if !input.is_null() => input.to_string(),
-        _ => "{}".to_owned(),
+    let unread = |text: &str| {
+        let input: Value = serde_json::from_str(text).ok()?;
+        input.get(UNPARSED)?.get("raw")?.as_str().map(str::to_owned)
+    };
+    match input {
+        None | Some(Value::Null) => "{}".to_owned(),
+        Some(Value::String(text)) if text.contains(UNPARSED) => unread(text).unwrap_or_else(|| text.clone()),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
     }
 }
 

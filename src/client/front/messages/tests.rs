@@ -281,3 +281,11 @@ fn what_only_a_provider_understands_is_left_out() {
     let texts: Vec<String> = read.chat.messages.iter().map(|message| message.content.to_text()).collect();
     assert_eq!(texts, ["[an image that lies on another server]", "Found.", ""]);
 }
+
+#[test]
+fn arguments_of_the_past_keep_their_digits() {
+    let body = r#"{"model": "m", "messages": [{"role": "assistant", "content": [
+        {"type": "tool_use", "id": "t", "name": "pay", "input": {"wei": 100000000000000000001, "to": "\u00e9"}}]}]}"#;
+    let call = &super::read(body.as_bytes()).unwrap().chat.messages[0].tool_calls[0];
+    assert_eq!(call.arguments, r#"{"wei":100000000000000000001,"to":"é"}"#);
+}
