@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::{
     announced::{advises, announces},
+    quoted::Quoted,
     reask::{Reask, not_run},
 };
 use crate::{
@@ -54,8 +55,8 @@ pub(super) struct Gate {
     carrier: Carrier,
     /// The earlier calls of this turn that have results, and the tools of the request.
     before: (Repeats, Arc<Tools>),
-    /// Calls in results that the model has read.
-    quoted: Vec<Made>,
+    /// What the model has read, with the calls in it.
+    quoted: Arc<Quoted>,
     delivered: Delivered,
     /// The call that is passing through.
     open: Assembly,
@@ -89,7 +90,7 @@ impl Gate {
             policy,
             carrier: Carrier::default(),
             before: Default::default(),
-            quoted: Vec::new(),
+            quoted: Arc::default(),
             delivered: Delivered::default(),
             open: Assembly::default(),
             withheld: String::new(),
@@ -159,8 +160,8 @@ impl Gate {
         self.before = (before, tools);
     }
 
-    /// The results that the model has read contain these calls: the model is asked whether it means them.
-    pub(super) fn quoting(&mut self, quoted: Vec<Made>) {
+    /// The model has read this: it is asked whether it means a call that is in there.
+    pub(super) fn quoting(&mut self, quoted: Arc<Quoted>) {
         self.quoted = quoted;
     }
 
@@ -233,7 +234,7 @@ impl Gate {
         if let Some(doubt) = doubt.filter(|_| may_ask) {
             return self.refuse(name, &doubt, arguments, out);
         }
-        if self.delivered.count == 0 && self.quoted.contains(&key) {
+        if (self.delivered.count == 0 || self.policy.answers_refused) && self.quoted.has(&key) {
             if self.policy.may_reask {
                 return self.refuse(name, &Why::Quoted, arguments, out);
             }

@@ -8,7 +8,7 @@ use crate::{
     event::{self, Tool, Tools, Why},
     fix::{self, End},
     openai::{Content, Message, ToolCall, answer::call_id},
-    plan::Plan,
+    plan::{Plan, is_spoken},
 };
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mu
 /// question is repeated, because without it a small model may only say that there is a result. `offers`: it may still call tools.
 pub(super) fn wrap_up(messages: &mut Vec<Message>, offers: bool) {
     let result = messages.iter().rposition(|message| message.role == "tool").unwrap_or_default();
-    let asked = messages.iter().take(result).rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    let asked = messages.iter().take(result).rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
     let asked = asked.as_deref().map(str::trim).filter(|asked| !asked.is_empty() && asked.len() <= QUESTION_BYTES);
     let otherwise = if offers { ", or call another tool if something is missing" } else { "" };
     let words = match asked {
