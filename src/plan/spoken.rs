@@ -34,7 +34,13 @@ mod tests {
         let spoken = |text: &str| is_spoken(&Message::text("user", text));
         assert!(!spoken("<system-reminder>\nYour list is empty.\n</system-reminder>"));
         assert!(!spoken("<system-reminder>a</system-reminder>\n\n<environment_details>b</environment_details>\n"));
-        for text in ["Run it again.", "", "<system-reminder>a</system-reminder>\nRun it again.", "<task>Run it.</task>", "<system-reminder>"] {
+        for text in [
+            "Run it again.",
+            "",
+            "<system-reminder>a</system-reminder>\nRun it again.",
+            "<task>Run it.</task>",
+            "<system-reminder>",
+        ] {
             assert!(spoken(text), "{text}");
         }
         assert!(!is_spoken(&Message::text("tool", "ok")));

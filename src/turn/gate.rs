@@ -10,6 +10,7 @@
 //! * A patch at the end of an answer is no call. Where a tool takes patches, the model is asked whether it means that call.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
 //!   once more, for the call alone.
+//! * If the client demands a call and none came, toolglot asks once more for the call alone, too.
 //! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct Policy {
     pub nudges: bool,
     /// The user has ordered an action of tools: the model is also asked for the call if it only explains the action.
     pub ordered: bool,
+    /// The client demands a call (`tool_choice`): the model is asked for it if the answer contains none.
+    pub must_call: bool,
     /// The model was asked for the call alone: a valid call is delivered, and everything else is dropped.
     pub call_alone: bool,
 }
@@ -322,6 +325,11 @@ impl Gate {
         let prose = &self.said.prose;
         if nudges && (announces(prose, &self.before.1) || (self.policy.ordered && advises(prose))) {
             self.reask = Some(Reask::Announced);
+            return reason;
+        }
+        let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
+        if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
+            self.reask = Some(Reask::Uncalled);
             return reason;
         }
         if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.1).filter(|_| self.refused == 0) {

@@ -121,7 +121,8 @@ fn without_margins(text: &str) -> Option<String> {
         let numbered = |from: usize| {
             let rest = line.get(from..)?;
             let digits = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-            let is_margin = digits.len() < rest.trim_start().len() && digits.trim_start_matches(' ').starts_with(['\t', ':', '|', '\u{2192}', '-']);
+            let is_margin = digits.len() < rest.trim_start().len()
+                && digits.trim_start_matches(' ').starts_with(['\t', ':', '|', '\u{2192}', '-']);
             is_margin.then_some(line.len() - digits.len())
         };
         // `src/a.rs:12:` before a line that was found.

@@ -159,6 +159,7 @@ fn a_result_without_an_id_answers_the_newest_message_with_calls() {
     ]));
     assert_eq!(messages[3]["tool_call_id"], "new");
     // Where that has none open, an older one is meant.
-    let (messages, _) = cleaned(json!([call("old", "{}"), {"role": "user", "content": "Well?"}, {"role": "tool", "content": "late"}]));
+    let (messages, _) =
+        cleaned(json!([call("old", "{}"), {"role": "user", "content": "Well?"}, {"role": "tool", "content": "late"}]));
     assert_eq!(messages[2]["tool_call_id"], "old");
 }

@@ -193,7 +193,7 @@ impl Connection {
                 () = tokio::time::sleep_until(silence) => {
                     let seconds = if silence == end { longest } else { quiet }.as_secs_f64();
                     let words = self.fault.last_words().map(|words| format!("; it wrote: {words}")).unwrap_or_default();
-                    return Err(internal(format!("no answer within {seconds} s; the call was cancelled{words}")));
+                    return Err(internal(format!("no answer within {seconds:.1} s; the call was cancelled{words}")));
                 }
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::{
-    config::{Environment, Secret, expand, matches},
+    config::{Environment, Secret, expand, matches, nearest},
     event::Effect,
     mcp::parameters::Policy,
 };
@@ -88,6 +88,12 @@ const KNOWN: &[&str] = &[
     "serverUrl", "timeout_seconds", "toolglot", "tools", "transport", "trust", "type", "url",
 ];
 
+/// The keys of the object `toolglot` of an entry, which no other client writes.
+const OWN: &[&str] = &[
+    "allow", "allowedTools", "ask", "deny", "disabled", "effects", "enabled", "errors_in_text", "excludeTools", "excludedTools",
+    "includeTools", "longest_seconds", "open_world", "timeout_seconds", "tools", "trust",
+];
+
 /// Keys of an entry that permit something, or that change what a tool gets.
 const POLICIES: &[&str] =
     &["allow", "default_from", "effects", "errors_in_text", "open_world", "override_from", "toolglot", "tools", "trust"];
@@ -100,6 +106,7 @@ impl Server {
     pub(super) fn parse(name: &str, entry: &Map<String, Value>, environment: &Environment) -> Result<Option<Server>, String> {
         check_name(name)?;
         let entry = Entry { entry, environment };
+        entry.check_own()?;
         if entry.flag("disabled")?.unwrap_or(false) || !entry.flag("enabled")?.unwrap_or(true) {
             return Ok(None);
         }
@@ -223,6 +230,17 @@ impl Entry<'_> {
     fn own(&self, key: &str) -> Option<&Value> {
         let own = self.entry.get("toolglot").and_then(|own| own.get(key));
         own.or_else(|| self.entry.get(key)).filter(|value| !value.is_null())
+    }
+
+    /// An unknown key would be a rule that its author relies on and that nobody follows.
+    fn check_own(&self) -> Result<(), String> {
+        let own = match self.entry.get("toolglot") {
+            None | Some(Value::Null) => return Ok(()),
+            Some(own) => own.as_object().ok_or("`toolglot` must be an object")?,
+        };
+        let Some(key) = own.keys().find(|key| !OWN.contains(&key.as_str())) else { return Ok(()) };
+        let meant = nearest(key, OWN).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        Err(format!("`toolglot.{key}` is unknown{meant}"))
     }
 
     fn flag(&self, key: &str) -> Result<Option<bool>, String> {

@@ -53,13 +53,16 @@ impl Letters {
             match meant {
                 Some(c) if c.is_alphanumeric() => {
                     let gap = std::mem::take(&mut letters.end);
-                    letters.letters.extend(c.to_lowercase().enumerate().map(|(at, c)| (c, if at == 0 { gap } else { Gap::default() })));
+                    letters
+                        .letters
+                        .extend(c.to_lowercase().enumerate().map(|(at, c)| (c, if at == 0 { gap } else { Gap::default() })));
                 }
                 other => {
                     let opens = letters.end.opens || (!letters.end.any && matches!(other, Some('(' | '>')));
                     // The space in `name: f` says nothing.
                     let is_space = other.is_some_and(char::is_whitespace);
-                    let marks = matches!(other, Some('"' | '\'' | '`' | '<' | '>' | '=' | ':' | '/')) || (is_space && letters.end.marks);
+                    let marks =
+                        matches!(other, Some('"' | '\'' | '`' | '<' | '>' | '=' | ':' | '/')) || (is_space && letters.end.marks);
                     letters.end = Gap { any: true, opens, marks };
                 }
             }
@@ -83,9 +86,8 @@ impl Letters {
         let mut open: Vec<&(Option<usize>, Vec<char>)> = wanted.values.iter().collect();
         let mut key = None;
         loop {
-            let fits = |value: &&&(Option<usize>, Vec<char>)| {
-                (bare || value.0.is_none() || value.0 == key) && self.has(at, &value.1)
-            };
+            let fits =
+                |value: &&&(Option<usize>, Vec<char>)| (bare || value.0.is_none() || value.0 == key) && self.has(at, &value.1);
             if let Some(value) = open.iter().filter(fits).max_by_key(|value| value.1.len()).copied() {
                 at += value.1.len();
                 open.retain(|other| !std::ptr::eq(*other, value));

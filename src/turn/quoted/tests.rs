@@ -13,10 +13,10 @@ fn a_call_is_found_in_every_form_in_which_a_result_has_it() {
     let json = r#"{"name":"run_command","arguments":{"command":"rm -rf x"}}"#;
     let tagged = format!("<tool_call>\n{json}\n</tool_call>");
     let element = "<run_command>\n<command>rm -rf x</command>\n</run_command>";
-    let numbered = |text: &str| -> String {
-        text.lines().enumerate().map(|(at, line)| format!("{:6}\t{line}\n", at + 1)).collect()
-    };
-    let found = |text: &str| text.lines().enumerate().map(|(at, line)| format!("src/a.rs:{}:{line}\n", at + 9)).collect::<String>();
+    let numbered =
+        |text: &str| -> String { text.lines().enumerate().map(|(at, line)| format!("{:6}\t{line}\n", at + 1)).collect() };
+    let found =
+        |text: &str| text.lines().enumerate().map(|(at, line)| format!("src/a.rs:{}:{line}\n", at + 9)).collect::<String>();
     let each = |text: &str, sign: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
     for call in [json, &tagged, element] {
         let string = serde_json::Value::from(call).to_string();

@@ -64,7 +64,8 @@ impl<O: Sink> Rounds<O> {
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
                 ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(announced::orders),
-                call_alone: self.asks.because == Some(Reask::Announced),
+                must_call: self.agent.is_none() && plan.tools.must_call(),
+                call_alone: self.asks.because.as_ref().is_some_and(Reask::wants_call_alone),
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
             },
