@@ -271,7 +271,7 @@ impl Gate {
         if self.policy.answers_refused {
             return out.event(Event::Refused { name, why, raw });
         }
-        if self.policy.call_alone {
+        if self.policy.call_alone && !self.policy.must_call {
             return;
         }
         if matches!(why, Why::Unsure(_)) && (self.delivered.count > 0 || !self.policy.may_reask) {
@@ -317,6 +317,11 @@ impl Gate {
         if self.delivered.count > 0 {
             return FinishReason::ToolCalls;
         }
+        let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
+        if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
+            self.reask = Some(Reask::Uncalled);
+            return reason;
+        }
         if self.policy.call_alone {
             return FinishReason::Stop;
         }
@@ -325,11 +330,6 @@ impl Gate {
         let prose = &self.said.prose;
         if nudges && (announces(prose, &self.before.1) || (self.policy.ordered && advises(prose))) {
             self.reask = Some(Reask::Announced);
-            return reason;
-        }
-        let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
-        if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
-            self.reask = Some(Reask::Uncalled);
             return reason;
         }
         if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.1).filter(|_| self.refused == 0) {

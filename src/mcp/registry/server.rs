@@ -220,6 +220,14 @@ pub(super) fn unknown(entry: &Map<String, Value>) -> Vec<&str> {
     entry.keys().map(String::as_str).filter(|key| !KNOWN.contains(key)).collect()
 }
 
+/// What is wrong with unknown keys that differ from a rule of ours in one letter.
+pub(super) fn misspelt(entry: &Map<String, Value>) -> Vec<String> {
+    let near =
+        |key: &&str| nearest(key, OWN).filter(|own| strsim::damerau_levenshtein(key, own) == 1).map(|own| (key.to_string(), own));
+    let found = unknown(entry).into_iter().filter_map(|key| near(&key));
+    found.map(|(key, own)| format!("`{key}` means nothing here; did you mean `{own}`?")).collect()
+}
+
 struct Entry<'a> {
     entry: &'a Map<String, Value>,
     environment: &'a Environment,

@@ -145,6 +145,11 @@ fn a_misspelt_rule_makes_its_entry_unusable() {
     assert_eq!(own("7"), "`toolglot` must be an object");
     assert_eq!(own(r#"{"deny": ["wipe"], "timeout_seconds": 5, "tools": {}}"#), "");
     assert_eq!(own("null"), "");
+    // Beside the object, the key may be another client's.
+    let entry = r#"{"name": "a", "command": "x", "dney": ["wipe"], "alwaysAllow": [], "envs": {}, "description": "x", "disabledTools": []}"#;
+    let snapshot = open(folder.path(), &format!("[{entry}]")).snapshot();
+    assert_eq!(snapshot.doubts, [("a".to_owned(), "`dney` means nothing here; did you mean `deny`?".to_owned())]);
+    assert_eq!(snapshot.servers.len(), 1);
 }
 
 #[test]

@@ -164,6 +164,12 @@ fn a_demanded_call_is_asked_for_once() {
     assert_eq!(outcome(first, "Sure.", FinishReason::Length), None);
     assert_eq!(outcome(Policy { may_reask: false, ..first }, "Sure.", FinishReason::Stop), None);
     assert_eq!(outcome(Policy { must_call: false, ..first }, "Sure.", FinishReason::Stop), None);
+    // As often as `retry` allows; a call that does not fit is then delivered, as always.
+    let again = Policy { call_alone: true, ..first };
+    assert_eq!(outcome(again, "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
+    let why = Why::Schema("no".into());
+    let refused = Event::Refused { name: "add", why: &why, raw: "{}" };
+    assert_eq!(delivered(Policy { may_reask: false, ..again }, &[refused]).0, ["{}"]);
 }
 
 #[test]
