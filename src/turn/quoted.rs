@@ -39,7 +39,7 @@ pub(super) struct Quoted {
     results: Vec<String>,
     /// The user's words.
     asked: Option<String>,
-    /// The calls of this turn: the model has meant them before.
+    /// In mode `react`, the calls of this turn: the model was asked about them, or has meant them.
     meant: Vec<Made>,
 }
 
@@ -54,7 +54,10 @@ impl Quoted {
         for message in plan.chat.messages.iter().rev() {
             if message.role == "assistant" {
                 is_last = false;
-                quoted.meant.extend(message.tool_calls.iter().map(|call| made(&call.name, &call.arguments)));
+                // What was refused there stands in the conversation, too.
+                if plan.react.is_some() {
+                    quoted.meant.extend(message.tool_calls.iter().map(|call| made(&call.name, &call.arguments)));
+                }
                 continue;
             }
             let text = message.content.text();
@@ -77,7 +80,7 @@ impl Quoted {
         quoted
     }
 
-    /// Whether the model has read this call as text, and has not made it itself.
+    /// Whether the model has read this call as text, so that it is to be asked about it.
     pub(super) fn has(&self, call: &Made) -> bool {
         let (name, arguments) = call;
         if self.meant.contains(call) {

@@ -67,7 +67,6 @@ impl<O: Sink> Rounds<O> {
                 must_call: self.agent.is_none() && plan.tools.must_call(),
                 call_alone: self.asks.because.as_ref().is_some_and(Reask::wants_call_alone),
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
-                ..Policy::default()
             },
         };
         let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
