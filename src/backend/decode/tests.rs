@@ -324,10 +324,8 @@ fn arguments_that_are_sent_as_a_whole_each_time_replace_each_other() {
     assert_eq!(pieces(&[r#"{"a":"#, r#"{"a":"#, r#"{"a":1}}}"#]), r#"call c look {"a":{"a":{"a":1}}}"#);
     assert_eq!(pieces(&[r#"{"a":"#, r#"{"a":1"#, "}}"]), r#"call c look {"a":{"a":1}}"#);
     assert_eq!(pieces(&["  ", "   ", "    ", "{}"]), "call c look          {}");
-    assert_eq!(
-        pieces(&[r#"{"a":["#, r#"{"a":[{"a":["#, r#"{"a":[{"a":[]}]}]}]}"#]),
-        r#"call c look {"a":[{"a":[{"a":[{"a":[]}]}]}]}"#
-    );
+    let nested = [r#"{"a":["#, r#"{"a":[{"a":["#, r#"{"a":[{"a":[]}]}"#];
+    assert_eq!(pieces(&nested), format!("call c look {}", nested.concat()), "the beginning of JSON still");
 }
 
 #[test]
