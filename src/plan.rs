@@ -29,12 +29,14 @@ use crate::{
 
 mod react;
 mod repeats;
+mod spoken;
 #[cfg(test)]
 mod tests;
 mod trim;
 
 pub use react::React;
 pub use repeats::Repeats;
+pub use spoken::is_spoken;
 pub use trim::trim;
 
 /// How one chat request is answered.

@@ -31,6 +31,8 @@ struct Open {
     by_place: BTreeMap<usize, String>,
     places: HashMap<String, VecDeque<usize>>,
     added: usize,
+    /// Where the calls of the last message begin.
+    newest: usize,
 }
 
 impl Open {
@@ -40,16 +42,24 @@ impl Open {
         self.added += 1;
     }
 
-    /// Takes the first open call.
-    fn take_first(&mut self) -> Option<String> {
-        let id = self.by_place.first_key_value()?.1.clone();
+    /// The calls of another message follow.
+    fn next_message(&mut self) {
+        self.newest = self.added;
+    }
+
+    /// Takes the first open call of the last message, else the first one of all: a call that was broken off stays open.
+    fn take_first(&mut self) -> Option<(usize, String)> {
+        let newest = self.by_place.range(self.newest..).next();
+        let id = newest.or_else(|| self.by_place.first_key_value())?.1.clone();
         self.take(&id)
     }
 
-    /// Takes the first open call with this id.
-    fn take(&mut self, id: &str) -> Option<String> {
-        let place = self.places.get_mut(id)?.pop_front()?;
-        self.by_place.remove(&place)
+    /// Takes the first open call with this id, of the last message if it has one; its place and its id.
+    fn take(&mut self, id: &str) -> Option<(usize, String)> {
+        let places = self.places.get_mut(id)?;
+        let newest = places.iter().position(|place| *place >= self.newest);
+        let place = places.remove(newest.unwrap_or(0))?;
+        Some((place, self.by_place.remove(&place)?))
     }
 }
 
@@ -58,6 +68,8 @@ impl Open {
 pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> Chat<'a> {
     let mut messages = Vec::with_capacity(chat.messages.len());
     let mut open = Open::default();
+    // The results that came together, each with the place of its call.
+    let mut results: Vec<(usize, Cow<'a, Message>)> = Vec::new();
     for (at, message) in chat.messages.iter().enumerate() {
         let mut message = Cow::Borrowed(message);
         let stays = |name: &str, value: &Value| name != FOREIGN && !value.is_null();
@@ -74,16 +86,24 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
                     continue;
                 }
                 mend(&mut message, at, notes);
+                if !message.tool_calls.is_empty() {
+                    open.next_message();
+                }
                 message.tool_calls.iter().for_each(|call| open.add(&call.id));
             }
             "tool" => {
                 break_turns(&mut message, turns);
-                answer(&mut message, &mut open);
+                if let Some(place) = answer(&mut message, &mut open) {
+                    results.push((place, message));
+                    continue;
+                }
             }
             _ => {}
         }
+        settle(&mut results, &mut messages);
         messages.push(message);
     }
+    settle(&mut results, &mut messages);
     Chat {
         model: &chat.model,
         messages,
@@ -92,6 +112,12 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
         tool_choice: chat.tool_choice.clone(),
         rest: chat.rest.clone(),
     }
+}
+
+/// Adds results in the order of their calls: many prompts show no ids, so that the order alone says what answers which call.
+fn settle<'a>(results: &mut Vec<(usize, Cow<'a, Message>)>, messages: &mut Vec<Cow<'a, Message>>) {
+    results.sort_by_key(|(place, _)| *place);
+    messages.extend(results.drain(..).map(|(_, result)| result));
 }
 
 /// The first complete JSON object of an argument text, usually the whole text; `None` if there is none.
@@ -221,14 +247,18 @@ fn mended(call: &ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) ->
     Some(call)
 }
 
-/// Connects a result to its call. A result without an id answers the first open call. A result without a call becomes user text,
-/// because backends refuse it.
-fn answer(message: &mut Cow<'_, Message>, open: &mut Open) {
+/// Connects a result to its call, and returns the call's place. A result without an id answers the first open call. A result
+/// without a call becomes user text, because backends refuse it.
+fn answer(message: &mut Cow<'_, Message>, open: &mut Open) -> Option<usize> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let answered = if id.is_empty() { open.take_first() } else { open.take(id) };
     match answered {
-        Some(answered) if answered == id => {}
-        Some(answered) => message.to_mut().tool_call_id = Some(answered),
+        Some((place, answered)) => {
+            if answered != id {
+                message.to_mut().tool_call_id = Some(answered);
+            }
+            Some(place)
+        }
         None => {
             let message = message.to_mut();
             message.tool_call_id = None;
@@ -243,6 +273,7 @@ fn answer(message: &mut Cow<'_, Message>, open: &mut Open) {
                 }
                 content => *content = Content::Text(text),
             }
+            None
         }
     }
 }

@@ -117,7 +117,7 @@ fn with_wire_names(message: &mut Cow<'_, Message>, round: &Round<'_>) {
         let name = &message.tool_calls[at].name;
         let wire_name = match round.tools.get(name) {
             Some(tool) => Cow::Borrowed(&tool.wire_name),
-            None => Cow::Owned(spelling::spelt(round.backend, round.adapter.names, name)),
+            None => Cow::Owned(spelling::spelt_apart(round.backend, round.adapter.names, name, round.tools)),
         };
         if *wire_name != *name {
             message.to_mut().tool_calls[at].name = wire_name.into_owned();

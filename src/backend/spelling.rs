@@ -13,19 +13,26 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Gives each tool a wire name that the backend accepts and the model's family can write: its own name if possible. The result
-/// depends only on the names of the tools, so it is the same in every request.
+/// Gives each tool a wire name that the backend accepts and the model's family can write: its own name if possible. A name that
+/// one tool has is never the wire name of another, because the model's call would run the other one. The result depends only on
+/// the names of the tools, so it is the same in every request.
 pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
-    let mut taken: HashSet<String> = HashSet::with_capacity(tools.len());
+    let mut taken: HashSet<String> = tools.iter().map(|tool| tool.name.clone()).collect();
     for tool in tools.iter_mut() {
         let plain = spelt(backend, names, &tool.name);
-        tool.wire_name = if taken.contains(&plain) { distinct(&plain, &tool.name) } else { plain };
+        tool.wire_name = if plain != tool.name && taken.contains(&plain) { distinct(&plain, &tool.name) } else { plain };
         taken.insert(tool.wire_name.clone());
     }
 }
 
+/// The wire name of a tool that is not offered any more. No offered tool has it.
+pub(super) fn spelt_apart(backend: &Backend, names: Names, name: &str, tools: &Tools) -> String {
+    let plain = spelt(backend, names, name);
+    if tools.by_wire_name(&plain).is_some() { distinct(&plain, name) } else { plain }
+}
+
 /// The wire name of a tool, if no other tool has it.
-pub(super) fn spelt(backend: &Backend, names: Names, name: &str) -> String {
+fn spelt(backend: &Backend, names: Names, name: &str) -> String {
     let plain = limited(names, spelled(backend, name));
     if plain.len() > NAME_BYTES { distinct(&plain, name) } else { plain }
 }

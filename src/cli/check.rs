@@ -197,6 +197,9 @@ impl Findings {
                     let line = quoting_line(&text, &format!("`\"{}\"`", entry.name));
                     self.add(at(file, line), format!("{}: {error}", entry.name));
                 }
+                for (name, doubt) in &servers.doubts {
+                    self.add(at(file, quoting_line(&text, doubt)), format!("{name}: {doubt}"));
+                }
                 Some(servers)
             }
         }

@@ -89,7 +89,13 @@ pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
 pub fn quoting_line(text: &str, message: &str) -> Option<usize> {
     let message = message.split(';').next().unwrap_or(message);
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
-    let quoted = |line: &str| words.iter().filter(|word| line.contains(**word)).map(|word| word.len()).sum::<usize>();
+    // `react.rounds` is the line `rounds = ..` of the table.
+    let key = |word: &str, line: &str| {
+        let (_, key) = word.rsplit_once('.')?;
+        line.trim_start().strip_prefix(key)?.trim_start().starts_with('=').then_some(key.len())
+    };
+    let weight = |word: &str, line: &str| if line.contains(word) { word.len() } else { key(word, line).unwrap_or(0) };
+    let quoted = |line: &str| words.iter().map(|word| weight(word, line)).sum::<usize>();
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
     // Of equals the first.
     let best = lines.map(|(at, line)| (quoted(line), usize::MAX - at)).max()?;
@@ -108,7 +114,7 @@ fn hint(message: &str) -> String {
 }
 
 /// The name that was probably meant, if one is near enough.
-pub(super) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
     let distance = |name: &str| strsim::damerau_levenshtein(written, name);
     names.iter().copied().min_by_key(|name| distance(name)).filter(|name| distance(name) * 2 <= written.len().max(name.len()))
 }

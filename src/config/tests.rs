@@ -110,6 +110,7 @@ fn a_mistake_names_its_line_and_what_was_meant() {
         ("allowed_hosts = [\"http://box.lan\"]\n", "without scheme and port"),
         ("allowed_hosts = [\"box.lan:8000\"]\n", "without scheme and port"),
         ("[limits]\nbody_bytes = 0\n", "2: `limits`: `body_bytes` must be at least 1"),
+        ("[react]\nparallel = 2\nrounds = 0\n", "/etc/tg/proxy.toml:3: `react.rounds` must be at least 1"),
         ("[limits]\nconnections = 0\n", "`connections` must be at least 1"),
         ("[[backend]]\nkind = \"ollama\"\nheaders = { \"bad header\" = \"x\" }\n", "`bad header` is not the name of a header"),
         ("api_key_env = \"NOT_THERE\"\n", "NOT_THERE"),

@@ -244,6 +244,11 @@ impl Tools {
         self.list.len()
     }
 
+    /// Whether the client demands a call.
+    pub fn must_call(&self) -> bool {
+        !self.is_empty() && matches!(self.choice, ToolChoice::Required | ToolChoice::Named(_))
+    }
+
     /// Whether calls are looked for: tools are offered, and `tool_choice` is not `none`.
     pub fn wanted(&self) -> bool {
         !self.is_empty() && self.choice != ToolChoice::None

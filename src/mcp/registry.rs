@@ -39,6 +39,9 @@ pub struct Snapshot {
     pub servers: Vec<Arc<Server>>,
     /// Entries that are unusable or disabled.
     pub unusable: Vec<Unusable>,
+    /// Names of entries, and what is probably a misspelt key of toolglot's there. The entry may be another client's too, so that
+    /// it is used.
+    pub doubts: Vec<(String, String)>,
 }
 
 impl Snapshot {
@@ -290,6 +293,10 @@ impl Snapshot {
             let unknown = server::unknown(&entry);
             if !unknown.is_empty() {
                 tracing::debug!(server = name, keys = ?unknown, "keys that mean nothing here are kept");
+            }
+            for doubt in server::misspelt(&entry) {
+                tracing::warn!(server = name, "mcp.json: {doubt}");
+                snapshot.doubts.push((name.clone(), doubt));
             }
             match Server::parse(&name, &entry, environment) {
                 Ok(Some(server)) => snapshot.servers.push(Arc::new(server)),

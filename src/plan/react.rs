@@ -41,7 +41,8 @@ impl React {
             let text = format!("the tools of `{}`: {}", problem.server, problem.message);
             incoming.warnings.push(Note::Warning { code: "mcp_server", text });
         }
-        if incoming.tools.choice == ToolChoice::None {
+        // A request can name its own tools alone: where it names some, it excludes these.
+        if incoming.tools.choice == ToolChoice::None || incoming.tools.is_limited {
             return Ok(());
         }
         self.check_cost(context)?;

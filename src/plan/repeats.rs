@@ -8,6 +8,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use serde_json::Value;
 
+use super::is_spoken;
 use crate::{
     event::{Effect, Tools},
     openai::Message,
@@ -39,7 +40,7 @@ const FAILURES: [&str; 8] = ["error", "failed", "failure", "exception", "traceba
 impl Repeats {
     /// The calls since the user's last words, with their results, in a conversation in the internal form.
     pub fn of(messages: &[Message], tools: &Tools) -> Repeats {
-        let turn = messages.iter().rposition(|message| message.role == "user").map_or(0, |at| at + 1);
+        let turn = messages.iter().rposition(is_spoken).map_or(0, |at| at + 1);
         let turn = messages.get(turn..).unwrap_or_default();
         let results: HashMap<&str, Cow<'_, str>> =
             turn.iter().filter_map(|message| Some((message.tool_call_id.as_deref()?, message.content.text()))).collect();
@@ -178,6 +179,19 @@ mod tests {
             let reads = tools().get(name).is_some_and(|tool| tool.effect == Effect::Reads);
             assert_eq!(repeats(calls).answers(name, arguments, reads), *expected, "{calls:?} then {name} {arguments}");
         }
+    }
+
+    #[test]
+    fn what_a_client_adds_after_a_result_begins_no_new_turn() {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "write", "arguments": "{}"}});
+        let repeated = |text: &str| {
+            let chat = ChatRequest::from_value(json!({"model": "m", "messages": [
+                {"role": "user", "content": "Go."}, {"role": "assistant", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c", "content": "ok"}, {"role": "user", "content": text},
+            ]}));
+            Repeats::of(&chat.unwrap().messages, &tools()).answers("write", "{}", false)
+        };
+        assert!(repeated("<system-reminder>\nNo todos.\n</system-reminder>") && !repeated("Once more."));
     }
 
     #[test]

@@ -169,7 +169,8 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
         _ => None,
     };
     let mut incoming = client::read(request, &hints)?;
-    if mode == Mode::Shell {
+    // A request can name its own tools alone: where it names some, it excludes the registry's.
+    if mode == Mode::Shell && !incoming.tools.is_limited {
         for tool in app.process.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await.tools {
             incoming.tools.add(tool.to_tool());
         }

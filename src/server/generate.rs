@@ -1,10 +1,11 @@
 //! `POST /generate` and `POST /generate_with_mcp`: JSON-RPC 2.0 requests for one whole answer of a model. With tools,
 //! toolglot runs those of the registry until the model answers. Errors are JSON-RPC errors with status 200;
-//! a request that is refused before it is read (429, 413) has its own status.
+//! a request that is refused before it is read (429, 413) has its own status. A request without `id` is a notification: it runs,
+//! and its answer is status 204 without a body.
 
 use axum::{
     extract::{Request, State},
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use http::StatusCode;
 use serde::Deserialize;
@@ -76,8 +77,14 @@ async fn answer(app: &App, request: Request, tools: bool) -> Response {
         Ok(request) => request,
         Err(error) => return failed(&Value::Null, &Fault { code: PARSE_ERROR, message: format!("not JSON: {error}") }),
     };
+    let is_notification = request.get("jsonrpc") == Some(&json!("2.0")) && request.get("id").is_none();
     let id = request.get("id").cloned().unwrap_or_default();
     match generate(app, received, request, tools).await {
+        Ok(_) if is_notification => StatusCode::NO_CONTENT.into_response(),
+        Err(Fault { code, message }) if is_notification => {
+            tracing::warn!(code, message, "generate: a notification");
+            StatusCode::NO_CONTENT.into_response()
+        }
         Ok(result) => reply::json(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
         Err(fault) => failed(&id, &fault),
     }

@@ -18,6 +18,10 @@ pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) ->
 
 /// A known path with the wrong method.
 pub(super) async fn wrong_method(State(app): State<App>, method: Method, uri: Uri) -> Response {
+    // The place of an id: the name of what this API has elsewhere is no id.
+    if method == Method::POST && uri.path().contains("/responses/") {
+        return unknown(State(app), method, uri).await;
+    }
     let what = format!("{} does not take {method}", redact::line(uri.path()));
     if app.process.missed.is_new(&what) {
         tracing::warn!("{what} (said once)");

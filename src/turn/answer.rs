@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::gate::{Gate, Made};
+use super::{gate::Gate, quoted::Quoted};
 pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
@@ -106,8 +106,8 @@ impl Answer {
         self
     }
 
-    /// The same answer, to results that contain these calls: the model is asked whether it means them.
-    pub(super) fn quoting(mut self, quoted: Vec<Made>) -> Answer {
+    /// The same answer, of a model that has read this.
+    pub(super) fn quoting(mut self, quoted: Arc<Quoted>) -> Answer {
         self.gate.quoting(quoted);
         self
     }

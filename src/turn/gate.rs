@@ -10,12 +10,14 @@
 //! * A patch at the end of an answer is no call. Where a tool takes patches, the model is asked whether it means that call.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
 //!   once more, for the call alone.
+//! * If the client demands a call and none came, toolglot asks once more for the call alone, too.
 //! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
 use std::sync::Arc;
 
 use super::{
     announced::{advises, announces},
+    quoted::Quoted,
     reask::{Reask, not_run},
 };
 use crate::{
@@ -43,6 +45,8 @@ pub struct Policy {
     pub nudges: bool,
     /// The user has ordered an action of tools: the model is also asked for the call if it only explains the action.
     pub ordered: bool,
+    /// The client demands a call (`tool_choice`): the model is asked for it if the answer contains none.
+    pub must_call: bool,
     /// The model was asked for the call alone: a valid call is delivered, and everything else is dropped.
     pub call_alone: bool,
 }
@@ -54,8 +58,8 @@ pub(super) struct Gate {
     carrier: Carrier,
     /// The earlier calls of this turn that have results, and the tools of the request.
     before: (Repeats, Arc<Tools>),
-    /// Calls in results that the model has read.
-    quoted: Vec<Made>,
+    /// What the model has read, with the calls in it.
+    quoted: Arc<Quoted>,
     delivered: Delivered,
     /// The call that is passing through.
     open: Assembly,
@@ -89,7 +93,7 @@ impl Gate {
             policy,
             carrier: Carrier::default(),
             before: Default::default(),
-            quoted: Vec::new(),
+            quoted: Arc::default(),
             delivered: Delivered::default(),
             open: Assembly::default(),
             withheld: String::new(),
@@ -159,8 +163,8 @@ impl Gate {
         self.before = (before, tools);
     }
 
-    /// The results that the model has read contain these calls: the model is asked whether it means them.
-    pub(super) fn quoting(&mut self, quoted: Vec<Made>) {
+    /// The model has read this: it is asked whether it means a call that is in there.
+    pub(super) fn quoting(&mut self, quoted: Arc<Quoted>) {
         self.quoted = quoted;
     }
 
@@ -233,7 +237,7 @@ impl Gate {
         if let Some(doubt) = doubt.filter(|_| may_ask) {
             return self.refuse(name, &doubt, arguments, out);
         }
-        if self.delivered.count == 0 && self.quoted.contains(&key) {
+        if (self.delivered.count == 0 || self.policy.answers_refused) && self.quoted.has(&key) {
             if self.policy.may_reask {
                 return self.refuse(name, &Why::Quoted, arguments, out);
             }
@@ -267,7 +271,7 @@ impl Gate {
         if self.policy.answers_refused {
             return out.event(Event::Refused { name, why, raw });
         }
-        if self.policy.call_alone {
+        if self.policy.call_alone && !self.policy.must_call {
             return;
         }
         if matches!(why, Why::Unsure(_)) && (self.delivered.count > 0 || !self.policy.may_reask) {
@@ -312,6 +316,11 @@ impl Gate {
         }
         if self.delivered.count > 0 {
             return FinishReason::ToolCalls;
+        }
+        let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
+        if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
+            self.reask = Some(Reask::Uncalled);
+            return reason;
         }
         if self.policy.call_alone {
             return FinishReason::Stop;

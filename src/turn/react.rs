@@ -180,6 +180,11 @@ impl Agent {
             return Step::Over;
         }
         if written.is_empty() {
+            if plan.tools.must_call() && self.used.excused < plan.rules.retry {
+                self.used.excuse_round();
+                reask::demand(&mut plan.chat.messages, &plan.tools);
+                return Step::Again;
+            }
             let silent = said.trim().is_empty() && self.has_results();
             return if silent { self.wrap_up(plan, Limit::Silence) } else { Step::Over };
         }
@@ -227,7 +232,7 @@ impl Agent {
         self.used.answered += ours.count() as u32;
         plan.chat.messages.push(turn_of(said, &thought, &calls, plan.backend.kind));
         // What the client demanded, the first answer has given.
-        if matches!(plan.tools.choice, ToolChoice::Required | ToolChoice::Named(_)) {
+        if plan.tools.must_call() {
             Arc::make_mut(&mut plan.tools).choice = ToolChoice::Auto;
             plan.chat.tool_choice = None;
         }

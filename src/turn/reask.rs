@@ -8,7 +8,7 @@ use crate::{
     event::{self, Tool, Tools, Why},
     fix::{self, End},
     openai::{Content, Message, ToolCall, answer::call_id},
-    plan::Plan,
+    plan::{Plan, is_spoken},
 };
 
 #[cfg(test)]
@@ -30,6 +30,8 @@ pub enum Reask {
     Silent,
     /// It announced an action, or told the user to perform it, without a call.
     Announced,
+    /// It wrote no call, and the client demands one.
+    Uncalled,
 }
 
 impl Reask {
@@ -38,12 +40,17 @@ impl Reask {
         matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered))
     }
 
+    /// Whether the model was asked for the call alone, because the client already has the text of the answer.
+    pub(super) fn wants_call_alone(&self) -> bool {
+        matches!(self, Reask::Announced | Reask::Uncalled)
+    }
+
     /// What the user reads if nothing comes of asking again.
     pub(super) fn notice(&self) -> Option<String> {
         match self {
             Reask::Refused { why: Why::Unannounced(text), .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
             Reask::Refused { name, why, .. } => Some(not_run(name, why)),
-            Reask::Silent | Reask::Announced => None,
+            Reask::Silent | Reask::Announced | Reask::Uncalled => None,
         }
     }
 }
@@ -53,6 +60,7 @@ impl std::fmt::Display for Reask {
         match self {
             Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
             Reask::Silent => f.write_str("nothing was said after a result"),
+            Reask::Uncalled => f.write_str("the client demands a call, and no tool was called"),
             Reask::Announced => f.write_str("an action was announced or explained, and no tool was called"),
         }
     }
@@ -81,6 +89,7 @@ pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mu
     match reask {
         Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(&mut plan.chat.messages, GO_ON),
         Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
+        Reask::Uncalled => demand(&mut plan.chat.messages, &plan.tools),
         Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
         Reask::Refused { name, why, raw } => {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);
@@ -95,11 +104,21 @@ pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mu
     }
 }
 
+/// Tells the model that it must call a tool. Its own text is not shown to it, because it would continue that.
+pub(super) fn demand(messages: &mut Vec<Message>, tools: &Tools) {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.wire_name.as_str()).collect();
+    let which = match names.as_slice() {
+        [name] => format!("the tool {name}"),
+        names => format!("one of the tools {}", names.join(", ")),
+    };
+    tell(messages, &format!("(Answer with a call of {which}, and with nothing else.)"));
+}
+
 /// Tells the model to use the results that it has. Its last answer is omitted, because it contained nothing new. The user's
 /// question is repeated, because without it a small model may only say that there is a result. `offers`: it may still call tools.
 pub(super) fn wrap_up(messages: &mut Vec<Message>, offers: bool) {
     let result = messages.iter().rposition(|message| message.role == "tool").unwrap_or_default();
-    let asked = messages.iter().take(result).rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    let asked = messages.iter().take(result).rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
     let asked = asked.as_deref().map(str::trim).filter(|asked| !asked.is_empty() && asked.len() <= QUESTION_BYTES);
     let otherwise = if offers { ", or call another tool if something is missing" } else { "" };
     let words = match asked {

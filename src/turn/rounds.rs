@@ -23,9 +23,9 @@ use super::{
     answer::{Answer, Reask},
     extras::{self, Extras},
     fit,
-    gate::Made,
     outlet::{Aside, Onward, Outlet},
     prefix,
+    quoted::Quoted,
     react::Agent,
     reading::{Next, Reading},
     reask,
@@ -73,8 +73,8 @@ struct Asks {
     because: Option<Reask>,
     /// Valid calls of the earlier answers, which are delivered with those of the next one.
     kept: Vec<ToolCall>,
-    /// The calls in the results or the user's message to which the first answer replies.
-    quoted: Vec<Made>,
+    /// What the first answer replies to.
+    quoted: Arc<Quoted>,
     /// That message says not to run anything.
     forbidden: bool,
     /// The tool whose call the previous answer left unclosed.

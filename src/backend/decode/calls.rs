@@ -1,7 +1,8 @@
 //! Assembles calls from fragments. A new id, or a new name after complete arguments, begins a new call, whatever the index says.
 //! Everything else belongs to the open call. Servers in the field omit indices, send 0 for all, or count per chunk; they repeat or
 //! split names and ids, send null, or give all calls one id; they send arguments again from the beginning, or
-//! all calls once more in the last chunk.
+//! all calls once more in the last chunk. Calls whose indices say another order than they arrive in are put into that order, as
+//! far as they have not been yielded.
 
 use std::{
     collections::HashMap,
@@ -28,6 +29,8 @@ pub(super) struct Fragment<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     pending: Vec<Pending>,
+    /// The number of calls that were yielded or dropped: the index of the next one, where a server counts from 0.
+    given: u64,
     /// The digests of the calls that were yielded under each id.
     yielded: HashMap<String, Vec<u64>>,
 }
@@ -38,8 +41,24 @@ struct Pending {
     id: String,
     name: String,
     arguments: String,
+    pieces: Pieces,
     extra: Option<String>,
 }
+
+/// How the pieces of a call's arguments relate to each other.
+#[derive(Debug, Default)]
+enum Pieces {
+    /// There was none yet.
+    #[default]
+    None,
+    /// Each begins with the one before it, so many times in a row.
+    Growing { last: String, times: usize },
+    /// Each goes on where the one before it ends.
+    Apart,
+}
+
+/// After so many pieces that begin with the one before them, arguments may be sent as a whole each time.
+const GROWN: usize = 2;
 
 impl Calls {
     /// Takes a fragment. Complete calls are yielded when the next one begins.
@@ -48,7 +67,7 @@ impl Calls {
         match open.and_then(|at| self.pending.get_mut(at)).filter(|pending| pending.continues(&fragment)) {
             Some(pending) => pending.add(&fragment),
             None => {
-                self.yield_complete(out);
+                self.yield_complete(true, out);
                 self.pending.push(Pending::new(&fragment));
             }
         }
@@ -57,7 +76,7 @@ impl Calls {
     /// Yields complete calls before the text that comes next, to keep the order.
     pub(super) fn before_text(&mut self, out: &mut Out<'_>) {
         if !self.pending.is_empty() {
-            self.yield_complete(out);
+            self.yield_complete(false, out);
         }
     }
 
@@ -68,7 +87,10 @@ impl Calls {
 
     /// Yields all calls, complete or not.
     pub(super) fn flush(&mut self, out: &mut Out<'_>) {
-        std::mem::take(&mut self.pending).iter().for_each(|call| self.give(call, out));
+        while let Some(first) = self.first() {
+            let call = self.pending.remove(first);
+            self.give(&call, out);
+        }
     }
 
     /// Takes a whole call.
@@ -78,6 +100,7 @@ impl Calls {
 
     /// Yields a call, unless the same one was yielded under its id. Another call of that id gets none.
     fn give(&mut self, call: &Pending, out: &mut Out<'_>) {
+        self.given += 1;
         let mut id = (!call.id.is_empty()).then_some(&*call.id);
         if let Some(given) = id {
             let (digest, digests) = (call.digest(), self.yielded.entry(given.to_owned()).or_default());
@@ -104,11 +127,31 @@ impl Calls {
             .or_else(|| (headless || fragment.index.is_none()).then(|| self.pending.len().checked_sub(1)).flatten())
     }
 
-    /// Yields complete calls from the front. An open call (fragments may interleave) holds back those after it.
-    fn yield_complete(&mut self, out: &mut Out<'_>) {
-        let open = self.pending.iter().position(|pending| !pending.is_complete()).unwrap_or(self.pending.len());
-        let complete: Vec<Pending> = self.pending.drain(..open).collect();
-        complete.iter().for_each(|call| self.give(call, out));
+    /// Yields complete calls from the front. An open call (fragments may interleave) holds back those after it. `goes_on`: another
+    /// call begins, which may come before those that arrived.
+    fn yield_complete(&mut self, goes_on: bool, out: &mut Out<'_>) {
+        while let Some(first) = self.first() {
+            let call = &self.pending[first];
+            let is_early = goes_on && call.index.is_some_and(|index| index > self.given);
+            if is_early || !call.is_complete() {
+                break;
+            }
+            let call = self.pending.remove(first);
+            self.give(&call, out);
+        }
+    }
+
+    /// The next call: the one with the lowest index, if all have one, else the one that arrived first.
+    fn first(&self) -> Option<usize> {
+        let all = self.pending.iter().all(|pending| pending.index.is_some());
+        let by_index = self.pending.iter().enumerate().min_by_key(|(at, pending)| (pending.index.filter(|_| all), *at));
+        by_index.map(|(at, _)| at)
+    }
+}
+
+impl Pieces {
+    fn of(first: &str) -> Pieces {
+        if first.is_empty() { Pieces::None } else { Pieces::Growing { last: first.to_owned(), times: 0 } }
     }
 }
 
@@ -119,6 +162,7 @@ impl Pending {
             id: fragment.id.to_owned(),
             name: fragment.name.to_owned(),
             arguments: fragment.arguments.to_owned(),
+            pieces: Pieces::of(fragment.arguments),
             extra: fragment.extra.map(str::to_owned),
         }
     }
@@ -164,10 +208,30 @@ impl Pending {
         {
             self.arguments.clear();
         }
+        if self.grows(fragment.arguments) {
+            self.arguments.clear();
+        }
         self.arguments.push_str(fragment.arguments);
         if let Some(extra) = fragment.extra {
             self.extra = Some(extra.to_owned());
         }
+    }
+
+    /// Whether each piece has all of the arguments so far, so that this one replaces what came before it. A piece of ordinary
+    /// arguments may look like their beginning (`{"a": {"a": 1}}`), so this is believed only where the pieces put together are no
+    /// JSON, nor the beginning of it, and this piece alone is.
+    fn grows(&mut self, piece: &str) -> bool {
+        let times = match &self.pieces {
+            _ if piece.is_empty() => return false,
+            Pieces::None => 0,
+            Pieces::Growing { last, times } if piece.len() > last.len() && piece.starts_with(last) => times + 1,
+            Pieces::Growing { .. } | Pieces::Apart => {
+                self.pieces = Pieces::Apart;
+                return false;
+            }
+        };
+        self.pieces = Pieces::Growing { last: piece.to_owned(), times };
+        times >= GROWN && !begins_json(&format!("{}{piece}", self.arguments)) && begins_json(piece)
     }
 
     /// Whether its arguments are one JSON value.
@@ -186,4 +250,9 @@ impl Pending {
         }
         hasher.finish()
     }
+}
+
+/// Whether a text is JSON, or the beginning of it.
+fn begins_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).err().is_none_or(|error| error.is_eof())
 }

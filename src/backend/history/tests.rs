@@ -142,3 +142,24 @@ fn images_of_results_are_shown_or_named() {
     assert_eq!(blind.len(), 4);
     assert_eq!(blind[1]["content"], "[an image, image/jpeg: this model cannot see images]");
 }
+
+#[test]
+fn results_stand_in_the_order_of_their_calls() {
+    let called = json!({"role": "assistant", "tool_calls": [call("a", "{}")["tool_calls"][0], call("b", "{}")["tool_calls"][0]]});
+    let result = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let (messages, _) = cleaned(json!([called, result("b", "of b"), result("a", "of a"), {"role": "user", "content": "And?"}]));
+    let texts: Vec<&str> = messages.as_array().unwrap().iter().filter_map(|message| message["content"].as_str()).collect();
+    assert_eq!(texts, ["of a", "of b", "And?"]);
+}
+
+#[test]
+fn a_result_without_an_id_answers_the_newest_message_with_calls() {
+    let (messages, _) = cleaned(json!([
+        call("old", "{}"), {"role": "user", "content": "Stop. Only c."}, call("new", "{}"), {"role": "tool", "content": "of c"},
+    ]));
+    assert_eq!(messages[3]["tool_call_id"], "new");
+    // Where that has none open, an older one is meant.
+    let (messages, _) =
+        cleaned(json!([call("old", "{}"), {"role": "user", "content": "Well?"}, {"role": "tool", "content": "late"}]));
+    assert_eq!(messages[2]["tool_call_id"], "old");
+}

@@ -45,6 +45,24 @@ fn names_that_would_be_alike_stay_apart() {
 }
 
 #[test]
+fn the_name_of_one_tool_is_never_the_wire_name_of_another() {
+    for names in [["delete.files", "delete_files"], ["Read", "read"], ["readFile", "read_file"]] {
+        for names in [names, [names[1], names[0]]] {
+            for profile in [Profile::Generic, Profile::LmStudio] {
+                let spelled = spelled_by(Kind::OpenAi, profile, &names);
+                let other = |at: usize| names[1 - at] == spelled[at];
+                assert!(!other(0) && !other(1) && spelled[0] != spelled[1], "{names:?}: {spelled:?}");
+            }
+        }
+    }
+    // Of a tool that is not offered any more, only its old calls are left.
+    let backend = Backend::open("test", Kind::OpenAi, "http://x");
+    let tools = Tools::new([Tool::new("delete_files", "", "{}")], ToolChoice::Auto);
+    let old = |name| spelt_apart(&backend, Names::Any, name, &tools);
+    assert!(old("delete.files").starts_with("delete_files_") && old("read.files") == "read_files");
+}
+
+#[test]
 fn names_fit_the_family_of_the_model() {
     let names = ["read-file", "files.read", "7zip", "plain_name"];
     let spelled = |letters, kind| spelled_in(letters, kind, Profile::Generic, &names);

@@ -206,10 +206,16 @@ fn insert(content: &mut Content, own: usize, added: &str) -> usize {
 }
 
 /// Gives ids to calls without one, and gives each result the id of the first call without a result (with its name, if the result
-/// names one). Ids depend only on position and content.
+/// names one), in the last message with calls if it has one: a call that was broken off never gets its result. Ids depend only on
+/// position and content.
 pub(super) fn name_calls(request: &mut ChatRequest) {
     let mut waiting: Vec<(String, String)> = Vec::new();
+    // How many of them are older than the last message with calls.
+    let mut older = 0;
     for (at, message) in request.messages.iter_mut().enumerate() {
+        if !message.tool_calls.is_empty() {
+            older = waiting.len();
+        }
         for (nth, call) in message.tool_calls.iter_mut().enumerate() {
             if call.id.is_empty() {
                 let position = (at as u64, nth as u64);
@@ -231,9 +237,14 @@ pub(super) fn name_calls(request: &mut ChatRequest) {
         let named = named.as_ref().and_then(Value::as_str);
         let found = match &message.tool_call_id {
             Some(id) => waiting.iter().position(|(_, waiting)| waiting == id),
-            None => waiting.iter().position(|(name, _)| named.is_none_or(|named| named == name)),
+            None => {
+                let fits = |(name, _): &(String, String)| named.is_none_or(|named| named == name);
+                let newest = waiting.get(older..).and_then(|newest| newest.iter().position(fits));
+                newest.map(|place| older + place).or_else(|| waiting.iter().position(fits))
+            }
         };
         if let Some(found) = found {
+            older -= usize::from(found < older);
             message.tool_call_id = Some(waiting.remove(found).1);
         } else if message.tool_call_id.is_none() {
             // A result of a call that the history has lost.

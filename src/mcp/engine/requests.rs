@@ -9,9 +9,9 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
-        ContentBlock, ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-        ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ServerCapabilities, ServerConfig,
+        ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult,
+        ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
 };
@@ -34,6 +34,8 @@ pub(super) struct Requests {
     context: Mutex<VecDeque<ServiceInfo>>,
 }
 
+/// The methods that are answered here.
+const METHODS: [&str; 4] = ["tools/call", "tools/list", "initialize", "ping"];
 /// How many results a session remembers, to know which server a bare name means.
 const REMEMBERED: usize = 16;
 
@@ -152,6 +154,16 @@ impl ServerHandler for Requests {
             () = context.ct.cancelled() => failure("cancelled".into()),
         };
         self.to_result(response).map(CallToolResponse::Complete)
+    }
+
+    /// The SDK takes a request that it cannot read for one of an unknown method.
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        if !METHODS.contains(&method.as_str()) {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+        let what = if method == METHODS[0] { ": `name` must be a string, `arguments` an object" } else { "" };
+        Err(ErrorData::invalid_params(format!("the parameters of `{method}` are not valid{what}"), None))
     }
 
     // The SDK answers these with empty lists; a client would take that for a capability.

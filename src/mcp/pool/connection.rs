@@ -192,6 +192,8 @@ impl Connection {
                 Ok(()) = progress.changed() => {}
                 () = tokio::time::sleep_until(silence) => {
                     let seconds = if silence == end { longest } else { quiet }.as_secs_f64();
+                    // What is left of a turn's time has many digits.
+                    let seconds = (seconds * 10.0).round().max(1.0) / 10.0;
                     let words = self.fault.last_words().map(|words| format!("; it wrote: {words}")).unwrap_or_default();
                     return Err(internal(format!("no answer within {seconds} s; the call was cancelled{words}")));
                 }

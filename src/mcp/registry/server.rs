@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::{
-    config::{Environment, Secret, expand, matches},
+    config::{Environment, Secret, expand, matches, nearest},
     event::Effect,
     mcp::parameters::Policy,
 };
@@ -88,6 +88,12 @@ const KNOWN: &[&str] = &[
     "serverUrl", "timeout_seconds", "toolglot", "tools", "transport", "trust", "type", "url",
 ];
 
+/// The keys of the object `toolglot` of an entry, which no other client writes.
+const OWN: &[&str] = &[
+    "allow", "allowedTools", "ask", "deny", "disabled", "effects", "enabled", "errors_in_text", "excludeTools", "excludedTools",
+    "includeTools", "longest_seconds", "open_world", "timeout_seconds", "tools", "trust",
+];
+
 /// Keys of an entry that permit something, or that change what a tool gets.
 const POLICIES: &[&str] =
     &["allow", "default_from", "effects", "errors_in_text", "open_world", "override_from", "toolglot", "tools", "trust"];
@@ -100,6 +106,7 @@ impl Server {
     pub(super) fn parse(name: &str, entry: &Map<String, Value>, environment: &Environment) -> Result<Option<Server>, String> {
         check_name(name)?;
         let entry = Entry { entry, environment };
+        entry.check_own()?;
         if entry.flag("disabled")?.unwrap_or(false) || !entry.flag("enabled")?.unwrap_or(true) {
             return Ok(None);
         }
@@ -213,6 +220,14 @@ pub(super) fn unknown(entry: &Map<String, Value>) -> Vec<&str> {
     entry.keys().map(String::as_str).filter(|key| !KNOWN.contains(key)).collect()
 }
 
+/// What is wrong with unknown keys that differ from a rule of ours in one letter.
+pub(super) fn misspelt(entry: &Map<String, Value>) -> Vec<String> {
+    let near =
+        |key: &&str| nearest(key, OWN).filter(|own| strsim::damerau_levenshtein(key, own) == 1).map(|own| (key.to_string(), own));
+    let found = unknown(entry).into_iter().filter_map(|key| near(&key));
+    found.map(|(key, own)| format!("`{key}` means nothing here; did you mean `{own}`?")).collect()
+}
+
 struct Entry<'a> {
     entry: &'a Map<String, Value>,
     environment: &'a Environment,
@@ -223,6 +238,17 @@ impl Entry<'_> {
     fn own(&self, key: &str) -> Option<&Value> {
         let own = self.entry.get("toolglot").and_then(|own| own.get(key));
         own.or_else(|| self.entry.get(key)).filter(|value| !value.is_null())
+    }
+
+    /// An unknown key would be a rule that its author relies on and that nobody follows.
+    fn check_own(&self) -> Result<(), String> {
+        let own = match self.entry.get("toolglot") {
+            None | Some(Value::Null) => return Ok(()),
+            Some(own) => own.as_object().ok_or("`toolglot` must be an object")?,
+        };
+        let Some(key) = own.keys().find(|key| !OWN.contains(&key.as_str())) else { return Ok(()) };
+        let meant = nearest(key, OWN).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        Err(format!("`toolglot.{key}` is unknown{meant}"))
     }
 
     fn flag(&self, key: &str) -> Result<Option<bool>, String> {

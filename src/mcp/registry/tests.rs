@@ -132,6 +132,27 @@ fn every_dialect_is_read() {
 }
 
 #[test]
+fn a_misspelt_rule_makes_its_entry_unusable() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = |own: &str| {
+        let registry = open(folder.path(), &format!(r#"[{{"name": "a", "command": "x", "toolglot": {own}}}]"#));
+        let unusable = registry.snapshot().unusable.first().and_then(|entry| entry.error.clone());
+        unusable.unwrap_or_default()
+    };
+    assert_eq!(own(r#"{"dney": ["wipe"]}"#), "`toolglot.dney` is unknown; did you mean `deny`?");
+    assert_eq!(own(r#"{"efects": {"wipe": "destroys"}}"#), "`toolglot.efects` is unknown; did you mean `effects`?");
+    assert_eq!(own(r#"{"note to myself": 1}"#), "`toolglot.note to myself` is unknown");
+    assert_eq!(own("7"), "`toolglot` must be an object");
+    assert_eq!(own(r#"{"deny": ["wipe"], "timeout_seconds": 5, "tools": {}}"#), "");
+    assert_eq!(own("null"), "");
+    // Beside the object, the key may be another client's.
+    let entry = r#"{"name": "a", "command": "x", "dney": ["wipe"], "alwaysAllow": [], "envs": {}, "description": "x", "disabledTools": []}"#;
+    let snapshot = open(folder.path(), &format!("[{entry}]")).snapshot();
+    assert_eq!(snapshot.doubts, [("a".to_owned(), "`dney` means nothing here; did you mean `deny`?".to_owned())]);
+    assert_eq!(snapshot.servers.len(), 1);
+}
+
+#[test]
 fn a_broken_file_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let registry = open(folder.path(), r#"[{"name": "a", "url": "http://a/"}]"#);

@@ -150,6 +150,29 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
 }
 
 #[test]
+fn a_demanded_call_is_asked_for_once() {
+    let outcome = |policy: Policy, said: &str, reason| {
+        let mut gate = Gate::new(policy);
+        for event in [Event::Text(said), Event::Finish { reason, usage: None }] {
+            gate.event(event, &mut |_: Event<'_>| {});
+        }
+        gate.outcome().1
+    };
+    let first = Policy { must_call: true, may_reask: true, ..Policy::default() };
+    assert_eq!(outcome(first, "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
+    assert_eq!(outcome(first, "", FinishReason::ToolCalls), Some(Reask::Uncalled));
+    assert_eq!(outcome(first, "Sure.", FinishReason::Length), None);
+    assert_eq!(outcome(Policy { may_reask: false, ..first }, "Sure.", FinishReason::Stop), None);
+    assert_eq!(outcome(Policy { must_call: false, ..first }, "Sure.", FinishReason::Stop), None);
+    // As often as `retry` allows; a call that does not fit is then delivered, as always.
+    let again = Policy { call_alone: true, ..first };
+    assert_eq!(outcome(again, "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
+    let why = Why::Schema("no".into());
+    let refused = Event::Refused { name: "add", why: &why, raw: "{}" };
+    assert_eq!(delivered(Policy { may_reask: false, ..again }, &[refused]).0, ["{}"]);
+}
+
+#[test]
 fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again() {
     const PATCH: &str = "*** Begin Patch\n*** Add File: a\n+hi\n*** End Patch";
     let patch = Tool { input: Input::Patch, ..Tool::new("apply_patch", "", "{}") };

@@ -1,7 +1,7 @@
 //! Stores the registry's calls and their results in a turn that the client must finish, because the client does not know them.
 //! They are kept for a while under the id of the client's first call. In its next request they replace the message that it knows.
-//! If the client's form of a call has no id, the call's content and position identify it. If the stored part has expired or was
-//! too large, it is missing, and the conversation is still valid.
+//! If the client's form of a call has no id, or the client need not send it, the call's content and position identify it. If the
+//! stored part has expired or was too large, it is missing, and the conversation is still valid.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 
 use super::super::Shared;
 use crate::{
-    client::shape,
+    client::{front, shape},
     openai::{ChatRequest, Message, ToolCall},
-    plan::Plan,
+    plan::{Plan, is_spoken},
     store::{Key, Kind},
 };
 
@@ -78,7 +78,7 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
     let early = all_at_once(shared, plan).await;
     let (mut at, mut answers) = (0, 0);
     while let Some(message) = plan.chat.messages.get(at) {
-        if message.role == "user" {
+        if is_spoken(message) {
             tainted = None;
         }
         let names: Vec<String> = message.tool_calls.iter().map(|call| name_of(plan, call, answers)).collect();
@@ -102,8 +102,9 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
         let end = plan.chat.messages.iter().skip(at + 1).position(|message| message.role != "tool");
         let end = end.map_or(plan.chat.messages.len(), |end| at + 1 + end);
         let known = plan.chat.messages.get(at).map(|message| message.tool_calls.clone()).unwrap_or_default();
+        let has_ids = has_ids(plan);
         let results = plan.chat.messages.get_mut(at + 1..end).unwrap_or_default();
-        if plan.reply.shape != shape::Kind::Native {
+        if !has_ids {
             rename(&messages, &known, results);
         }
         let answered: Vec<String> = results.iter().filter_map(|message| message.tool_call_id.clone()).collect();
@@ -141,9 +142,15 @@ fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
     Some((chat.messages, tainted))
 }
 
+/// Whether the client sends back the ids of calls. Clients of Ollama need not know them, and `functions` has none: what has none
+/// gets one of its own with every request.
+fn has_ids(plan: &Plan) -> bool {
+    plan.reply.shape == shape::Kind::Native && !matches!(plan.reply.head.kind, front::Kind::Ollama | front::Kind::Functions)
+}
+
 /// What identifies the call: its id, or, if the client's form has no ids, its content and position.
 fn name_of(plan: &Plan, call: &ToolCall, place: usize) -> String {
-    if plan.reply.shape == shape::Kind::Native {
+    if has_ids(plan) {
         return call.id.clone();
     }
     let members: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();

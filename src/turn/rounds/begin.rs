@@ -8,7 +8,7 @@ use super::{
     super::{
         announced,
         answer::{Answer, Policy, Reask, Setup},
-        quoted,
+        quoted::Quoted,
         react::Agent,
         reading::Reading,
     },
@@ -30,7 +30,7 @@ impl<O: Sink> Rounds<O> {
     pub(super) fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
         self.outlet.sent.begin();
         if self.asks.again == 0 {
-            self.asks.quoted = quoted::calls(&self.plan, &self.shared.schemas);
+            self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
             self.asks.forbidden = self.plan.chat.messages.last().is_some_and(announced::forbids);
         }
         let plan = &self.plan;
@@ -64,9 +64,9 @@ impl<O: Sink> Rounds<O> {
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
                 ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(announced::orders),
-                call_alone: self.asks.because == Some(Reask::Announced),
+                must_call: self.agent.is_none() && plan.tools.must_call(),
+                call_alone: self.asks.because.as_ref().is_some_and(Reask::wants_call_alone),
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
-                ..Policy::default()
             },
         };
         let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
@@ -74,7 +74,7 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()),
         };
-        let answer = answer.quoting(self.asks.quoted.clone());
+        let answer = answer.quoting(Arc::clone(&self.asks.quoted));
         let answer = match &self.asks.because {
             Some(reask) => answer.again(self.asks.kept.clone(), reask.notice()),
             None => answer,

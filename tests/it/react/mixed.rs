@@ -187,3 +187,37 @@ async fn a_client_of_ollamas_api_gets_lines() {
     assert_eq!((all.as_str(), &lines.last().unwrap()["done"]), ("Aiko.", &json!(true)), "{raw}");
     assert_eq!(lines.iter().filter(|line| line["done"] == true).count(), 1);
 }
+
+#[tokio::test]
+async fn our_results_are_found_where_the_client_sends_no_ids() {
+    let room = Room::new(Family::Native, vec![both(), text("ok")]).await;
+    let body = room.chat(json!({"tools": read_file(), "stream": false}));
+    let answer = room.post("/react/api/chat", &body).send().await.unwrap().text().await.unwrap();
+    let mut message = serde_json::from_str::<Value>(&answer).unwrap()["message"].clone();
+    for call in message["tool_calls"].as_array_mut().unwrap() {
+        call.as_object_mut().unwrap().remove("id");
+    }
+    let result = json!({"role": "tool", "tool_name": "read_file", "content": "the file"});
+    let messages = json!([{"role": "user", "content": "go"}, message, result]);
+    let body = room.chat(json!({"messages": messages, "tools": read_file(), "stream": false}));
+    room.post("/react/api/chat", &body).send().await.unwrap();
+    let messages = json!(room.model.messages()).to_string();
+    for part in ["Aiko Tanaka", "the file"] {
+        assert_eq!(messages.matches(part).count(), 1, "{part} in {messages}");
+    }
+}
+
+#[tokio::test]
+async fn a_choice_among_the_clients_tools_excludes_ours() {
+    let named = json!({"type": "function", "function": {"name": "read_file"}});
+    let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}});
+    for choice in [named, allowed] {
+        let room = Room::new(Family::Native, vec![call(PERSON, json!({"employee_id": "EMP003"})), text("ok")]).await;
+        let answer = room.answer(json!({"tools": read_file(), "tool_choice": choice})).await;
+        let asked = room.model.asked();
+        // Ollama knows no `tool_choice`: with a named tool, the tools are in the prompt.
+        let offered = asked[0].to_string();
+        assert!(offered.contains("read_file") && !offered.contains("get_employee_info"), "{choice}: {offered}");
+        assert!(!json!(asked).to_string().contains("Aiko Tanaka"), "{answer}");
+    }
+}

@@ -93,3 +93,14 @@ async fn wrong_requests_get_errors_of_the_protocol() {
     assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32700), &json!(null)));
     assert!(room.model.asked().is_empty());
 }
+
+#[tokio::test]
+async fn a_notification_gets_no_answer() {
+    let room = Room::new(Family::Native, vec![text("Hello.")]).await;
+    for params in [json!({"messages": user()}), json!({"messages": []})] {
+        let body = json!({"jsonrpc": "2.0", "method": "generate", "params": params});
+        let response = room.post("/generate_with_mcp", &body).send().await.unwrap();
+        assert_eq!((response.status().as_u16(), response.text().await.unwrap().as_str()), (204, ""));
+    }
+    assert_eq!(room.model.asked().len(), 1, "it runs");
+}

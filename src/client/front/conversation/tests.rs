@@ -122,3 +122,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_result_without_an_id_answers_the_newest_message_with_calls() {
+    let call = |path: &str| json!({"function": {"name": "read", "arguments": {"path": path}}});
+    let result = |text: &str| json!({"role": "tool", "tool_name": "read", "content": text});
+    let messages = json!([
+        {"role": "user", "content": "a and b"}, {"role": "assistant", "content": "", "tool_calls": [call("a"), call("b")]},
+        result("of a"), {"role": "user", "content": "only c"},
+        {"role": "assistant", "content": "", "tool_calls": [call("c")]}, result("of c"),
+    ]);
+    let mut request = ChatRequest::from_value(json!({"model": "m", "messages": messages})).unwrap();
+    name_calls(&mut request);
+    let [.., called, result] = request.messages.as_slice() else { panic!() };
+    assert_eq!(result.tool_call_id.as_deref(), Some(called.tool_calls[0].id.as_str()));
+}
