@@ -23,9 +23,7 @@ mod value_end;
 
 pub(super) use form::{Between, Form, Tag, hint_of};
 use members::Members;
-use residue::{
-    begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, shortened_tag, stand_in, torn_tag,
-};
+use residue::{begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, shortened_tag};
 pub(super) use residue::{stand_in, torn_tag};
 use value_end::{Mark, Place, Searched};
 
