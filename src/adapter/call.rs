@@ -115,12 +115,20 @@ pub struct Tagged {
     pub trim: Trim,
     /// Whether `<![CDATA[...]]>` around a value is removed.
     pub cdata: bool,
-    /// Whether XML entities in a value are decoded.
+    /// Whether XML entities in a value are decoded: always if the tags are written with entities too, else only if the whole call
+    /// shows that its writer escapes.
     pub entities: bool,
     /// Markers around an argument's type, between its key and its value.
     pub type_tag: Option<[String; 2]>,
     /// Markers between name and arguments that carry no information.
     pub skip: Vec<String>,
+}
+
+impl Tagged {
+    /// Whether the tags themselves are written with entities.
+    pub(crate) fn has_escaped_tags(&self) -> bool {
+        self.value[1].iter().any(|close| close.starts_with("&lt;"))
+    }
 }
 
 /// The whitespace that is removed from both ends of a tagged value.

@@ -204,3 +204,6 @@ impl Closing {
         found
     }
 }
+
+#[cfg(test)]
+mod tests;

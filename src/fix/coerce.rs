@@ -134,7 +134,12 @@ impl<'c> Coercion<'c> {
     /// An object where the schema allows none.
     fn object_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if rule.types.allow(Types::ARRAY) {
-            let Some(items) = container::listed(&node) else { return self.wrapped(node, rule) };
+            let Some(items) = container::listed(&node) else {
+                // Neither a list nor one of the texts that it should hold.
+                let item = self.schema.rule(rule.item_shape(0));
+                let holds = item.says_nothing() || !item.choices.is_empty() || item.types.allow(Types::OBJECT);
+                return if holds { self.wrapped(node, rule) } else { node };
+            };
             self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
         }

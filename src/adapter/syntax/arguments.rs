@@ -12,6 +12,7 @@ use super::{
     ahead::{Seen, gap},
     field::in_cdata,
     typing::{Hint, Types},
+    value::is_json,
 };
 use crate::json::extent::Extent;
 
@@ -20,9 +21,10 @@ mod members;
 mod residue;
 mod value_end;
 
-pub(super) use form::{Between, Form, Tag};
+pub(super) use form::{Between, Form, Tag, hint_of};
 use members::Members;
-use residue::{begins_as_attribute, ends_with_lone_tag, is_residue, known_key, shortened_tag, torn_tag};
+use residue::{begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, shortened_tag};
+pub(super) use residue::{stand_in, torn_tag};
 use value_end::{Mark, Place, Searched};
 
 /// The result of reading arguments.
@@ -144,24 +146,17 @@ impl Arguments {
                         Place::Leave => (at + 1, depth - 1),
                         Place::End(to) => {
                             let value = &text[self.value_start(text, start, at, form)..at];
-                            let key = self.members.awaited();
-                            // Without its closing tag, the value may end in a misspelt one.
-                            let torn =
-                                torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
                             self.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
-                            let value = match torn {
-                                Some(torn) if to == at => &value[..torn],
-                                None if to == at && value.contains('\n') => value.trim_end(),
-                                _ => value,
-                            };
+                            let value = if to == at { self.without_torn(value, form, types) } else { value };
                             self.take(value, to > at, form, types);
                             self.phase = Phase::Between { at: to };
                             continue;
                         }
                         Place::Cut => {
                             let start = self.value_start(text, start, at, form);
-                            self.take(&text[start..at], false, form, types);
-                            return self.open(marked);
+                            let value = self.without_torn(&text[start..at], form, types);
+                            self.take(value, false, form, types);
+                            return if self.damaged { self.torn() } else { self.open(marked) };
                         }
                         Place::Maybe => {
                             self.phase = Phase::Value { start, seen: at, depth };
@@ -308,6 +303,26 @@ impl Arguments {
         }
     }
 
+    /// A value without its closing tag, and without the misspelt or wrong tag in its place. Such a tag ends a value of one line.
+    /// Text of several lines may go on after it.
+    fn without_torn<'t>(&mut self, value: &'t str, form: &dyn Form, types: &Types) -> &'t str {
+        let key = self.members.awaited();
+        let name = form.closing_name(key);
+        if let Some(torn) = torn_tag(value, name, key).or_else(|| shortened_tag(value, form.closers())) {
+            return &value[..torn];
+        }
+        let known = types.keys().next().is_some() && in_cdata(value).is_none();
+        match stand_in(value, &[name, key]).filter(|_| known) {
+            Some(tag) if tag.own || name == key && !value[..tag.at].trim().contains('\n') => &value[..tag.at],
+            Some(_) => {
+                self.damaged = true;
+                value
+            }
+            None if value.contains('\n') => value.trim_end(),
+            None => value,
+        }
+    }
+
     /// Adds the value of the oldest argument that has none. `closed`: its own tag ended it.
     fn take(&mut self, text: &str, closed: bool, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.members.arrived() else { return };
@@ -318,7 +333,10 @@ impl Arguments {
         self.damaged |= checked && (ends_wrong || is_residue(text, tag, closed, &|key| types.has(key)));
         if checked && closed {
             self.look_into(text, form);
+            self.damaged |= closes_by_name(text, &key);
         }
+        // An object of all parameters that is cut: its tag is no parameter.
+        self.damaged |= checked && !types.has(&key) && text.trim_start().starts_with('{') && !is_json(text.trim());
         let text = form.value(text, &key, self.between);
         self.has_lines |= text.contains('\n');
         let (place, value) = (types.parameter(&key), types.value(&key, &text, hint));
@@ -363,15 +381,6 @@ impl Arguments {
         let members = self.members.text();
         let comma = if members.is_empty() { "" } else { "," };
         Outcome::Cut { arguments: format!("{{{members}{comma}\"") }
-    }
-}
-
-/// The hint of a type's name, or of `string="true"`.
-pub(super) fn hint_of(written: &str) -> Hint {
-    match written.to_ascii_lowercase().as_str() {
-        "true" | "string" | "str" => Hint::Text,
-        "" => Hint::None,
-        _ => Hint::Json,
     }
 }
 

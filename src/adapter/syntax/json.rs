@@ -18,6 +18,7 @@ use crate::{
 
 mod begins;
 mod calls;
+mod flags;
 mod keys;
 mod seam;
 

@@ -9,6 +9,9 @@ use crate::fix::{ends_inside, has_odd_quote, holds_structure};
 
 mod lookahead;
 mod token;
+mod written;
+
+pub(crate) use written::Written;
 
 /// Maximum length of a key, in bytes.
 const KEY_BYTES: usize = 128;
@@ -18,7 +21,7 @@ const DEPTH: usize = 128;
 /// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
-    Text(String),
+    Text(Written),
     /// The JSON text of a number, `true`, `false` or `null`.
     Atom(String),
     /// Text without quotes. The schema decides what it means.
@@ -33,7 +36,8 @@ impl Node {
     /// Whether `test` holds for any text in it.
     pub(crate) fn any_text(&self, test: &dyn Fn(&str) -> bool) -> bool {
         match self {
-            Node::Text(text) | Node::Bare(text) => test(text),
+            Node::Text(text) => test(text),
+            Node::Bare(text) => test(text),
             Node::Atom(_) => false,
             Node::List(items) => items.iter().any(|item| item.any_text(test)),
             Node::Dict(members) => members.iter().any(|(_, node)| node.any_text(test)),
@@ -150,7 +154,7 @@ impl Literal {
         if !self.lenient {
             return false;
         }
-        let texts = || items.iter().filter_map(|(_, node)| if let Node::Text(text) = node { Some(text.as_str()) } else { None });
+        let texts = || items.iter().filter_map(|(_, node)| if let Node::Text(text) = node { Some(&**text) } else { None });
         let missing = |key: &&String| !items.iter().any(|(given, _)| given.as_ref() == Some(key));
         let separator = if dialect.loose { ':' } else { '=' };
         let is_sign = |c: char| !(c.is_alphanumeric() || c == '_' || c == ' ');
@@ -343,7 +347,7 @@ impl Literal {
     fn put(&mut self, node: Node) -> Option<Read> {
         let Some(frame) = self.stack.last_mut() else { return Some(Read::Fail) };
         match (frame.items.last_mut(), &node) {
-            (Some((_, Node::Text(text))), Node::Text(more)) if self.expect == Expect::After => text.push_str(more),
+            (Some((_, Node::Text(text))), Node::Text(more)) if self.expect == Expect::After => text.append(more),
             _ => {
                 let key = frame.key.take();
                 frame.items.push((key, node));

@@ -2,7 +2,7 @@
 //! precede the name, follow it, or take its place.
 
 use super::{
-    Context, Parsed, Start, Step, WORD_BYTES,
+    Closing, Context, Parsed, Start, Step, UNFINISHED, WORD_BYTES,
     ahead::{Seen, Word, word},
     begins_with_a_name, blank,
     json::introduced,
@@ -14,7 +14,10 @@ use super::{
 use crate::{
     adapter::Named,
     event::{Tool, Tools},
+    fix::name::known_tool,
 };
+
+mod bare;
 
 const FENCE: &str = "```";
 /// The arguments of a call that ends before them, as incomplete as the call.
@@ -40,6 +43,8 @@ struct Head {
     announced: bool,
     /// Whether a marker says that arguments follow.
     opened: bool,
+    /// What ends the name, if it ends with its line or its tag.
+    ended: Option<char>,
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +59,8 @@ enum Body {
         seen: usize,
     },
     Torn(TornReader),
+    /// Text in place of the arguments, up to the closing marker.
+    Bare(Closing),
     /// The arguments end here.
     Ended {
         end: usize,
@@ -86,6 +93,15 @@ impl NamedReader {
         let (head, from) = (&*head, head.body);
         let parsed =
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
+        let in_line = |end: usize| {
+            let call = parsed(end);
+            let line = named.line && head.announced && !call.arguments.starts_with(['{', '[', '"', '\'']);
+            // The fixer knows what the line is if there is only one parameter.
+            let several = |tool: &&Tool| Types::new(Some(tool)).keys().nth(1).is_some();
+            let tool = known_tool(context.tools, &head.name).filter(|_| line).filter(several);
+            let object = tool.and_then(|tool| bare::arguments(&call.arguments, tool));
+            Parsed { arguments: object.unwrap_or(call.arguments), ..call }
+        };
         let unfinished = || if context.end { Step::cut(parsed(text.len())) } else { Step::More };
         // The quotes of a value without a visible end may be broken.
         let ended_anyhow = || {
@@ -108,6 +124,7 @@ impl NamedReader {
                             Start::Yes(_) if context.call.whole_answer => return Step::Reject,
                             Start::Yes(_) => Body::ended(from),
                             Start::Maybe => return Step::More,
+                            Start::No if is_bare(head.ended, context) => Body::Bare(Closing::after(from)),
                             Start::No if !(named.line && head.announced) => return Step::Reject,
                             Start::No => match text[from..].find('\n') {
                                 Some(length) => Body::ended(from + length),
@@ -158,6 +175,27 @@ impl NamedReader {
                         None => Step::More,
                     };
                 }
+                Body::Bare(closing) => {
+                    let Some(tool) = known_tool(context.tools, &head.name) else { return Step::Reject };
+                    let Some((begin, end)) = closing.find(text, context.close) else {
+                        return match context.end {
+                            true if context.marked => Step::cut(Parsed::new(head.name.as_str(), UNFINISHED)),
+                            true => Step::Reject,
+                            false => Step::More,
+                        };
+                    };
+                    let body = bare::without_tag(&text[from..begin]);
+                    return match bare::arguments(body, tool) {
+                        Some(arguments) => Step::done(Parsed::new(head.name.as_str(), arguments), end),
+                        None if !context.marked => Step::Reject,
+                        None => Step::Torn {
+                            whole: Vec::new(),
+                            torn: Parsed::new(head.name.as_str(), body.trim()),
+                            why: "its parameters have no names",
+                            end,
+                        },
+                    };
+                }
                 Body::Ended { end, trail } => {
                     // A fence around the arguments is framing.
                     if head.fenced && trail.end == *end && trail.fence(text, FENCE, context.end) == Start::Maybe {
@@ -170,7 +208,7 @@ impl NamedReader {
                     };
                     match after {
                         After::More => return Step::More,
-                        After::Marker(at) => return done(parsed(end), at, named, context),
+                        After::Marker(at) => return done(in_line(end), at, named, context),
                         After::Inside => self.body = Body::Torn(TornReader::inside(end)),
                         After::Nothing if text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim()) => {
                             match goes_on(&text[end..]) {
@@ -180,7 +218,7 @@ impl NamedReader {
                                 Start::Maybe | Start::No => return done(parsed(end), trail.end, named, context),
                             }
                         }
-                        After::Nothing => return done(parsed(end), trail.end, named, context),
+                        After::Nothing => return done(in_line(end), trail.end, named, context),
                     }
                 }
             }
@@ -191,6 +229,12 @@ impl NamedReader {
     pub(crate) fn name(&self) -> Option<String> {
         self.head.as_ref().map(|head| head.name.clone())
     }
+}
+
+/// Whether text may take the place of the arguments: after any marker, or in a tag that contains the name (`<function=f>`).
+fn is_bare(ended: Option<char>, context: Context<'_>) -> bool {
+    let tag = !context.marked && !context.call.whole_answer && context.close == context.call.close && ended == Some('>');
+    !context.close.is_empty() && (tag || context.call.fallback && ended.is_some())
 }
 
 /// A call was read up to `end`.
@@ -266,6 +310,7 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     let consumed = named.close.iter().any(|close| close == marker);
     at = if consumed { end + length } else { end };
     head.opened = consumed && !marker.trim().is_empty();
+    head.ended = if consumed { ['\n', '>'].into_iter().find(|end| marker == end.to_string()) } else { None };
     if let Some([open, close]) = named.id.as_ref().filter(|_| !named.id_first)
         && text[at..].starts_with(open.as_str())
     {

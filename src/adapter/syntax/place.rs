@@ -1,11 +1,10 @@
 //! A position in a tool's schema, and what unquoted text means there.
 
-use serde_json::Value;
-
 use super::{
     literal::Node,
     markdown::plain,
     scalar::{atom, is_null, number},
+    typing::verbatim,
 };
 use crate::{
     event::Tool,
@@ -64,7 +63,7 @@ impl<'s> Place<'s> {
     /// Writes a value as JSON text.
     fn json(&self, node: Node) -> String {
         match node {
-            Node::Text(text) => string(&text),
+            Node::Text(text) => text.json(),
             Node::Atom(text) => text,
             Node::Bare(text) => self.bare(&text),
             Node::List(items) => {
@@ -91,5 +90,5 @@ impl<'s> Place<'s> {
 }
 
 fn string(text: &str) -> String {
-    Value::from(text).to_string()
+    verbatim(text)
 }

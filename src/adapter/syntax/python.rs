@@ -205,7 +205,7 @@ impl PythonReader {
                 Start::Maybe | Start::No => {}
             }
         }
-        match head(rest, !self.bracket && in_lines(context), &self.assigned) {
+        match head(rest, !self.bracket && in_lines(context), prints(context), &self.assigned) {
             Head::Skip(length) => {
                 self.at += length;
                 None
@@ -312,6 +312,11 @@ fn in_lines(context: Context<'_>) -> bool {
     !context.close.is_empty() || context.call.whole_answer
 }
 
+/// Whether a tool has the name of the function that may be around a call.
+fn prints(context: Context<'_>) -> bool {
+    context.tools.get(PRINT.trim_end_matches('(')).is_some()
+}
+
 /// Whether a closing marker or the end of a fence is here.
 fn closes(rest: &str, context: Context<'_>) -> Start {
     match starts_with_any(rest, context.close, context.end) {
@@ -327,7 +332,7 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     let rest = &rest[gap..];
     // This is asked if quotes are not escaped: then the end of the text proves nothing.
     let Some(first) = rest.as_bytes().first() else { return if context.end { Start::No } else { Start::Maybe } };
-    let begins_call = |text: &str| match head(text, !bracket && in_lines(context), &[]) {
+    let begins_call = |text: &str| match head(text, !bracket && in_lines(context), prints(context), &[]) {
         Head::Call { .. } | Head::Skip(_) => Start::Yes(0),
         Head::Maybe if !context.end => Start::Maybe,
         Head::Maybe | Head::No => Start::No,

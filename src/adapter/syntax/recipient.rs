@@ -3,8 +3,11 @@
 //! the channel. The kind of the body may be glued to its name.
 
 use super::{
-    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
+    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any,
+    members::joined,
+    starts_with_any,
     tagged::TaggedReader,
+    typing::verbatim,
     unclosed,
     value::{After, Got, TornReader, Trail, ValueReader, is_json, plain_end},
 };
@@ -242,7 +245,8 @@ impl RecipientReader {
 /// opening brace of an object is missing.
 fn raw(key: Option<&str>, text: &str) -> String {
     let member = begins_as_member(text.strip_prefix('"').unwrap_or(text), &['"']) && text.trim_end().ends_with('}');
-    key.filter(|_| !member).map_or_else(|| text.trim().to_owned(), |key| serde_json::json!({ key: text.trim() }).to_string())
+    key.filter(|_| !member)
+        .map_or_else(|| text.trim().to_owned(), |key| format!("{{{}}}", joined(&[(key.to_owned(), verbatim(text.trim()))])))
 }
 
 /// Removes the kind of body from the end of a name, if only the rest names a tool.

@@ -7,6 +7,7 @@ use super::{
     arguments::{Arguments, Form, Outcome},
     assignments::{self, assignments, ends_quoted, lines},
     element::Element,
+    entities::are_escaped,
     field::{attribute, whole_attribute},
     json::introduced,
     starts_with_any,
@@ -19,6 +20,7 @@ use crate::{
 
 mod markers;
 
+pub(super) use markers::named_closers;
 use markers::{Head, Markers};
 
 /// Reads one call.
@@ -29,6 +31,8 @@ pub(crate) struct TaggedReader {
     types: Types,
     body: Body,
     arguments: Arguments,
+    /// The call was read once, and its values are escaped.
+    escaped: bool,
 }
 
 /// What follows the head.
@@ -51,12 +55,13 @@ impl TaggedReader {
     /// Reads a call whose name is known. Its arguments begin at `body`.
     pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {
         let types = Types::new(known_tool(context.tools, &name));
-        let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "" });
-        TaggedReader { name: Some(name), lone: false, types, body: Body::Tags, arguments }
+        let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "", decodes: false });
+        TaggedReader { name: Some(name), types, body: Body::Tags, arguments, ..TaggedReader::default() }
     }
 
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
-        let form = Markers { tagged, context, name: "" };
+        let decodes = self.escaped || tagged.entities && tagged.has_escaped_tags();
+        let form = Markers { tagged, context, name: "", decodes };
         let name = match &self.name {
             Some(name) => name.clone(),
             None => match form.head(text, context.end) {
@@ -108,6 +113,9 @@ impl TaggedReader {
             Outcome::Done { arguments, end } => {
                 if let Some(why) = self.arguments.damage(&self.types) {
                     return Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end };
+                }
+                if tagged.entities && !decodes && are_escaped(&arguments) {
+                    return TaggedReader { escaped: true, ..TaggedReader::default() }.read(text, tagged, context);
                 }
                 // The fence around a call without closing markers ends it.
                 let at = end + gap(&text[end..]);

@@ -24,14 +24,13 @@ fn closes_escaped(text: &str, quote: char) -> bool {
     false
 }
 
-/// Whether a text has at least one pair of double quotes, escaped or not, and one more that opens a string: `echo "a" > "b`.
+/// Whether a text has an odd number of double quotes, escaped or not, and the last one opens a string: `echo "a" > "b`, `echo "hi`.
 pub(super) fn opens_last(text: &str) -> bool {
     let Some((before, after)) = text.rsplit_once('"') else { return false };
     let before = before.trim_end_matches('\\');
     let opens =
         before.ends_with(|c: char| c.is_whitespace() || "([{=,:>".contains(c)) && after.starts_with(|c: char| !c.is_whitespace());
-    let quotes = text.matches('"').count();
-    opens && quotes > 1 && quotes % 2 == 1
+    opens && text.matches('"').count() % 2 == 1
 }
 
 /// Whether an element of a list ends inside a text, and the next one lacks its opening quote: `a", b`.

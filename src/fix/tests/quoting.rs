@@ -128,6 +128,37 @@ proptest! {
 }
 
 #[test]
+fn a_command_keeps_its_last_quote_or_is_refused() {
+    let schema =
+        r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer"}},"required":["command"]}"#;
+    for command in [
+        r#"git commit -m "fix it""#,
+        r#"echo "hi""#,
+        r#"find . -name "*.py""#,
+        r#"python -c "print(1)""#,
+        r#"ls -la | grep "a, b""#,
+        r#"npm run "build: prod""#,
+        r#"say "it's""#,
+        r#"x = "hi""#,
+        r#"cp "a b" "c d""#,
+    ] {
+        for rest in ["}", ", \"timeout\": 5}", "\n}"] {
+            // Without the quotes around it.
+            let got = accepted(schema, &format!("{{\"command\": {command}{rest}"), End::Closed);
+            assert!(got.is_none_or(|got| got["command"] == command), "{command}{rest}");
+            // Without the one at the end.
+            let got = accepted(schema, &format!("{{\"command\": \"{command}{rest}"), End::Closed);
+            assert!(got.is_none_or(|got| got["command"] == command), "\"{command}{rest}");
+        }
+    }
+    let exact = accepted(schema, r#"{"command": git commit -m "fix it"}"#, End::Closed);
+    assert_eq!(exact, Some(json!({"command": "git commit -m \"fix it\""})));
+    // A quote that opens nothing: the one before the value is missing.
+    let got = accepted(schema, r#"{"command": ls", "timeout": 5}"#, End::Closed);
+    assert_eq!(got, Some(json!({"command": "ls", "timeout": 5})));
+}
+
+#[test]
 fn what_follows_an_object_is_no_part_of_its_value() {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"}},"required":["path"]}"#;
     for (text, arguments) in [

@@ -29,6 +29,10 @@ pub(in crate::adapter::syntax) trait Form {
     fn closing_name<'a>(&'a self, key: &'a str) -> &'a str;
     /// The markers that close any value.
     fn closers(&self) -> &[String];
+    /// Whether a tag of the parameter's name stands here, which closes values only in place of the form's own tag.
+    fn is_named_close(&self, text: &str) -> bool;
+    /// Whether a closing marker of the form is here; its name does not count.
+    fn own_close(&self, text: &str, end: bool) -> Start;
     /// Whether the call closes here.
     fn close(&self, text: &str, end: bool) -> Start;
     /// Whether the section or fence around the calls closes here.
@@ -54,4 +58,13 @@ pub(in crate::adapter::syntax) enum Between {
     Space,
     #[default]
     Lines,
+}
+
+/// The hint of a type's name, or of `string="true"`.
+pub(in crate::adapter::syntax) fn hint_of(written: &str) -> Hint {
+    match written.to_ascii_lowercase().as_str() {
+        "true" | "string" | "str" => Hint::Text,
+        "" => Hint::None,
+        _ => Hint::Json,
+    }
 }

@@ -1,7 +1,13 @@
 //! Detects remains of a form's own tags in a key or value: a misspelt tag that did not end the value, or a repeated one before
 //! it.
 
-use crate::{adapter::syntax::typing::Types, fix::fold};
+use crate::{
+    adapter::syntax::{WORD_BYTES, typing::Types},
+    fix::{Role, fold},
+};
+
+/// The bars of special tokens.
+const BARS: [char; 3] = ['\u{ff5c}', '\u{2016}', '\u{2581}'];
 
 /// How far from the ends of a value remains are searched, in bytes. The middle of a long value is content.
 const REACH: usize = 512;
@@ -73,13 +79,14 @@ pub(super) fn known_key(key: String, types: &Types) -> String {
 
 /// The start of a misspelt closing tag at the end of a value: `<parameter>`, `</parameter`, `</parameter>>`, `<//parameter>`,
 /// `</parameter=key>`.
-pub(super) fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
+pub(in crate::adapter::syntax) fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
     const BRACKETS: usize = 3;
     let at = value.rfind(name).filter(|_| !name.is_empty())?;
     let (before, after) = (&value[..at], value[at + name.len()..].trim_end());
     let after = after.strip_prefix('=').and_then(|after| after.strip_prefix(key)).unwrap_or(after);
-    let begin = before.trim_end_matches(['<', '/', '[']).len();
-    let opened = (1..=BRACKETS).contains(&(at - begin));
+    let begin = before.strip_suffix("<\\/").unwrap_or_else(|| before.trim_end_matches(['<', '/', '['])).len();
+    // Without any bracket it is a folder of a path: `/etc/path`.
+    let opened = (1..=BRACKETS).contains(&(at - begin)) && (value[begin..at].contains(['<', '[']) || after.contains('>'));
     (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)
 }
 
@@ -95,11 +102,54 @@ pub(super) fn shortened_tag(value: &str, closers: &[String]) -> Option<usize> {
     })
 }
 
+/// A tag at the end of a value in the place of its closing tag.
+pub(in crate::adapter::syntax) struct StandIn {
+    pub(in crate::adapter::syntax) at: usize,
+    /// It has the name of the right tag, and only its signs differ: `<\/uri>`, `</URI>`.
+    pub(in crate::adapter::syntax) own: bool,
+}
+
+/// The tag that a value without its closing tag ends with: one of another name (`Oslo</invoke>`), one with wrong signs
+/// (`a.rs<\/uri>`), or an opening tag of one of `names` (`a.rs<uri>`). `None`: the value holds what opens it, so it is content.
+pub(in crate::adapter::syntax) fn stand_in(value: &str, names: &[&str]) -> Option<StandIn> {
+    let value = value.trim_end();
+    let at = value.rfind('<')?;
+    let inside = value[at + 1..].strip_suffix('>')?;
+    let name = inside.trim_start_matches([' ', '\t', '\\', '/']);
+    let closes = inside[..inside.len() - name.len()].contains(['/', '\\']);
+    let name = name.trim_end_matches([' ', '\t', '`', '"', '\'', ',', ';', ')', ']', '}']);
+    let is_sign = |c: char| "_-:.| ".contains(c) || BARS.contains(&c);
+    let is_name = name.len() <= WORD_BYTES
+        && name.starts_with(|c: char| c.is_alphabetic() || c == '|' || BARS.contains(&c))
+        && name.chars().all(|c| c.is_alphanumeric() || is_sign(c));
+    let is_own = |other: &&&str| !other.is_empty() && plain(other) == plain(name);
+    let own = names.iter().find(is_own).is_some();
+    let opened = || value[..at].match_indices(&format!("<{name}")).any(|(at, tag)| ends_name(&value[at + tag.len()..]));
+    (is_name && (closes || names.contains(&name)) && !opened()).then_some(StandIn { at, own: own && closes })
+}
+
+/// Whether the name of a tag ends before `text`.
+fn ends_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_alphanumeric() || "_-:.".contains(c))
+}
+
+/// A name in lower case, in the singular, and without the signs that models vary.
+fn plain(name: &str) -> String {
+    let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    plain.strip_suffix('s').map(str::to_owned).unwrap_or(plain)
+}
+
 /// Whether a value ends with the closing tag of an element that does not begin in it: `Oslo</invoke>`.
 pub(super) fn ends_with_lone_tag(value: &str) -> bool {
-    let Some((before, name)) = value.trim_end().strip_suffix('>').and_then(|value| value.rsplit_once("</")) else { return false };
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-:".contains(c));
-    is_name && !before.contains(&format!("<{name}"))
+    stand_in(value, &[]).is_some()
+}
+
+/// Whether a path or a command ends with a closing tag of its parameter's name, before that of the form. No path and no command
+/// ends so.
+pub(super) fn closes_by_name(value: &str, key: &str) -> bool {
+    let role = Role::of(key, false);
+    let before = value.trim_end().strip_suffix(&format!("</{key}>"));
+    (role.path || role.command) && before.is_some_and(|before| !before.contains(&format!("<{key}")))
 }
 
 /// Whether a value begins with an attribute of its opening tag.
@@ -111,7 +161,42 @@ pub(super) fn begins_as_attribute(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_residue;
+    use super::{is_residue, stand_in, torn_tag};
+
+    #[test]
+    fn a_tag_in_the_place_of_the_closing_one_is_found() {
+        let bars = "\u{ff5c}DSML\u{ff5c}parameter";
+        for (value, name, want) in [
+            ("/w/x.txt</path>", "uri", Some((8, false))),
+            ("/w/x.txt</url>\n", "uri", Some((8, false))),
+            ("/w/x.txt<\\/uri>", "uri", Some((8, true))),
+            ("/w/x.txt</URI>", "uri", Some((8, true))),
+            ("/w/x.txt</ uri >", "uri", Some((8, true))),
+            ("/w/x.txt<uri>", "uri", Some((8, false))),
+            ("/w/x.txt<\\uri>", "uri", Some((8, true))),
+            ("/w/x.txt</uri`>", "uri", Some((8, true))),
+            ("/w/x.txt</\u{ff5c}DSML|parameter>", bars, Some((8, true))),
+            ("/w/x.txt</\u{ff5c}DSML\u{ff5c}param>", bars, Some((8, false))),
+            // Content: it begins in the value, or is not a closing tag.
+            ("<b>x</b>", "uri", None),
+            ("<a href=\"x\">x</a>", "uri", None),
+            ("x <path>", "uri", None),
+            ("a < b && c >", "uri", None),
+            ("x", "uri", None),
+            ("</ 3>", "uri", None),
+        ] {
+            let got = stand_in(value, &[name]).map(|tag| (tag.at, tag.own));
+            assert_eq!(got, want, "{value}");
+        }
+        for (value, name, want) in [
+            ("/tmp/x<\\/parameter>", "parameter", Some(6)),
+            ("/tmp/x/path>", "path", Some(6)),
+            ("/tmp/x</path", "path", Some(6)),
+            ("/tmp/x/path", "path", None),
+        ] {
+            assert_eq!(torn_tag(value, name, "path"), want, "{value}");
+        }
+    }
 
     fn is_key(key: &str) -> bool {
         ["a", "b"].contains(&key)

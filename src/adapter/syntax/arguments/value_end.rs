@@ -11,6 +11,14 @@ use crate::adapter::syntax::{
 /// At most this many characters after a closing tag may be the remains of another tag.
 const TAG_SIGNS: usize = 3;
 
+const CDATA: &str = "<![CDATA[";
+const CDATA_END: &str = "]]>";
+
+/// Whether a value begins with a CDATA section, and the last section in it is still open.
+fn in_open_cdata(value: &str) -> bool {
+    value.trim_start().starts_with(CDATA) && value.rfind(CDATA) > value.rfind(CDATA_END)
+}
+
 pub(super) enum Mark {
     Argument,
     ValueOpen(usize),
@@ -48,6 +56,10 @@ pub(super) struct Searched {
     opened: Option<usize>,
     /// From the first offset on, the text was searched for a value's closing tag up to the second.
     ahead: (usize, usize),
+    /// The same for the closing tag of the form after one that is named after the parameter.
+    owned: (usize, usize),
+    /// The same for the end of a CDATA section, and where that end is.
+    section: (usize, usize, Option<usize>),
 }
 
 impl Arguments {
@@ -74,12 +86,26 @@ impl Arguments {
                 _ => Place::Content,
             };
         }
-        let literal = form.cdata() && text[start..at].trim_start().starts_with("<![CDATA[");
         let key = self.members.awaited().to_owned();
+        if form.cdata() && in_open_cdata(&text[start..at]) {
+            match self.section_ends(text, at, &key, form, end) {
+                Start::Yes(_) => return Place::Content,
+                Start::Maybe => return Place::Maybe,
+                // The section is never closed, so its mark is a part of the text.
+                Start::No => {}
+            }
+        }
         match form.value_close(rest, &key, end) {
             Start::Maybe => return Place::Maybe,
-            Start::Yes(_) if literal && !text[start..at].trim_end().ends_with("]]>") => return Place::Content,
             Start::Yes(length) => {
+                // A tag named after the parameter belongs to the content if the form's own tag closes the value.
+                if form.is_named_close(rest) {
+                    match self.owned_ahead(text, at + length, form, types, end) {
+                        Some(true) => return Place::Content,
+                        None => return Place::Maybe,
+                        Some(false) => {}
+                    }
+                }
                 let mut stop = at + length;
                 let (mut next, mut mark) = self.mark(text, stop, form, end);
                 // The value may close twice. If it is empty, the first of the two tags may be the value.
@@ -114,7 +140,6 @@ impl Arguments {
                     Mark::ValueOpen(_) => Place::Content,
                 };
             }
-            Start::No if literal => return Place::Content,
             Start::No => {}
         }
         // The value's own closing tag may be missing: the end of the call, or a tag of another parameter, shows that.
@@ -221,6 +246,73 @@ impl Arguments {
         }
         self.searched.ahead = (from, text.len());
         end.then_some(false)
+    }
+
+    /// Whether the form's own closing tag comes before another argument or the end of the call, after a closing tag at `from` that
+    /// is named after the parameter. `None`: more text is needed.
+    fn owned_ahead(&mut self, text: &str, from: usize, form: &dyn Form, types: &Types, end: bool) -> Option<bool> {
+        let (begun, seen) = self.searched.owned;
+        let mut seen = if begun == from { seen.max(from) } else { from };
+        while let Some(place) = next(text, seen, &self.leads) {
+            let rest = &text[place..];
+            self.searched.owned = (from, place);
+            match starts_with_tag(rest, form.closers(), end) {
+                Start::Yes(_) => return Some(true),
+                Start::Maybe => return None,
+                Start::No => {}
+            }
+            match form.argument_begins(rest, end) {
+                Start::Yes(_) => match form.argument(rest, end) {
+                    Seen::Yes(tag) if !types.has(&tag.key) || self.members.has(&tag.key) => {}
+                    Seen::Maybe if !end => return None,
+                    _ => return Some(false),
+                },
+                Start::Maybe => return None,
+                Start::No => {}
+            }
+            let ends = [form.own_close(rest, end), form.outer(rest, end), form.call(rest, end)];
+            for (index, tag) in ends.into_iter().enumerate() {
+                match tag {
+                    Start::Yes(_) if index == 2 => return Some(false),
+                    // Text after it shows that it is content.
+                    Start::Yes(length) => match self.mark(text, place + length, form, end).1 {
+                        Mark::Maybe => return None,
+                        Mark::Other | Mark::Argument | Mark::ValueOpen(_) => {}
+                        Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => return Some(false),
+                    },
+                    Start::Maybe => return None,
+                    Start::No => {}
+                }
+            }
+            seen = place + 1;
+        }
+        self.searched.owned = (from, text.len());
+        end.then_some(false)
+    }
+
+    /// Whether the CDATA section around `at` ends before a closing tag of the value.
+    fn section_ends(&mut self, text: &str, at: usize, key: &str, form: &dyn Form, end: bool) -> Start {
+        let (begun, seen, found) = self.searched.section;
+        if begun <= at && found.is_some_and(|found| at < found) {
+            return Start::Yes(0);
+        }
+        let mut seen = if begun <= at { seen.max(at) } else { at };
+        while let Some(found) = text[seen..].find(CDATA_END) {
+            let after = seen + found + CDATA_END.len();
+            let closing = after + gap(&text[after..]);
+            match form.value_close(&text[closing..], key, end) {
+                Start::Yes(_) => {
+                    self.searched.section = (at, seen, Some(seen + found));
+                    return Start::Yes(0);
+                }
+                Start::Maybe => return Start::Maybe,
+                Start::No if closing == text.len() && !end => return Start::Maybe,
+                Start::No => seen = after,
+            }
+        }
+        seen = text.floor_char_boundary(text.len().saturating_sub(CDATA_END.len() - 1)).max(seen);
+        self.searched.section = (at, seen, None);
+        if end { Start::No } else { Start::Maybe }
     }
 
     /// Searches a value that its own tag ended for more closing tags. A quoted one is content. Any other makes the value

@@ -3,6 +3,7 @@
 
 use crate::{
     adapter::syntax::{
+        arguments::{stand_in, torn_tag},
         field::one_each,
         members::joined,
         typing::{Hint, Types},
@@ -104,17 +105,24 @@ fn opened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)
     known?;
     // Closed by another name, or unclosed: the next parameter or the end of the line ends it.
     let next = after.match_indices('<').find_map(|(at, _)| {
-        let closes = after[at + 1..].strip_prefix('/');
-        let tag = Tag::read(closes.unwrap_or(&after[at + 1..]))?;
+        let inside = &after[at + 1..];
+        let bare = inside.trim_start_matches([' ', '\\', '/']);
+        let closes = inside[..inside.len() - bare.len()].contains(['/', '\\']).then_some(bare);
+        let tag = Tag::read(closes.unwrap_or(inside))?;
         let ends = tag.after.trim_start_matches([' ', '\t']);
         let ends = ends.is_empty() || ends.starts_with(['\n', '\r', '<']);
         match closes {
             Some(_) => ends.then(|| (at, tag.after, alike(tag.word, word))),
+            // The opening tag, written again in the place of the closing one.
+            None if tag.word == word && ends => Some((at, tag.after, false)),
             None => parameter(tag.name, types).filter(|other| *other != key).map(|_| (at, &after[at..], false)),
         }
     });
     let (end, rest, misspelt) = next.unwrap_or((after.len(), "", false));
     let value = &after[..end];
+    // What is left of the closing tag: `x/uri>`, ``x</uri`>``.
+    let torn = torn_tag(value, word, key).or_else(|| stand_in(value, &[word, key]).map(|tag| tag.at));
+    let value = torn.filter(|&at| !value[..at].trim().contains('\n')).map_or(value, |at| &value[..at]);
     // A closing tag inside may be a misspelt one of this parameter.
     let whole = (misspelt || !value.trim().contains('\n')) && !value.contains("</");
     whole.then(|| (key.to_owned(), value, rest))
@@ -144,10 +152,21 @@ fn lines(body: &str, types: &Types) -> Option<Members> {
     body.lines().map(str::trim).filter(|line| !line.is_empty()).map(member).collect()
 }
 
-/// Reads an untagged line before tagged parameters: the only required parameter that is missing among them.
+/// Reads what precedes tagged parameters: lines of `key = "value"`, or one untagged line, the only required parameter that is
+/// missing among them.
 fn led(body: &str, types: &Types) -> Option<Members> {
-    let (line, rest) = body.split_once('\n').filter(|(line, _)| !line.contains('<'))?;
+    let tag = body.find("\n<").filter(|&at| !body[..at].contains('<'))?;
+    let (line, rest) = body.split_at(tag);
     let mut members = elements(rest.trim_start(), types).filter(|members| !members.is_empty())?;
+    if let Some(mut given) = lines(line, types) {
+        given.append(&mut members);
+        return Some(given);
+    }
+    // A name and a value of something that is not a parameter, or several lines.
+    let assigns = line.split_once('=').is_some_and(|(_, value)| value.trim_start().starts_with(['"', '\'']));
+    if assigns || line.trim().contains('\n') {
+        return None;
+    }
     let mut missing = types.required().filter(|key| members.iter().all(|(given, _)| given != key));
     let (key, None) = (missing.next()?.to_owned(), missing.next()) else { return None };
     members.insert(0, (key, unquoted(line.trim()).to_owned()));

@@ -13,9 +13,10 @@ use super::{
         unclosed,
         value::is_json,
     },
+    flags,
     keys::{
-        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, NAME_KEYS, OTHER_KEYS, RECORD, THOUGHTS, UNSURE_NAMES, WHOLE_MESSAGE,
-        WRAPPERS,
+        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, NAME_KEYS, OTHER_KEYS, RECORD, SAID, THOUGHTS, UNSURE_NAMES,
+        WHOLE_MESSAGE, WRAPPERS,
     },
 };
 use crate::{
@@ -80,7 +81,14 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     if !value.starts_with('{') {
         return in_python(value, context);
     }
+    if let Some(plain) = flags::plain(value, context.tools) {
+        return calls(&plain, keys, context, depth + 1, open);
+    }
     let members = members(value)?;
+    // Data, unless calls are in it.
+    if !context.marked && members.first().is_some_and(|(key, _)| SAID.contains(&key.as_str())) && wrapped(&members).is_none() {
+        return None;
+    }
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
     if let Some(wrapped) = wrapped(&members).filter(|value| value.starts_with(['{', '[', '"'])) {
         let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());

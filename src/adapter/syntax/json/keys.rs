@@ -18,6 +18,8 @@ pub(super) const CALLS_A_TOOL: &str = "tools/call";
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys that a whole message around calls begins with.
 pub(super) const MESSAGE: [&str; 2] = ["role", WHOLE_MESSAGE];
+/// Keys of the text of a message, which a message without a role begins with.
+pub(super) const SAID: [&str; 2] = ["content", "text"];
 /// The only key of an object around a whole message.
 pub(super) const WHOLE_MESSAGE: &str = "message";
 /// Keys of a record of a call that was made or judged.

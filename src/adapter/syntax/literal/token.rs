@@ -1,6 +1,6 @@
 //! Reads strings and bare values.
 
-use super::{Dialect, Literal, Node, Read, lookahead};
+use super::{Dialect, Literal, Node, Read, lookahead, written::Written};
 use crate::{
     adapter::syntax::{
         Start,
@@ -123,10 +123,10 @@ impl Literal {
                     }
                     self.at = at + delimiter.len();
                     return self.put(Node::Text(match kind {
-                        Kind::Plain | Kind::Format => unescape(written),
-                        Kind::Raw => written.to_owned(),
+                        Kind::Plain | Kind::Format => Written::escaped(written),
+                        Kind::Raw => Written::raw(written),
                         // The delimiter inside a string replaces a quote that the model could not write.
-                        Kind::Delimited => written.replace(&delimiter, "\""),
+                        Kind::Delimited => Written::raw(&written.replace(&delimiter, "\"")),
                     }));
                 }
             }
@@ -237,7 +237,7 @@ impl Literal {
                         // The opening delimiter is missing.
                         Start::Yes(_) => {
                             self.at = at + length;
-                            return self.put(Node::Text(text[body..at].to_owned()));
+                            return self.put(Node::Text(Written::raw(&text[body..at])));
                         }
                         other => other,
                     },
@@ -307,76 +307,4 @@ fn find_end(text: &str, from: usize, delimiter: &str, kind: Kind, end: bool) -> 
 /// Whether the text is a number, `true`, `false` or `null`.
 fn scalar(text: &str) -> bool {
     text.len() <= SCALAR_BYTES && atom(text).is_some()
-}
-
-/// Resolves the escapes of Python and JSON. Any other backslash stays. A `\U`, `\u` or `\x` without its digits is an error in
-/// Python, so the model does not escape, and only quotes and doubled backslashes are escapes (`"C:\Users\new"`).
-fn unescape(text: &str) -> String {
-    let escapes = !has_broken_code(text);
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        let tail = &rest[at + 1..];
-        let simple = match tail.as_bytes().first() {
-            Some(b'\\') => Some("\\"),
-            Some(b'\'') => Some("'"),
-            Some(b'"') => Some("\""),
-            Some(b'n') if escapes => Some("\n"),
-            Some(b't') if escapes => Some("\t"),
-            Some(b'r') if escapes => Some("\r"),
-            Some(b'b') if escapes => Some("\u{8}"),
-            Some(b'f') if escapes => Some("\u{c}"),
-            Some(b'\n') if escapes => Some(""),
-            _ => None,
-        };
-        (out, rest) = match (simple, code(tail).filter(|_| escapes)) {
-            (Some(text), _) => (out + text, &tail[1..]),
-            (None, Some((character, length))) => {
-                out.push(character);
-                (out, &tail[length..])
-            }
-            (None, None) => (out + "\\", tail),
-        };
-    }
-    out + rest
-}
-
-/// Whether a character code lacks its digits.
-fn has_broken_code(text: &str) -> bool {
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        let tail = &rest[at + 1..];
-        let code = code(tail);
-        if code.is_none() && tail.starts_with(['x', 'u', 'U']) {
-            return true;
-        }
-        let length = code.map_or_else(|| tail.chars().next().map_or(0, char::len_utf8), |(_, length)| length);
-        rest = &tail[length..];
-    }
-    false
-}
-
-/// The character of a code and the code's length: `x41`, `u0041`, `U00000041`, a surrogate pair, or octal after a zero: `033`.
-fn code(tail: &str) -> Option<(char, usize)> {
-    let hex = |from: usize, length: usize| {
-        let digits = tail.get(from..from + length)?;
-        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
-    };
-    let digits = match tail.as_bytes().first()? {
-        b'0' => {
-            let length = tail.bytes().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
-            return Some((char::from_u32(u32::from_str_radix(&tail[..length], 8).ok()?)?, length));
-        }
-        b'x' => 2,
-        b'u' => 4,
-        b'U' => 8,
-        _ => return None,
-    };
-    let number = hex(1, digits)?;
-    if (0xd800..0xdc00).contains(&number) && tail.get(5..7) == Some("\\u") {
-        let low = hex(7, 4).filter(|low| (0xdc00..0xe000).contains(low))?;
-        return Some((char::from_u32(0x10000 + ((number - 0xd800) << 10) + (low - 0xdc00))?, 11));
-    }
-    Some((char::from_u32(number)?, 1 + digits))
 }

@@ -19,8 +19,8 @@ pub(super) enum Head {
 }
 
 /// Reads the head of the call that `text` begins with. `lines`: the calls have a place of their own, so comments, assignments and
-/// `print` may be around them.
-pub(super) fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
+/// `print` may be around them, unless a tool has that name (`prints`).
+pub(super) fn head(text: &str, lines: bool, prints: bool, assigned: &[String]) -> Head {
     if lines && text.starts_with('#') {
         return text.find('\n').map_or(Head::Maybe, Head::Skip);
     }
@@ -42,7 +42,7 @@ pub(super) fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
         at += length + gap;
         match tail.as_bytes() {
             [] => return Head::Maybe,
-            [b'(', inner @ ..] if lines && word == "print" => {
+            [b'(', inner @ ..] if lines && !prints && word == "print" => {
                 if inner.is_empty() {
                     return Head::Maybe;
                 }

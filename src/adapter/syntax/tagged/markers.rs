@@ -12,7 +12,7 @@ use super::super::{
     typing::{Hint, Types},
 };
 use crate::{
-    adapter::{Tagged, Trim},
+    adapter::{Call, Tagged, Trim},
     fix::name::known_tool,
     json::unescape,
 };
@@ -38,6 +38,8 @@ pub(super) struct Markers<'a> {
     pub(super) context: Context<'a>,
     /// The name of the call, or empty if it was not read yet.
     pub(super) name: &'a str,
+    /// Whether entities in values are decoded.
+    pub(super) decodes: bool,
 }
 
 impl Markers<'_> {
@@ -132,6 +134,13 @@ impl Markers<'_> {
     }
 }
 
+/// The closing tags of a call that repeat its name: `</f>`, and `</PREFIXf>` if a prefix opens the tag.
+pub(in crate::adapter::syntax) fn named_closers<'a>(name: &'a str, call: &'a Call) -> impl Iterator<Item = String> + 'a {
+    let prefixes = call.open.iter().chain(&call.stripped).filter_map(|open| open.strip_prefix('<'));
+    let prefixes = prefixes.filter(|prefix| !prefix.is_empty() && !prefix.ends_with(['=', ' ', '>', '"']));
+    [""].into_iter().chain(prefixes).map(move |prefix| format!("</{prefix}{name}>"))
+}
+
 impl Form for Markers<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
         match starts_with_key_tag(text, &self.tagged.argument[0], end) {
@@ -217,11 +226,19 @@ impl Form for Markers<'_> {
         &self.tagged.value[1]
     }
 
+    fn is_named_close(&self, text: &str) -> bool {
+        !matches!(starts_with_tag(text, &self.tagged.value[1], true), Start::Yes(_))
+    }
+
+    fn own_close(&self, text: &str, end: bool) -> Start {
+        starts_with_tag(text, &self.context.call.close, end)
+    }
+
     fn close(&self, text: &str, end: bool) -> Start {
         match starts_with_tag(text, &self.context.call.close, end) {
             // Some models close the call by its name.
             Start::No if !self.name.is_empty() && text.starts_with('<') => {
-                starts_with_any(text, [&format!("</{}>", self.name)], end)
+                starts_with_any(text, named_closers(self.name, self.context.call), end)
             }
             start => start,
         }
@@ -283,7 +300,7 @@ impl Form for Markers<'_> {
             Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
             Trim::OneNewline => without_layout(text, key),
         };
-        if self.tagged.entities { decoded(trimmed) } else { trimmed.to_owned() }
+        if self.decodes { decoded(trimmed) } else { trimmed.to_owned() }
     }
 
     fn leads(&self) -> Vec<u8> {

@@ -237,7 +237,8 @@ impl Grammar<'_, '_> {
                     break;
                 }
                 b'<' if self.closing_tag(i) => break,
-                b'"' if i > at && self.follow(i + 1, state.frame, true).is_some() => {
+                // The second quote of a pair belongs to the text: `git commit -m "fix"`.
+                b'"' if i > at && !self.pairs(at, i) && self.follow(i + 1, state.frame, true).is_some() => {
                     half_quoted = true;
                     break;
                 }
@@ -271,6 +272,16 @@ impl Grammar<'_, '_> {
         state.want = Want::Next;
         self.branch(*state);
         if half_quoted { None } else { self.half_quoted(&mut unquoted, at, 1) }
+    }
+
+    /// Whether the quote at `quote` is the last of pairs of unescaped quotes in the text from `start` on.
+    fn pairs(&self, start: usize, quote: usize) -> bool {
+        let unescaped = |&at: &usize| {
+            let slashes = self.text.bytes[start..start + at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            slashes % 2 == 0
+        };
+        self.text.look(quote - start);
+        memchr::memchr_iter(b'"', &self.text.bytes[start..quote]).filter(unescaped).count() % 2 == 1
     }
 
     /// Notes an expression in the place of a value.

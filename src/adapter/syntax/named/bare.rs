@@ -1,0 +1,61 @@
+//! Text in place of the arguments. It is the value of the one parameter that the tool requires.
+
+use serde_json::Value;
+
+use crate::{
+    adapter::syntax::{
+        assignments::key,
+        members::joined,
+        typing::{Hint, Types},
+    },
+    event::Tool,
+};
+
+/// The text before a closing tag of the name: `ls</function>`.
+pub(super) fn without_tag(text: &str) -> &str {
+    text.trim_end().strip_suffix("</function>").unwrap_or(text)
+}
+
+/// The arguments as JSON text. `None`: the tool does not require exactly one text, or this text is something else.
+pub(super) fn arguments(text: &str, tool: &Tool) -> Option<String> {
+    let (text, types) = (text.trim(), Types::new(Some(tool)));
+    let mut required = types.required();
+    let (only, None) = (required.next()?, required.next()) else { return None };
+    let takes_text = types.parameter(only).known() && types.parameter(only).allows(&Value::from(text));
+    // Other parameters may be among several lines.
+    let lines = text.contains('\n') && types.keys().nth(1).is_some();
+    let tagged = text.starts_with(['<', '{', '[', '(']) || text.contains("</") || text.contains("```");
+    if text.is_empty() || !takes_text || lines || tagged || key(text, &types).is_some() {
+        return None;
+    }
+    Some(format!("{{{}}}", joined(&[(only.to_owned(), types.value(only, text, Hint::None))])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_the_one_required_parameter() {
+        let one = r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#;
+        let more =
+            r#"{"type":"object","properties":{"command":{"type":"string"},"n":{"type":"integer"}},"required":["command"]}"#;
+        let two = r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}"#;
+        let number = r#"{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}"#;
+        for (schema, text, want) in [
+            (one, "\nls -l\n", Some(r#"{"command":"ls -l"}"#)),
+            (one, "cd a\nls", Some(r#"{"command":"cd a\u000als"}"#)),
+            (more, "rm -rf build", Some(r#"{"command":"rm -rf build"}"#)),
+            (more, "ls\n5000", None),
+            (more, "command: ls", None),
+            (more, "<command>ls", None),
+            (more, "ls</command>", None),
+            (more, "", None),
+            (two, "3, 4", None),
+            (number, "x", None),
+        ] {
+            assert_eq!(arguments(text, &Tool::new("f", "", schema)).as_deref(), want, "{text}");
+        }
+        assert_eq!(without_tag("ls\n</function>\n"), "ls\n");
+    }
+}
