@@ -109,7 +109,8 @@ pub(crate) fn describes(head: &str) -> bool {
     };
     let names_a_thing = subject.is_some_and(|word| THINGS.contains(word) || Says::Article.is_in(word))
         || words.len() > 1 && SAMPLES.contains(first);
-    let owned = words.iter().any(owns) || Says::Speaker.is_in(clause) || Says::Calls.is_in(clause);
+    let sentence = line.rsplit(['.', '!', '?', ';']).find(|part| !part.trim().is_empty()).unwrap_or_default();
+    let owned = words.iter().any(owns) || Says::Speaker.is_in(sentence) || Says::Calls.is_in(clause);
     let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
     (names_a_thing || Says::Presents.is_in(clause)) && !owned && !is_planned
 }

@@ -111,14 +111,15 @@ pub(super) const SHOWN: [&str; 8] =
 pub(super) const IS: [&str; 9] = ["is", "was", "would", "could", "should", "can", "will", "means", "does"];
 
 /// Verbs that cancel what was said.
-pub(super) const CANCELS: [&str; 14] = [
+pub(super) const CANCELS: [&str; 16] = [
     "ignore", "disregard", "cancel", "retract", "withdraw", "discard", "revoke", "undo", "abort", "scratch", "forget", "void",
-    "skip", "drop",
+    "strike", "stop", "skip", "drop",
 ];
 /// Words before the verb of a request or of a statement of the speaker.
-pub(super) const FILLERS: [&str; 27] = [
+pub(super) const FILLERS: [&str; 35] = [
     "please", "so", "oh", "no", "wait", "stop", "actually", "just", "then", "sorry", "but", "and", "i", "i'll", "i'd", "i'm",
-    "let's", "let", "me", "we", "we'll", "kindly", "better", "note", "okay", "ok", "or",
+    "let's", "let", "me", "we", "we'll", "kindly", "better", "like", "want", "need", "must", "should", "would", "to", "have",
+    "note", "okay", "ok", "or",
 ];
 /// Verbs between the speaker and a negation.
 pub(super) const MODALS: [&str; 17] = [
@@ -181,42 +182,38 @@ pub(super) const REDOES: [&str; 8] = [
     "let me fix that call", "corrected call",
 ];
 /// Beginnings of questions for permission.
-pub(super) const PERMISSION: [&str; 17] = [
+pub(super) const PERMISSION: [&str; 23] = [
     "may i", "shall i", "shall we", "should i", "can i", "could i", "do you want me", "would you like me", "is it ok",
-    "is it okay", "is it alright", "is it fine", "is that ok", "is that okay", "is this ok", "do i have your", "want me",
+    "is it okay", "is it alright", "is it fine", "is that ok", "is that okay", "is this ok", "want me", "are you sure",
+    "are you ok", "are you okay", "is this what", "is that what", "is this fine", "is that fine",
 ];
 /// Phrases that leave a call to the user.
-pub(super) const PROPOSES: [&str; 21] = [
-    "if you let me",
-    "if you agree",
-    "if you allow",
-    "if you approve",
-    "ask you first",
-    "should ask you",
-    "ask first",
-    "without your permission",
-    "without your consent",
-    "without your approval",
-    "without your confirmation",
-    "without your ok",
-    "without asking",
-    "let me know if i should",
-    "let me know which",
-    "tell me which",
-    "tell me if i should",
-    "tell me whether",
-    "your choice",
-    "you choose",
-    "up to you",
+pub(super) const PROPOSES: [&str; 13] = [
+    "if you let me", "ask you first", "should ask you", "ask first", "without asking", "let me know if i should",
+    "let me know which", "tell me which", "tell me if i should", "tell me whether", "your choice", "you choose", "up to you",
 ];
-/// Phrases that only suppose a call.
-pub(super) const UNREAL: [&str; 8] = [
-    "what i would run", "what i would call", "what i would do", "what i would send", "what i would execute", "what i'd run",
-    "what i'd do", "what i'd call",
+/// Words before what the user may do first.
+pub(super) const UNTIL: [&str; 8] = ["until", "till", "unless", "if", "once", "before", "after", "when"];
+/// What the user may do first.
+pub(super) const CONSENTS: [&str; 12] =
+    ["confirm", "agree", "approve", "say", "allow", "ok", "okay", "decide", "permit", "confirmed", "approved", "agreed"];
+/// What a call may need.
+pub(super) const CONSENT: [&str; 10] =
+    ["permission", "consent", "approval", "confirmation", "ok", "okay", "go-ahead", "go", "agreement", "decision"];
+/// Words which show that it is needed.
+pub(super) const NEEDS: [&str; 16] = [
+    "need", "without", "wait", "waiting", "await", "awaiting", "require", "requires", "pending", "ask", "asking", "until",
+    "unless", "only", "have", "needs",
 ];
+/// Words before a supposition: `what I would run`.
+pub(super) const ASKED: [&str; 2] = ["what", "how"];
+/// Verbs of taking something for an example.
+pub(super) const TAKES: [&str; 5] = ["consider", "treat", "take", "regard", "see"];
 /// Beginnings of conditions that are still open.
-pub(super) const CONDITIONAL: [&str; 9] =
-    ["if", "unless", "in case", "in the event", "provided that", "provided the", "only if", "in the case", "as long as"];
+pub(super) const CONDITIONAL: [&str; 14] = [
+    "if", "unless", "in case", "in the event", "provided that", "provided the", "only if", "in the case", "as long as",
+    "as soon as", "whenever", "once the", "when the", "on failure",
+];
 /// Phrases of a call that waits for an event.
 pub(super) const ONLY_IF: [&str; 7] =
     ["only if", "only when", "only in case", "only once", "to be run", "to be executed", "to be called"];
@@ -224,9 +221,9 @@ pub(super) const ONLY_IF: [&str; 7] =
 pub(super) const HEDGES: [&str; 9] =
     ["may need", "might need", "may have to", "may run", "may call", "may want", "was going to", "was about to", "were going to"];
 /// Later times.
-pub(super) const LATER: [&str; 13] = [
+pub(super) const LATER: [&str; 15] = [
     "next time", "tomorrow", "later", "later on", "some day", "someday", "tonight", "next week", "in the future", "in future",
-    "another time", "at some point", "afterwards if needed",
+    "another time", "at some point", "in a later", "at a later", "afterwards if needed",
 ];
 /// Purposes of a later time: `I note it for tomorrow`.
 pub(super) const DEFERS: [&str; 4] = ["for tomorrow", "for later", "for next time", "until tomorrow"];
@@ -252,8 +249,9 @@ pub(super) const AGO: [&str; 10] = [
 pub(super) const CUES: [&str; 8] =
     [" like this", " like so", " as follows", " with this", " by running", " with", " with this call", " with this command"];
 /// Verbs before a quotation.
-pub(super) const TELLS: [&str; 12] = [
+pub(super) const TELLS: [&str; 18] = [
     "said", "wrote", "says", "writes", "answered", "replied", "asked", "claimed", "suggested", "proposed", "stated", "announced",
+    "say", "explains", "explain", "shows", "suggests", "suggest",
 ];
 /// Words that join a step to the one before it.
 pub(super) const JOINS: [&str; 5] = ["and", "also", "plus", "then", "finally"];
@@ -270,3 +268,5 @@ pub(super) const WITH: [&str; 6] = ["with", "using", "by", "via", "like", "this"
 pub(super) const CAPTIONS: [&str; 5] = ["listing", "figure", "example", "snippet", "exhibit"];
 /// Words of a plan that another call may be a part of.
 pub(super) const PLANS: [&str; 6] = ["if", "when", "once", "then", "after", "next"];
+/// Nouns of which a report tells: `the call I made`.
+pub(super) const RELATIVE: [&str; 7] = ["call", "calls", "command", "commands", "what", "tool", "action"];

@@ -16,6 +16,7 @@ use super::{
     foreign::{self, acts, advises, continues, denies, is_conditional, is_past, is_qualified, main_clause},
     languages::Says,
     reported::{reports, tells},
+    retracts::waits_for_consent,
 };
 
 /// The words before a call, on its line or the last one above it.
@@ -140,7 +141,10 @@ impl Lead {
             begins(&said, &["which"]) && sentence.ends_with('?') || CHOOSES.iter().any(|words| holds(&said, words))
         };
         let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
-        if AWAITS.iter().any(|words| self.text.contains(words)) || sentences.clone().any(asks) {
+        if AWAITS.iter().any(|words| self.text.contains(words))
+            || waits_for_consent(&words(self.sentence()))
+            || sentences.clone().any(asks)
+        {
             return true;
         }
         let is_foreign = !sentences.clone().any(is_english);

@@ -2,7 +2,7 @@
 
 use super::{
     clauses::words,
-    english::{AGO, CUES, DID, HAD, PRESENT, TELLS},
+    english::{AGO, CUES, DID, HAD, PRESENT, RELATIVE, TELLS},
     retracts::is_negation,
 };
 
@@ -29,9 +29,10 @@ pub(super) fn reports(clause: &str) -> bool {
         let rest = &words[act + 1..];
         let already = between.iter().any(|word| matches!(*word, "already" | "previously" | "earlier"));
         let recent = (between.contains(&"just") || words[speaker].ends_with("'ve")) && rest.is_empty();
-        // `The call I made was`, `what I did`.
-        let relative =
-            speaker > 0 && matches!(words[speaker - 1], "call" | "calls" | "command" | "commands" | "what" | "tool" | "action");
+        // `The call I made was`, `the one that I made`, `what I did`.
+
+        let noun = words[..speaker].iter().rev().find(|word| !matches!(**word, "that" | "which")).copied().unwrap_or_default();
+        let relative = RELATIVE.contains(&noun);
         let shows = CUES.iter().any(|cue| clause.trim_end().ends_with(cue));
         already || recent || relative || shows || (speaker == 0 && is_ago(&words))
     };

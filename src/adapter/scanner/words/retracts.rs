@@ -4,8 +4,9 @@
 use super::{
     clauses::{begins, clauses, ends, holds, words},
     english::{
-        ACTED, ACTS, ADVERBS, BE, CALLS, CANCELS, CAPTIONS, DENIED, EXAMPLES, FILLERS, INTERJECTIONS, MODALS, MORE, NOT, OF,
-        ONLY, PERMISSION, PLANS, POINTERS, PRONOUNS, PROPOSES, REDOES, RETRACTS, UNREAL, WRONG,
+        ACTED, ACTS, ADVERBS, ASKED, BE, CALLS, CANCELS, CAPTIONS, CONSENT, CONSENTS, DENIED, EXAMPLES, FILLERS, INTERJECTIONS,
+        MODALS, MORE, NEEDS, NOT, OF, ONLY, PERMISSION, PLANS, POINTERS, PRONOUNS, PROPOSES, REDOES, RETRACTS, TAKES, UNTIL,
+        WRONG,
     },
 };
 
@@ -13,14 +14,30 @@ use super::{
 pub(super) fn retracts(sentence: &str, first: bool) -> bool {
     let all = words(sentence);
     let any = |phrases: &[&str]| phrases.iter().any(|phrase| holds(&all, phrase));
-    let asked = sentence.trim_end().ends_with('?') && begins(skip(&all, &FILLERS), &PERMISSION) && !any(&MORE);
-    let waits = (any(&PROPOSES) && !any(&MORE)) || any(&UNREAL) || any(&RETRACTS) || asked;
+    let permission = |clause: &str| begins(skip(&words(clause), &FILLERS), &PERMISSION);
+    let asked = sentence.trim_end().ends_with('?') && clauses(sentence).any(permission);
+    let waits = ((any(&PROPOSES) || asked) && !any(&MORE)) || waits_for_consent(&all) || supposes(&all) || any(&RETRACTS);
     let plans = all.iter().any(|word| PLANS.contains(word));
     let turns_away = !plans && clauses(sentence).any(|clause| turns(&words(clause)));
     waits
         || turns_away
         || (first && (any(&REDOES) || is_caption(&all)))
         || clauses(sentence).any(|clause| is_against(&words(clause), first))
+}
+
+/// `Until you confirm`, `without your permission`.
+pub(super) fn waits_for_consent(words: &[&str]) -> bool {
+    let until = |three: &[&str]| UNTIL.contains(&three[0]) && three[1] == "you" && CONSENTS.contains(&three[2]);
+    let needs = |(at, pair): (usize, &[&str])| {
+        pair[0] == "your" && CONSENT.contains(&pair[1]) && words[..at].iter().any(|word| NEEDS.contains(word))
+    };
+    words.windows(3).any(until) || words.windows(2).enumerate().any(needs)
+}
+
+/// `What I would run`, `how it would look`.
+fn supposes(words: &[&str]) -> bool {
+    let would = words.iter().position(|word| matches!(*word, "would" | "i'd"));
+    would.is_some_and(|at| words[at.saturating_sub(SUPPOSED_WITHIN)..at].iter().any(|word| ASKED.contains(word)))
 }
 
 /// Whether the words of a clause are the caption of a listing: `Listing 1`.
@@ -36,8 +53,9 @@ fn is_against(words: &[&str], first: bool) -> bool {
 
 /// `Please ignore that call`, `I retract this`.
 fn cancels(words: &[&str]) -> bool {
+    // `To cancel it, press ..` is advice.
     let rest = skip(words, &FILLERS);
-    rest.split_first().is_some_and(|(verb, rest)| CANCELS.contains(verb) && means_the_call(rest))
+    words.first() != Some(&"to") && rest.split_first().is_some_and(|(verb, rest)| CANCELS.contains(verb) && means_the_call(rest))
 }
 
 /// `Don't run that`, `let's not do it`, `I won't actually execute this`, `I should not have written that`.
@@ -84,8 +102,10 @@ pub(super) fn shows_an_example(words: &[&str]) -> bool {
         // `Just an example.`
         let is_rest = |word: &&str| ONLY.contains(word) || FILLERS.contains(word) || matches!(*word, "a" | "an");
         let alone = before.iter().any(|word| ONLY.contains(word)) && before.iter().all(is_rest);
+        // `Consider that an example.`
+        let taken = matches!(skip(words, &FILLERS), [verb, object, ..] if TAKES.contains(verb) && PRONOUNS.contains(object));
         let ends = words.get(at + 1).is_none_or(|next| OF.contains(next) || ONLY.contains(next));
-        EXAMPLES.contains(noun) && (named || alone) && ends && !before.iter().any(|word| is_negation(word))
+        EXAMPLES.contains(noun) && (named || alone || taken) && ends && !before.iter().any(|word| is_negation(word))
     })
 }
 
@@ -116,6 +136,7 @@ fn turns(words: &[&str]) -> bool {
 fn means_the_call(object: &[&str]) -> bool {
     match skip(object, &["out", "to", "of", "about", "all", "both", "either"]) {
         [] => true,
+        ["what", "i", ..] => true,
         [more, ..] if MORE.contains(more) => false,
         ["anything" | "any", rest @ ..] => !rest.first().is_some_and(|word| MORE.contains(word)),
         [word, rest @ ..] if PRONOUNS.contains(word) || *word == "the" || *word == "my" => match rest {
@@ -142,3 +163,5 @@ pub(super) fn is_negation(word: &str) -> bool {
 
 /// Between a form of "be" and the noun are at most this many words.
 const NAMED_WITHIN: usize = 5;
+/// Between "what" and "would" is at most one word fewer than this.
+const SUPPOSED_WITHIN: usize = 3;
