@@ -1,7 +1,7 @@
 //! Calls of which the user shall choose one: `Option A`, `Either .. or ..`, `Alternatively:`.
 
 use super::{
-    clauses::{begins, ends, words},
+    clauses::{begins, words},
     languages::Says,
 };
 
@@ -13,6 +13,8 @@ const OPTIONS: [&str; 6] = ["option", "alternative", "variant", "choice", "possi
 const SEVERAL: [&str; 7] = ["options", "alternatives", "choices", "possibilities", "variants", "ways", "approaches"];
 /// Words that count the choices.
 const COUNTS: [&str; 10] = ["two", "three", "four", "several", "some", "few", "following", "2", "3", "these"];
+/// Verbs before several choices.
+const SEES: [&str; 4] = ["see", "are", "have", "exist"];
 /// A label has at most this many words.
 const LABEL_WORDS: usize = 4;
 /// Words for "or" with other words after them have more bytes than this.
@@ -41,8 +43,8 @@ pub(super) fn is_option(words: &[&str]) -> bool {
     }
 }
 
-/// Whether these words announce several choices: `I see two options`.
+/// Whether these words say that there are several choices: `I see two options`.
 pub(super) fn counts_choices(words: &[&str]) -> bool {
-    let pair = |pair: &[&str]| matches!(pair, [count, noun] if COUNTS.contains(count) && SEVERAL.contains(noun));
-    words.windows(2).any(pair) && (ends(words, &SEVERAL) || words.windows(2).position(pair).is_some_and(|at| at < LABEL_WORDS))
+    let rest = words.iter().position(|word| SEES.contains(word)).map_or(&words[..0], |at| &words[at + 1..]);
+    matches!(rest, [count, noun, ..] if COUNTS.contains(count) && SEVERAL.contains(noun))
 }

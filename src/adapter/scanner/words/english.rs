@@ -215,8 +215,7 @@ pub(super) const CONDITIONAL: [&str; 14] = [
     "as soon as", "whenever", "once the", "when the", "on failure",
 ];
 /// Phrases of a call that waits for an event.
-pub(super) const ONLY_IF: [&str; 7] =
-    ["only if", "only when", "only in case", "only once", "to be run", "to be executed", "to be called"];
+pub(super) const ONLY_IF: [&str; 4] = ["only if", "only when", "only in case", "only once"];
 /// Phrases of a call that may come.
 pub(super) const HEDGES: [&str; 9] =
     ["may need", "might need", "may have to", "may run", "may call", "may want", "was going to", "was about to", "were going to"];
@@ -227,11 +226,10 @@ pub(super) const LATER: [&str; 15] = [
 ];
 /// Purposes of a later time: `I note it for tomorrow`.
 pub(super) const DEFERS: [&str; 4] = ["for tomorrow", "for later", "for next time", "until tomorrow"];
-/// Verbs before an "if" that means "whether".
-pub(super) const WHETHER: [&str; 20] = [
-    "check", "checking", "see", "seeing", "verify", "verifying", "test", "testing", "determine", "know", "find", "look", "tell",
-    "ask", "learn", "confirm", "decide", "inspect", "sure", "wonder",
-];
+/// Verbs of calls that a condition may follow.
+pub(super) const RUNS: [&str; 10] = ["run", "delete", "remove", "execute", "call", "install", "restart", "retry", "rerun", "try"];
+/// Beginnings of a line about a call that waits.
+pub(super) const TO_BE: [&str; 3] = ["to be run", "to be executed", "to be called"];
 /// Words between the speaker and a verb in the past.
 pub(super) const HAD: [&str; 9] = ["have", "had", "just", "then", "already", "also", "recently", "previously", "earlier"];
 /// Verbs of what was done.

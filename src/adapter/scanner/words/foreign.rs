@@ -5,6 +5,8 @@ use super::{clauses::words, languages::Says, lead::COMMAS};
 /// A line that goes on has at most this many words after the one that connects it, and at most this many letters.
 const JOINED_WORDS: usize = 2;
 const JOINED_LETTERS: usize = 24;
+/// A clause that only names a time has at most this many words.
+const TIME_WORDS: usize = 4;
 
 /// Whether a clause mentions its speaker or the present, or says what the speaker does, and neither denies it nor is about the
 /// past.
@@ -31,6 +33,12 @@ pub(super) fn advises(clause: &str) -> bool {
 /// Whether a clause says what was, or what its speaker has done.
 pub(super) fn is_past(clause: &str) -> bool {
     Says::Past.is_in(clause) || (Says::Have.is_in(clause) && Says::Done.is_in(clause))
+}
+
+/// Whether a sentence names a later time in its main clause, or in a clause of its own: `La semaine prochaine, ..`.
+pub(super) fn is_put_off(sentence: &str) -> bool {
+    let is_time = |clause: &str| Says::Later.is_in(clause) && words(clause).len() <= TIME_WORDS;
+    Says::Later.is_in(main_clause(sentence)) || sentence.split(COMMAS).any(is_time)
 }
 
 /// Whether a clause is a condition that is still open.

@@ -13,7 +13,7 @@ use super::{
         ACTORS, ADVICE, AGREES, ASKS, AWAITS, CHOOSES, CONDITIONS, DISTANT, ENGLISH, ERRS, FORBIDS, JOINS, LABELS_OF_CALLS,
         LEADS, NEXT, NOT, POINTS, POSSIBLE, REQUESTS, ROLES, SPEAKER, TOLD,
     },
-    foreign::{self, acts, advises, continues, denies, is_conditional, is_past, is_qualified, main_clause},
+    foreign::{self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause},
     languages::Says,
     reported::{reports, tells},
     retracts::waits_for_consent,
@@ -127,7 +127,7 @@ impl Lead {
         }
         let main = main_clause(sentence);
         let is_denied = || denies(main) && Says::Acts.is_in(main);
-        let is_past = || !self.ends_a_sentence() && (is_past(main) || Says::Later.is_in(main));
+        let is_past = || !self.ends_a_sentence() && (is_past(main) || is_put_off(sentence));
         let is_qualified = || Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main);
         !asks_to_wait(sentence) && !redoes(&self.text) && (is_denied() || is_past() || is_qualified())
     }
@@ -137,7 +137,7 @@ impl Lead {
     pub(crate) fn awaits_an_answer(&self) -> bool {
         let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
         let chooses = |sentence: &str| {
-            let said = words(sentence);
+            let said = words(conclusion(sentence));
             begins(&said, &["which"]) && sentence.ends_with('?') || CHOOSES.iter().any(|words| holds(&said, words))
         };
         let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
