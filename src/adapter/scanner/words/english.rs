@@ -111,9 +111,9 @@ pub(super) const SHOWN: [&str; 8] =
 pub(super) const IS: [&str; 9] = ["is", "was", "would", "could", "should", "can", "will", "means", "does"];
 
 /// Verbs that cancel what was said.
-pub(super) const CANCELS: [&str; 16] = [
+pub(super) const CANCELS: [&str; 17] = [
     "ignore", "disregard", "cancel", "retract", "withdraw", "discard", "revoke", "undo", "abort", "scratch", "forget", "void",
-    "strike", "stop", "skip", "drop",
+    "strike", "rescind", "stop", "skip", "drop",
 ];
 /// Words before the verb of a request or of a statement of the speaker.
 pub(super) const FILLERS: [&str; 35] = [
