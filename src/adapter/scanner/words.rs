@@ -1,11 +1,20 @@
 //! What the words around a call say about it: whether the model makes it, shows it, denies it, or takes it back.
 
 mod after;
+mod alternatives;
+mod clauses;
+mod depends;
 mod disowned;
 mod english;
+mod foreign;
 mod languages;
 mod lead;
+mod reported;
+mod retracts;
 
 pub(super) use after::{OPENERS, Written, follows_a_subject, takes_back};
 pub(super) use disowned::{describes, is_disowned, is_quoting};
 pub(super) use lead::{Lead, asks_to_wait, leaves_a_step};
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,13 @@
 //! Whether the words after a call take it back.
 
 use super::{
-    english::{INTERRUPTS, IS, NOT_MEANT, RETRACTS, SHOWN},
+    alternatives::{is_option, offers_another},
+    clauses::{plain, sentences, words},
+    english::{INTERRUPTS, IS, NOT_MEANT, SHOWN},
+    foreign::denies,
     languages::Says,
-    lead::{asks_for_permission, denies, is_english, requests_an_answer},
+    lead::{asks_for_permission, is_english, requests_an_answer},
+    retracts::retracts,
 };
 
 /// How a call is written.
@@ -23,24 +27,46 @@ const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '
 /// A sentence of at most this many words is an interjection.
 const INTERJECTION_WORDS: usize = 3;
 
-/// Whether the sentence after a call says that it is an example or must not run, or asks for permission; or whether the prose
-/// after it retracts it. After a marked call, other words for an example may speak of its result.
+/// Whether the sentences after a call say that it is an example, must not run, or is not made, or ask for permission; or whether
+/// another call is offered instead. After a marked call, other words for an example may speak of its result.
 pub(crate) fn takes_back(text: &str, call: Written) -> bool {
-    let prose = &text[..text.find(OPENERS).unwrap_or(text.len())];
+    let prose = plain(&text[..text.find(OPENERS).unwrap_or(text.len())]);
     let (said, stop) = first_sentence(text).map_or((text, ""), |stop| text.split_at(stop));
-    let said = said.to_lowercase().replace('’', "'");
+    let said = plain(said);
     let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
     // Questions for permission are not known in all languages, so any question in another one than English may be one.
     let is_foreign = call.delimited && !is_english(&said);
     let permission = || asks_for_permission(&format!("{said} ")) || (!call.fresh && is_foreign);
     let asks = (is_asked(&said, stop) && permission()) || requests_an_answer(&said);
     let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
-    let retracts = || {
-        let prose = prose.to_lowercase().replace('’', "'");
-        RETRACTS.iter().any(|words| prose.contains(words)) || (is_foreign && Says::Withdraws.is_in(&prose))
+    let withdrawn = || interrupts() || (is_foreign && denies(&said)) || says(&NOT_MEANT) || (!call.marked && says(&SHOWN));
+    let replaced = || offers_another(&prose) || is_option(&words(&prose)) || corrects(&prose);
+    let is_against = |(at, sentence): (usize, &str)| {
+        let first = at == 0;
+        if is_english(sentence) || !says_foreign(sentence) { retracts(sentence, first) } else { true }
     };
-    let withdrawn = || interrupts() || (is_foreign && denies(&said)) || (call.delimited && retracts());
-    asks || withdrawn() || says(&NOT_MEANT) || (!call.marked && says(&SHOWN))
+    asks || withdrawn() || replaced() || sentences(&prose).enumerate().any(is_against)
+}
+
+/// Whether a sentence after a call, in another language than English, cancels it, denies that it runs, says that it is an example,
+/// or asks the user first.
+fn says_foreign(sentence: &str) -> bool {
+    let is_denied = || Says::Runs.is_in(sentence) && denies(sentence);
+    let is_example = || Says::Example.is_in(sentence) && (Says::Only.is_in(sentence) || Says::This.is_in(sentence));
+    Says::Withdraws.is_in(sentence)
+        || Says::Confirms.is_in(sentence)
+        || (sentence.ends_with(['?', '？', '؟']) && Says::Asks.is_in(sentence))
+        || is_denied()
+        || is_example()
+}
+
+/// Whether words between two calls, in another language than English, say that the first one is wrong and the next one is right.
+fn corrects(prose: &str) -> bool {
+    let first = sentences(prose).next().unwrap_or_default();
+    !is_english(first)
+        && prose.trim_end().ends_with([':', '：'])
+        && Says::Errs.is_in(prose)
+        && (Says::Corrects.is_in(prose) || Says::Supposes.is_in(prose))
 }
 
 /// Where the first sentence of a text ends, in bytes. An interjection belongs to the sentence after it: `Wait. I meant ..`.

@@ -2,14 +2,16 @@
 
 use super::{
     super::line::is_header,
+    clauses::{clauses, plain},
     english::{AUXILIARY, CALLING, LABELS, LOOKS, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SUBORDINATE, THINGS, VERBS},
     languages::Says,
     lead::{asks_for_permission, asks_to_wait, requests_an_answer},
+    retracts::shows_an_example,
 };
 
 /// Whether the words before a value say that it is an example, a result or somebody else's, or that it is not called.
 pub(crate) fn is_disowned(head: &str) -> bool {
-    let line = head.to_lowercase().replace('’', "'");
+    let line = plain(head);
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
     let sentence = line.rsplit(['.', '!', '?', ';']).find(|sentence| !sentence.trim().is_empty()).unwrap_or_default();
     // `I did not run this, because it may be wrong: {..}`.
@@ -37,7 +39,12 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
     // `the example file` names a file, not an example.
     let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
-    let is_example = words.iter().enumerate().any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)));
+    let is_yours = |at: usize| at > 0 && matches!(words[at - 1], "your" | "that" | "this");
+    let is_example = words
+        .iter()
+        .enumerate()
+        .any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)) && !is_yours(at))
+        || clauses(sentence).any(|clause| shows_an_example(&super::clauses::words(clause)));
     let names = |clause: &str| {
         Says::Example.before(clause).any(|before| !Says::Of.is_in(before.split_whitespace().next_back().unwrap_or_default()))
     };
@@ -80,7 +87,7 @@ pub(crate) fn is_quoting(head: &str) -> bool {
 /// Whether a line that ends in a colon introduces a description: the line's subject is a thing or the user, and the line mentions
 /// neither calling nor the speaker.
 pub(crate) fn describes(head: &str) -> bool {
-    let line = head.to_lowercase().replace('’', "'");
+    let line = plain(head);
     let Some(line) = line.trim_end_matches(|c: char| c.is_whitespace() || c == '*').strip_suffix([':', '：']) else {
         return false;
     };
@@ -96,12 +103,14 @@ pub(crate) fn describes(head: &str) -> bool {
     }
     let subject = match words.as_slice() {
         // `In the README there is ..`.
-        ["in" | "im" | "en" | "dans", rest @ ..] => rest.first(),
+        ["in", rest @ ..] => rest.first(),
+        [first, rest @ ..] if Says::Inside.is_in(first) => rest.first(),
         all => all.first(),
     };
     let names_a_thing = subject.is_some_and(|word| THINGS.contains(word) || Says::Article.is_in(word))
         || words.len() > 1 && SAMPLES.contains(first);
-    let owned = words.iter().any(owns) || Says::Speaker.is_in(clause) || Says::Calls.is_in(clause);
+    let sentence = line.rsplit(['.', '!', '?', ';']).find(|part| !part.trim().is_empty()).unwrap_or_default();
+    let owned = words.iter().any(owns) || Says::Speaker.is_in(sentence) || Says::Calls.is_in(clause);
     let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
     (names_a_thing || Says::Presents.is_in(clause)) && !owned && !is_planned
 }

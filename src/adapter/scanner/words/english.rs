@@ -1,11 +1,11 @@
 //! English words that show what the words around a call say. Words of other languages are in `languages.toml`.
 
 /// Words that identify a line as English.
-pub(super) const ENGLISH: [&str; 46] = [
+pub(super) const ENGLISH: [&str; 48] = [
     "what's", "how", "why", "does", "did", "shall", "want", "the", "this", "that", "these", "i'll", "i'm", "let", "let's", "for",
     "with", "and", "here", "here's", "now", "it", "its", "need", "call", "calling", "function", "first", "next", "step", "using",
     "use", "running", "run", "my", "your", "you", "below", "following", "would", "could", "should", "have", "then", "please",
-    "what",
+    "what", "meant", "corrected",
 ];
 /// Who acts in an English line, and when.
 pub(super) const ACTORS: [&str; 12] =
@@ -96,20 +96,175 @@ pub(super) const VERBS: [&str; 15] = [
 pub(super) const QUOTES: [&str; 12] =
     ["contains", "contained", "printed", "logged", "returned", "wrote", "says", "reads", "was", "were", "tried", "saw"];
 /// Phrases after a call which say that it was not meant.
-pub(super) const NOT_MEANT: [&str; 18] = [
-    "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
-    "was a mistake", "was wrong", "wrong arguments", "wrong tool", "wrong call", "never mind", "can't be right", "'s the wrong",
-    "is the wrong", "not doing",
+pub(super) const NOT_MEANT: [&str; 16] = [
+    "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm", "was wrong",
+    "wrong arguments", "wrong tool", "wrong call", "never mind", "can't be right", "'s the wrong", "is the wrong", "not doing",
 ];
 /// Phrases anywhere after a call which take it back.
-pub(super) const RETRACTS: [&str; 10] = [
-    "forget that", "forget it", "take it back", "take that back", "that one back", "disregard", "scratch that",
-    "ignore the call", "ignore that call", "run the call above",
-];
+pub(super) const RETRACTS: [&str; 4] = ["take it back", "take that back", "that one back", "disregard"];
 /// Beginnings of sentences that take back what was just said.
 pub(super) const INTERRUPTS: [&str; 5] = ["wait,", "no, ", "stop,", "hold on,", "actually, no"];
 /// Phrases after an unmarked call which say that it shows something.
-pub(super) const SHOWN: [&str; 7] =
-    ["the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
+pub(super) const SHOWN: [&str; 8] =
+    ["an example", "the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute"];
 /// Verbs after a call that is the subject of its sentence.
 pub(super) const IS: [&str; 9] = ["is", "was", "would", "could", "should", "can", "will", "means", "does"];
+
+/// Verbs that cancel what was said.
+pub(super) const CANCELS: [&str; 17] = [
+    "ignore", "disregard", "cancel", "retract", "withdraw", "discard", "revoke", "undo", "abort", "scratch", "forget", "void",
+    "strike", "rescind", "stop", "skip", "drop",
+];
+/// Words before the verb of a request or of a statement of the speaker.
+pub(super) const FILLERS: [&str; 35] = [
+    "please", "so", "oh", "no", "wait", "stop", "actually", "just", "then", "sorry", "but", "and", "i", "i'll", "i'd", "i'm",
+    "let's", "let", "me", "we", "we'll", "kindly", "better", "like", "want", "need", "must", "should", "would", "to", "have",
+    "note", "okay", "ok", "or",
+];
+/// Verbs between the speaker and a negation.
+pub(super) const MODALS: [&str; 17] = [
+    "do", "did", "will", "would", "can", "could", "should", "must", "may", "shall", "am", "have", "has", "was", "is", "need",
+    "you",
+];
+/// Words between a negation and what it denies.
+pub(super) const ADVERBS: [&str; 22] = [
+    "actually", "ever", "really", "yet", "even", "just", "simply", "be", "been", "being", "have", "to", "going", "allowed",
+    "able", "an", "a", "supposed", "meant", "here", "the", "want",
+];
+/// Verbs of what is done with a call.
+pub(super) const ACTS: [&str; 17] = [
+    "run", "execute", "call", "do", "make", "send", "use", "invoke", "perform", "write", "apply", "issue", "running", "doing",
+    "executing", "calling", "making",
+];
+/// What was done with a call.
+pub(super) const ACTED: [&str; 13] =
+    ["ran", "called", "executed", "invoked", "sent", "issued", "done", "made", "written", "used", "run", "performed", "called"];
+/// What a call is said not to be.
+pub(super) const DENIED: [&str; 14] = [
+    "executed", "run", "meant", "intended", "supposed", "real", "actual", "called", "sent", "made", "invoked", "performed",
+    "happening", "there",
+];
+/// Nouns for a call.
+pub(super) const CALLS: [&str; 13] = [
+    "call", "calls", "above", "one", "ones", "command", "request", "action", "last", "invocation", "snippet", "block", "toolcall",
+];
+/// Words that point at a call.
+pub(super) const POINTERS: [&str; 8] = ["this", "that", "it", "these", "those", "above", "that's", "it's"];
+/// Pronouns for a call, and words before a noun for it.
+pub(super) const PRONOUNS: [&str; 8] = ["this", "that", "it", "these", "those", "them", "everything", "anything"];
+/// Forms of "be".
+pub(super) const BE: [&str; 8] = ["is", "was", "are", "were", "be", "isn't", "wasn't", "been"];
+/// Nouns for what only shows something.
+pub(super) const EXAMPLES: [&str; 15] = [
+    "example", "examples", "sample", "samples", "illustration", "illustrations", "demonstration", "demo", "placeholder", "mock",
+    "template", "mockup", "sketch", "draft", "hypothetical",
+];
+/// Words that limit what is shown.
+pub(super) const ONLY: [&str; 6] = ["only", "just", "merely", "simply", "purely", "solely"];
+/// Words after a noun or pronoun that add nothing to its name.
+pub(super) const OF: [&str; 34] = [
+    "of", "for", "and", "as", "to", "please", "because", "since", "now", "completely", "instead", "until", "yet", "call",
+    "calls", "usage", "how", "not", "but", "so", "without", "here", "there", "at", "before", "i", "that", "which", "if",
+    "unless", "entirely", "is", "out", "right",
+];
+/// Words for something else than this call.
+pub(super) const MORE: [&str; 9] = ["else", "more", "further", "too", "also", "next", "another", "again", "other"];
+/// What is wrong about a call.
+pub(super) const WRONG: [&str; 6] = ["wrong", "void", "mistaken", "invalid", "incorrect", "premature"];
+/// Clauses that interrupt.
+pub(super) const INTERJECTIONS: [&str; 19] = [
+    "abort", "cancel", "oops", "whoops", "stop", "correction", "my mistake", "my bad", "on second thought", "on second thoughts",
+    "never mind", "nevermind", "hang on", "scratch that", "no wait", "wait", "wait no", "actually no", "wait a second",
+];
+/// Phrases that correct a call.
+pub(super) const REDOES: [&str; 8] = [
+    "let me redo", "i misread", "i misunderstood", "i meant", "let me correct that", "let me correct this",
+    "let me fix that call", "corrected call",
+];
+/// Beginnings of questions for permission.
+pub(super) const PERMISSION: [&str; 23] = [
+    "may i", "shall i", "shall we", "should i", "can i", "could i", "do you want me", "would you like me", "is it ok",
+    "is it okay", "is it alright", "is it fine", "is that ok", "is that okay", "is this ok", "want me", "are you sure",
+    "are you ok", "are you okay", "is this what", "is that what", "is this fine", "is that fine",
+];
+/// Phrases that leave a call to the user.
+pub(super) const PROPOSES: [&str; 13] = [
+    "if you let me", "ask you first", "should ask you", "ask first", "without asking", "let me know if i should",
+    "let me know which", "tell me which", "tell me if i should", "tell me whether", "your choice", "you choose", "up to you",
+];
+/// Words before what the user may do first.
+pub(super) const UNTIL: [&str; 8] = ["until", "till", "unless", "if", "once", "before", "after", "when"];
+/// What the user may do first.
+pub(super) const CONSENTS: [&str; 12] =
+    ["confirm", "agree", "approve", "say", "allow", "ok", "okay", "decide", "permit", "confirmed", "approved", "agreed"];
+/// What a call may need.
+pub(super) const CONSENT: [&str; 10] =
+    ["permission", "consent", "approval", "confirmation", "ok", "okay", "go-ahead", "go", "agreement", "decision"];
+/// Words which show that it is needed.
+pub(super) const NEEDS: [&str; 16] = [
+    "need", "without", "wait", "waiting", "await", "awaiting", "require", "requires", "pending", "ask", "asking", "until",
+    "unless", "only", "have", "needs",
+];
+/// Words before a supposition: `what I would run`.
+pub(super) const ASKED: [&str; 2] = ["what", "how"];
+/// Verbs of taking something for an example.
+pub(super) const TAKES: [&str; 5] = ["consider", "treat", "take", "regard", "see"];
+/// Beginnings of conditions that are still open.
+pub(super) const CONDITIONAL: [&str; 14] = [
+    "if", "unless", "in case", "in the event", "provided that", "provided the", "only if", "in the case", "as long as",
+    "as soon as", "whenever", "once the", "when the", "on failure",
+];
+/// Phrases of a call that waits for an event.
+pub(super) const ONLY_IF: [&str; 4] = ["only if", "only when", "only in case", "only once"];
+/// Phrases of a call that may come.
+pub(super) const HEDGES: [&str; 9] =
+    ["may need", "might need", "may have to", "may run", "may call", "may want", "was going to", "was about to", "were going to"];
+/// Later times.
+pub(super) const LATER: [&str; 15] = [
+    "next time", "tomorrow", "later", "later on", "some day", "someday", "tonight", "next week", "in the future", "in future",
+    "another time", "at some point", "in a later", "at a later", "afterwards if needed",
+];
+/// Purposes of a later time: `I note it for tomorrow`.
+pub(super) const DEFERS: [&str; 4] = ["for tomorrow", "for later", "for next time", "until tomorrow"];
+/// Verbs of calls that a condition may follow.
+pub(super) const RUNS: [&str; 10] = ["run", "delete", "remove", "execute", "call", "install", "restart", "retry", "rerun", "try"];
+/// Beginnings of a line about a call that waits.
+pub(super) const TO_BE: [&str; 3] = ["to be run", "to be executed", "to be called"];
+/// Words between the speaker and a verb in the past.
+pub(super) const HAD: [&str; 9] = ["have", "had", "just", "then", "already", "also", "recently", "previously", "earlier"];
+/// Verbs of what was done.
+pub(super) const DID: [&str; 14] = [
+    "ran", "run", "called", "executed", "invoked", "sent", "issued", "made", "did", "done", "wrote", "written", "used", "deleted",
+];
+/// Words of the present, or of a new attempt.
+pub(super) const PRESENT: [&str; 5] = ["now", "again", "let", "i'll", "will"];
+/// Words for an earlier time, at the beginning or the end of a clause.
+pub(super) const AGO: [&str; 10] = [
+    "yesterday", "ago", "earlier", "last time", "previously", "last week", "before that", "earlier on", "in the past",
+    "this morning",
+];
+/// Endings of a report before the call that it reports.
+pub(super) const CUES: [&str; 8] =
+    [" like this", " like so", " as follows", " with this", " by running", " with", " with this call", " with this command"];
+/// Verbs before a quotation.
+pub(super) const TELLS: [&str; 18] = [
+    "said", "wrote", "says", "writes", "answered", "replied", "asked", "claimed", "suggested", "proposed", "stated", "announced",
+    "say", "explains", "explain", "shows", "suggests", "suggest",
+];
+/// Words that join a step to the one before it.
+pub(super) const JOINS: [&str; 5] = ["and", "also", "plus", "then", "finally"];
+/// Phrases that let the user choose.
+pub(super) const CHOOSES: [&str; 13] = [
+    "let me know which", "tell me which", "let me know if i should", "your choice", "ask before", "ask you before",
+    "ask you first", "ask first", "check with you", "which do you prefer", "which one do you", "pick one", "choose one",
+];
+/// Words for a mistake.
+pub(super) const ERRS: [&str; 8] = ["sorry", "apologies", "apologize", "mistake", "wrong", "confusion", "oops", "error"];
+/// Words between a time and the call.
+pub(super) const WITH: [&str; 6] = ["with", "using", "by", "via", "like", "this"];
+/// Names of what a caption numbers: `Listing 1: a call`.
+pub(super) const CAPTIONS: [&str; 5] = ["listing", "figure", "example", "snippet", "exhibit"];
+/// Words of a plan that another call may be a part of.
+pub(super) const PLANS: [&str; 6] = ["if", "when", "once", "then", "after", "next"];
+/// Nouns of which a report tells: `the call I made`.
+pub(super) const RELATIVE: [&str; 7] = ["call", "calls", "command", "commands", "what", "tool", "action"];

@@ -27,6 +27,22 @@ pub(super) enum Says {
     Calls,
     Presents,
     Is,
+    This,
+    Only,
+    Runs,
+    Confirms,
+    Errs,
+    Corrects,
+    Or,
+    Choice,
+    Then,
+    Thus,
+    Have,
+    Done,
+    Later,
+    Inside,
+    Objects,
+    NoVerbs,
 }
 
 /// The words of all languages.
@@ -70,6 +86,11 @@ impl Says {
         self.before(clause).next().is_some()
     }
 
+    /// Whether a text, in lower case, is one of these words.
+    pub(super) fn is(self, text: &str) -> bool {
+        CLASSES.get(&self).is_some_and(|class| class.has(text))
+    }
+
     /// The texts before these words in a clause, in lower case.
     pub(super) fn before(self, clause: &str) -> impl Iterator<Item = &str> {
         CLASSES.get(&self).into_iter().flat_map(move |class| class.before(clause))
@@ -80,6 +101,10 @@ impl Class {
     fn new(words: Vec<Word>) -> Class {
         let texts = AhoCorasick::new(words.iter().map(|word| &word.text)).ok();
         Class { words, texts }
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.texts.iter().flat_map(|texts| texts.find_overlapping_iter(text)).any(|found| found.range() == (0..text.len()))
     }
 
     fn before<'c>(&'c self, clause: &'c str) -> impl Iterator<Item = &'c str> {

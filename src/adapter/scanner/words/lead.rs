@@ -6,11 +6,17 @@
 //! the present. After any other line, the model is asked once whether it meant the call.
 
 use super::{
+    alternatives::{counts_choices, is_option, offers_another},
+    clauses::{STOPS, begins, clauses, holds, plain, words},
+    depends::depends,
     english::{
-        ACTORS, ADVICE, AGREES, ASKS, AWAITS, CONDITIONS, DISTANT, ENGLISH, FORBIDS, LABELS_OF_CALLS, LEADS, NEXT, NOT, POINTS,
-        POSSIBLE, REQUESTS, ROLES, SPEAKER, TOLD,
+        ACTORS, ADVICE, AGREES, ASKS, AWAITS, CHOOSES, CONDITIONS, DISTANT, ENGLISH, ERRS, FORBIDS, JOINS, LABELS_OF_CALLS,
+        LEADS, NEXT, NOT, POINTS, POSSIBLE, REQUESTS, ROLES, SPEAKER, TOLD,
     },
-    languages::{Says, is_letter},
+    foreign::{self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause},
+    languages::Says,
+    reported::{reports, tells},
+    retracts::waits_for_consent,
 };
 
 /// The words before a call, on its line or the last one above it.
@@ -19,7 +25,7 @@ pub(crate) struct Lead {
     text: String,
     /// It begins data or markup, which neither announce nor deny.
     is_data: bool,
-    /// It is only the letter of a list item: `(a)`, `ii)`.
+    /// It is only the letter of a list item, the number of a footnote, or an empty box: `(a)`, `ii)`, `[1]`, `- [ ]`.
     is_letter: bool,
     /// It names a speaker of a quoted conversation: `<assistant>`, `Bot (10:02):`.
     is_told: bool,
@@ -27,12 +33,12 @@ pub(crate) struct Lead {
 
 impl Lead {
     pub(crate) fn new(line: &str) -> Lead {
-        let line = line.to_lowercase().replace('\u{2019}', "'");
+        let line = plain(line);
         let told = words(&line).first().is_some_and(|word| ROLES.contains(word));
         let text = without_emphasis(&without_asides(&line)).to_owned();
         Lead {
-            is_data: line.starts_with(DATA),
-            is_letter: is_letter_of_a_list(&line),
+            is_data: line.starts_with(DATA) && !is_note(&line),
+            is_letter: is_letter_of_a_list(&line) || is_note(&line),
             is_told: told && !text.ends_with(ENDS),
             text,
         }
@@ -62,8 +68,11 @@ impl Lead {
         }
         let words = words(sentence);
         let is_label = is_step(&words) || (words.len() <= LABEL_WORDS && sentence.is_ascii());
+        if redoes(&self.text) || (continues(sentence) && !is_english(sentence)) {
+            return true;
+        }
         if is_english(sentence) || (is_label && !is_qualified(sentence)) {
-            let is_distant = words.iter().any(|word| DISTANT.contains(word));
+            let is_distant = self::words(conclusion(sentence)).iter().any(|word| DISTANT.contains(word));
             let forbids = FORBIDS.iter().any(|words| sentence.trim_start().starts_with(words));
             return (!is_distant && !forbids) || wishes(sentence);
         }
@@ -75,8 +84,8 @@ impl Lead {
     /// if it names a call or a step. A line in a language other than English says so if its speaker acts; that it names the
     /// first step (`Først skriver modellen:`) is not enough.
     pub(crate) fn says_who_acts(&self) -> bool {
-        if self.is_told || self.is_data {
-            return !self.is_told;
+        if self.is_told || self.is_letter || self.is_data {
+            return self.is_data && !self.is_told;
         }
         let sentence = self.sentence();
         let words = words(sentence);
@@ -85,7 +94,12 @@ impl Lead {
             return has(&ACTORS) || !has(&POINTS);
         }
         let first = words.iter().find(|word| !AGREES.contains(word));
-        if is_step(&words) || has(&ACTORS) || wishes(sentence) || first.is_some_and(|word| word.ends_with("ing")) {
+        if is_step(&words)
+            || redoes(&self.text)
+            || has(&ACTORS)
+            || wishes(sentence)
+            || first.is_some_and(|word| word.ends_with("ing"))
+        {
             return true;
         }
         if words.len() <= LABEL_WORDS && self.text.is_ascii() {
@@ -99,24 +113,38 @@ impl Lead {
     /// whether it denies that the speaker acts, or advises the reader.
     pub(crate) fn is_distant(&self) -> bool {
         let sentence = self.sentence();
+        let said = words(sentence);
+        if offers_another(&self.text) || is_option(&said) || counts_choices(&said) {
+            return true;
+        }
         if is_english(sentence) {
-            let depends = || CONDITIONS.iter().any(|words| sentence.contains(words));
-            let is_possible = words(sentence).iter().any(|word| POSSIBLE.contains(word));
-            return (is_possible || depends()) && !wishes(sentence);
+            let main = conclusion(sentence);
+            let is_depending = || CONDITIONS.iter().any(|words| main.contains(words));
+            let is_possible = words(main).iter().any(|word| POSSIBLE.contains(word));
+            let is_told = || tells(sentence) || clauses(main).any(reports);
+            let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
+            return (is_possible || is_depending() || is_open()) && !wishes(sentence);
         }
         let main = main_clause(sentence);
         let is_denied = || denies(main) && Says::Acts.is_in(main);
-        let is_past = || !self.ends_a_sentence() && Says::Past.is_in(main);
+        let is_past = || !self.ends_a_sentence() && (is_past(main) || is_put_off(sentence));
         let is_qualified = || Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main);
-        !asks_to_wait(sentence) && (is_denied() || is_past() || is_qualified())
+        !asks_to_wait(sentence) && !redoes(&self.text) && (is_denied() || is_past() || is_qualified())
     }
 
     /// Whether it asks the user for permission to act, or to answer first. The wording of such questions is not known in all
     /// languages, so any question in a language other than English may be one.
     pub(crate) fn awaits_an_answer(&self) -> bool {
         let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
-        let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence);
-        if AWAITS.iter().any(|words| self.text.contains(words)) || sentences.clone().any(asks) {
+        let chooses = |sentence: &str| {
+            let said = words(conclusion(sentence));
+            begins(&said, &["which"]) && sentence.ends_with('?') || CHOOSES.iter().any(|words| holds(&said, words))
+        };
+        let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
+        if AWAITS.iter().any(|words| self.text.contains(words))
+            || waits_for_consent(&words(self.sentence()))
+            || sentences.clone().any(asks)
+        {
             return true;
         }
         let is_foreign = !sentences.clone().any(is_english);
@@ -134,6 +162,8 @@ impl Lead {
             return !self.announces();
         }
         let clause = words(last_clause(sentence).rsplit(" but ").next().unwrap_or_default());
+        let joined = clause.iter().take_while(|word| JOINS.contains(word)).count();
+        let clause = &clause[joined..];
         let negation = clause.iter().position(|word| NOT.contains(word) || word.ends_with("n't"));
         let speaks = |word: &&str| *word != "please" && ACTORS.contains(word);
         // `Please don't take this as my doing:`, `And I will not send it:`, but not `I wipe it so that it does not grow:`.
@@ -141,7 +171,7 @@ impl Lead {
             return true;
         }
         // `Here is the call:`, `To build it:`, `The next step:`.
-        let leads_on = match clause.as_slice() {
+        let leads_on = match clause {
             ["so", "that", ..] => false,
             [.., "this", "time"] => true,
             ["the", second, ..] => NEXT.contains(second) || clause.last().is_some_and(|last| *last == "first"),
@@ -151,33 +181,8 @@ impl Lead {
             [] => true,
         };
         let is_told = TOLD.iter().any(|words| sentence.contains(words)) && !clause.contains(&"now") && !clause.contains(&"again");
-        is_told || (words(sentence).len() > LABEL_WORDS && !leads_on && !self.says_who_acts())
+        is_told || (words(sentence).len() > LABEL_WORDS + joined && !leads_on && !self.says_who_acts())
     }
-}
-
-/// Whether a clause in a language other than English mentions its speaker or the present, or says what the speaker does, and
-/// neither denies it nor is about the past.
-fn acts(sentence: &str) -> bool {
-    let acts = |clause: &str| Says::Acts.is_in(clause) || begins_with_an_act(clause);
-    sentence.split(COMMAS).any(|clause| acts(clause) && !denies(clause) && !Says::Past.is_in(clause))
-}
-
-/// Whether a sentence in a language other than English denies something, is hypothetical, depends on a condition, is about the
-/// past, or advises the reader.
-fn is_qualified(sentence: &str) -> bool {
-    let main = main_clause(sentence);
-    let says = [Says::Denies, Says::Supposes, Says::Past].iter().any(|says| says.is_in(main));
-    says || is_conditional(sentence) || advises(main)
-}
-
-/// Whether a clause in a language other than English says what the reader can do.
-fn advises(clause: &str) -> bool {
-    Says::Advises.is_in(clause) && !acts(clause)
-}
-
-/// Whether a clause of a sentence in a language other than English is a condition that is still open.
-fn is_conditional(sentence: &str) -> bool {
-    sentence.split(COMMAS).any(|clause| Says::When.is_in(clause))
 }
 
 /// The text after the last comma that separates clauses.
@@ -185,10 +190,12 @@ fn last_clause(sentence: &str) -> &str {
     sentence.rsplit(COMMAS).next().unwrap_or_default()
 }
 
-/// The last clause that is not a condition.
-fn main_clause(sentence: &str) -> &str {
-    let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !Says::When.is_in(clause);
-    sentence.rsplit(COMMAS).find(is_main).unwrap_or(sentence)
+/// The last clause of an English sentence, if it draws a conclusion from the others and says who acts: `.., so I run it`.
+fn conclusion(sentence: &str) -> &str {
+    let clause = last_clause(sentence);
+    let said = words(clause);
+    let concludes = matches!(said.as_slice(), ["so" | "but" | "now" | "therefore" | "hence", ..]);
+    if concludes && said.iter().any(|word| ACTORS.contains(word)) { clause } else { sentence }
 }
 
 /// Whether a sentence, in lower case, is English.
@@ -200,9 +207,10 @@ pub(super) fn is_english(sentence: &str) -> bool {
     begins || words.iter().any(|word| ENGLISH.contains(word))
 }
 
-/// Whether a clause or sentence, in lower case and in a language other than English, denies something.
-pub(super) fn denies(clause: &str) -> bool {
-    Says::Denies.is_in(clause)
+/// Whether a line takes back the call before it and introduces the right one: `Sorry, here is the corrected call:`.
+fn redoes(line: &str) -> bool {
+    let said = words(line);
+    said.contains(&"corrected") && said.iter().any(|word| ERRS.contains(word)) || foreign::redoes(line)
 }
 
 /// Whether a line, in lower case, asks the user to wait.
@@ -218,17 +226,16 @@ fn wishes(line: &str) -> bool {
     ["would like", "i'd like", "i'd better"].iter().any(|wish| line.contains(wish)) || explains()
 }
 
-/// Whether a clause begins with a verb in the first person and an article: `borro el archivo`.
-fn begins_with_an_act(clause: &str) -> bool {
-    let mut words = clause.split_whitespace();
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    first.ends_with('o') && !NO_VERBS.contains(&first) && ARTICLES.contains(&second)
-}
-
 /// Whether a line is only the letter of a list item: `(a)`, `ii)`.
 fn is_letter_of_a_list(line: &str) -> bool {
     let letter = line.trim().strip_suffix(')').map(|line| line.trim_start_matches('('));
     letter.is_some_and(|letter| matches!(letter.len(), 1..=LETTERS) && letter.bytes().all(|byte| byte.is_ascii_alphabetic()))
+}
+
+/// Whether a line is only the number of a footnote, or an empty box of a list for the user: `[1]`, `- [ ]`.
+fn is_note(line: &str) -> bool {
+    let inner = line.trim().trim_start_matches(['-', '*', ' ']).strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+    inner.is_some_and(|inner| inner.bytes().all(|byte| byte.is_ascii_digit() || byte == b' '))
 }
 
 /// Whether these words are a step of a plan: `Step 2:`, `1단계:`.
@@ -243,13 +250,13 @@ pub(super) fn asks_for_permission(clause: &str) -> bool {
 
 /// Whether a clause, in lower case, asks the user to check a call or to answer first.
 pub(super) fn requests_an_answer(clause: &str) -> bool {
-    REQUESTS.iter().any(|words| clause.starts_with(words))
+    REQUESTS.iter().any(|words| clause.starts_with(words)) || Says::Confirms.is_in(clause)
 }
 
 /// Whether the call below a line can be a step that the model makes without announcing it: the line is a whole sentence or speaks
 /// of the model itself. Any other line introduces code.
 pub(crate) fn leaves_a_step(head: &str) -> bool {
-    let line = head.to_lowercase().replace('\u{2019}', "'");
+    let line = plain(head);
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ')' | '"'));
     let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '\''));
     let speaks = words.any(|word| SPEAKER.contains(&word) || word.starts_with("i'")) || Says::Speaker.is_in(line);
@@ -259,13 +266,10 @@ pub(crate) fn leaves_a_step(head: &str) -> bool {
         || (speaks && !line.split_whitespace().any(|word| ADVICE.contains(&word)) && !Says::Supposes.is_in(line))
 }
 
-fn words(sentence: &str) -> Vec<&str> {
-    sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect()
-}
-
-/// Removes whitespace and marks of emphasis at the end of a line.
+/// Removes whitespace, marks of emphasis and pictures at the end of a line.
 fn without_emphasis(line: &str) -> &str {
-    line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'))
+    let is_picture = |c: char| matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}');
+    line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_') || is_picture(c))
 }
 
 /// Removes inline code, parenthesised text and tags.
@@ -299,10 +303,8 @@ fn last_sentence(line: &str) -> &str {
 const DATA: [char; 3] = ['{', '[', '<'];
 /// Signs that end a sentence other than a question.
 const ENDS: [char; 6] = ['.', '!', '…', '。', '！', '।'];
-/// Signs that end a sentence.
-const STOPS: [char; 10] = ['.', '!', '?', ';', '…', '。', '！', '？', '؟', '।'];
 /// Signs that separate clauses.
-const COMMAS: [char; 4] = [',', '，', '،', '、'];
+pub(super) const COMMAS: [char; 4] = [',', '，', '،', '、'];
 /// The delimiters of inline code, parentheses and tags.
 const DELIMITERS: [[char; 2]; 4] = [['`', '`'], ['(', ')'], ['（', '）'], ['<', '>']];
 /// A line of at most this many words is a label: `Tool call:`.
@@ -313,11 +315,6 @@ const STEP_WORDS: usize = 3;
 const LETTERS: usize = 4;
 /// A negation after at most this many words denies the clause.
 const DENIES_WITHIN: usize = 3;
-/// Words in `-o` at the beginning of a clause that are not verbs.
-const NO_VERBS: [&str; 14] =
-    ["no", "sino", "como", "solo", "sólo", "todo", "esto", "eso", "cuando", "quando", "questo", "quello", "dopo", "mientras"];
-/// Articles that may follow a verb in `-o` in Spanish, Italian and Portuguese.
-const ARTICLES: [&str; 15] = ["el", "la", "los", "las", "un", "una", "il", "lo", "gli", "le", "i", "uno", "o", "os", "as"];
 
 #[cfg(test)]
 mod tests {

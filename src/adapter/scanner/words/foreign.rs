@@ -1,0 +1,94 @@
+//! Clauses in languages other than English, in lower case: who acts, when, and on what condition.
+
+use super::{clauses::words, languages::Says, lead::COMMAS};
+
+/// A line that goes on has at most this many words after the one that connects it, and at most this many letters.
+const JOINED_WORDS: usize = 2;
+const JOINED_LETTERS: usize = 24;
+/// A clause that only names a time has at most this many words.
+const TIME_WORDS: usize = 4;
+
+/// Whether a clause mentions its speaker or the present, or says what the speaker does, and neither denies it nor is about the
+/// past.
+pub(super) fn acts(sentence: &str) -> bool {
+    let acts = |clause: &str| {
+        let (clause, joined) = after_joint(clause);
+        Says::Acts.is_in(clause) || begins_with_an_act(clause, joined)
+    };
+    sentence.split(COMMAS).any(|clause| acts(clause) && !denies(clause) && !is_past(clause))
+}
+
+/// Whether a sentence denies something, is hypothetical, depends on a condition, is about the past, or advises the reader.
+pub(super) fn is_qualified(sentence: &str) -> bool {
+    let main = main_clause(sentence);
+    let says = [Says::Denies, Says::Supposes, Says::Later].iter().any(|says| says.is_in(main)) || is_past(main);
+    says || is_conditional(sentence) || advises(main)
+}
+
+/// Whether a clause says what the reader can do.
+pub(super) fn advises(clause: &str) -> bool {
+    Says::Advises.is_in(clause) && !acts(clause)
+}
+
+/// Whether a clause says what was, or what its speaker has done.
+pub(super) fn is_past(clause: &str) -> bool {
+    Says::Past.is_in(clause) || (Says::Have.is_in(clause) && Says::Done.is_in(clause))
+}
+
+/// Whether a sentence names a later time in its main clause, or in a clause of its own: `La semaine prochaine, ..`.
+pub(super) fn is_put_off(sentence: &str) -> bool {
+    let is_time = |clause: &str| Says::Later.is_in(clause) && words(clause).len() <= TIME_WORDS;
+    Says::Later.is_in(main_clause(sentence)) || sentence.split(COMMAS).any(is_time)
+}
+
+/// Whether a clause is a condition that is still open.
+pub(super) fn is_conditional(sentence: &str) -> bool {
+    sentence.split(COMMAS).any(|clause| Says::When.is_in(clause))
+}
+
+/// The last clause that is not a condition.
+pub(super) fn main_clause(sentence: &str) -> &str {
+    let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !Says::When.is_in(clause);
+    sentence.rsplit(COMMAS).find(is_main).unwrap_or(sentence)
+}
+
+/// Whether a clause or sentence denies something.
+pub(super) fn denies(clause: &str) -> bool {
+    Says::Denies.is_in(clause)
+}
+
+/// Whether a label goes on with the next step: `Und die Tests`.
+pub(super) fn continues(sentence: &str) -> bool {
+    let joins = [Says::Then, Says::First].iter().any(|says| says.is_in(sentence));
+    let (rest, joined) = after_joint(sentence);
+    let is_short = words(rest).len() <= JOINED_WORDS && sentence.len() <= JOINED_LETTERS * 2;
+    let shows = [Says::Thus, Says::Example, Says::Calls, Says::Presents].iter().any(|says| says.is_in(rest));
+    joins && (joined || !sentence.is_ascii()) && is_short && !shows && !is_qualified(sentence)
+}
+
+/// Whether a line takes back the call before it and introduces the right one: `Entschuldigung, hier ist der korrigierte Aufruf:`.
+pub(super) fn redoes(line: &str) -> bool {
+    let shows = [Says::Presents, Says::Example].iter().any(|says| says.is_in(line));
+    Says::Errs.is_in(line) && Says::Corrects.is_in(line) && !shows
+}
+
+/// A clause without the words that connect it with the one before it, and whether there were any.
+fn after_joint(clause: &str) -> (&str, bool) {
+    let whole = clause.trim();
+    let mut rest = whole;
+    let joins = |text: &str| Says::Then.is(text) || Says::First.is(text);
+    loop {
+        let ends = rest.char_indices().filter(|(_, c)| matches!(c, ' ' | ',')).map(|(at, _)| at);
+        // One word, or two: `así que`.
+        let Some(end) = ends.take(2).find(|end| joins(&rest[..*end])) else { return (rest, rest.len() < whole.len()) };
+        rest = rest[end..].trim_start_matches([' ', ',']);
+    }
+}
+
+/// Whether a clause begins with a verb in the first person and an article: `borro el archivo`. After a word such as "first", no
+/// article is needed.
+fn begins_with_an_act(clause: &str, joined: bool) -> bool {
+    let mut words = clause.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    first.len() > 2 && first.ends_with('o') && !Says::NoVerbs.is_in(first) && (joined || Says::Objects.is_in(second))
+}
