@@ -93,7 +93,7 @@ pub(super) const TURNS: [&str; 21] = [
 
 /// Beginnings of such a turn that count anywhere: right after the end of the model's own turn, or with a line break or token that
 /// only a prompt contains.
-pub(super) const ENDED_TURNS: [&str; 30] = [
+pub(super) const ENDED_TURNS: [&str; 31] = [
     "<|observation|>\n",
     "</s>[TOOL_RESULTS]",
     "<|im_end|><|im_start|>user",
@@ -108,6 +108,7 @@ pub(super) const ENDED_TURNS: [&str; 30] = [
     "<turn|><|turn>user",
     "<|end_of_text|><|start_of_role|>user",
     "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>",
+    "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>",
     "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}><\u{ff5c}User\u{ff5c}>",
     "[|endofturn|][|user|]",
     "<|start|>user<|message|>",

@@ -7,6 +7,7 @@ mod text;
 mod variable;
 
 use super::report::Fix;
+use super::role::Role;
 use super::schema::{ANY, Schema, Types, WRAPPERS, aliases};
 use crate::json::Code;
 use crate::json::read::{Ending, Reading, Repair, Shape};
@@ -183,11 +184,14 @@ impl Source<'_> {
                 }
                 let wanted = self.schema.rule(shape).types.allow(Types::STRING);
                 let nested = listed || !wanted || nested_in(around);
+                let is_this = |member: &&Member<'_>| std::ptr::eq(&member.node, node);
+                let key = around.and_then(|around| around.members.iter().find(is_this)).map_or("", |member| &member.key);
+                let is_command = Role::of(key, false).command;
                 let torn = begins_as_member(source, marks)
                     || has_odd_quote(source, marks)
                     || (nested && separates(source, marks))
                     || self.lost_its_end(node, source, nested)
-                    || self.repaired(node, Code::T3) && opens_last(source)
+                    || self.repaired(node, Code::T3) && opens_last(source, is_command)
                     // Not for apostrophes, which are content.
                     || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())

@@ -25,7 +25,8 @@ enum Standing {
     /// At once.
     Counts,
     /// Unless text follows: they have markers, but may be an example. `supposed`: the text before them says what would be done.
-    Doubted { supposed: bool },
+    /// `taken_back`: the text after them takes them back.
+    Doubted { supposed: bool, taken_back: bool },
     /// If nothing but calls follows.
     Held { announced: bool },
 }
@@ -57,7 +58,7 @@ impl Scanner {
                 return self.chain(calls, candidate, form, to);
             }
             Standing::Counts => return self.deliver(calls, candidate, form, marked, to, out),
-            Standing::Doubted { supposed } => self.tentative.hold_doubted(calls, supposed),
+            Standing::Doubted { supposed, taken_back } => self.tentative.hold_doubted(calls, supposed, taken_back),
             Standing::Held { announced } => self.tentative.hold(calls, announced),
         }
         self.buf.scan_to(to);
@@ -95,8 +96,9 @@ impl Scanner {
         let forbidden = self.options.forbidden && !is_required && !self.only_read(calls);
         let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
         if marked {
-            return match forbidden || self.is_doubtful(candidate, calls, to) {
-                true => Standing::Doubted { supposed: supposed() },
+            let taken_back = self.is_taken_back(candidate, to, true, true) == Some(true);
+            return match forbidden || self.is_doubtful(candidate, calls, taken_back) {
+                true => Standing::Doubted { supposed: supposed(), taken_back },
                 false => Standing::Counts,
             };
         }
@@ -128,17 +130,17 @@ impl Scanner {
             && !self.is_supposed(candidate.at)
     }
 
-    /// Whether these calls, which have markers and end at `to`, may be an example: the text before them shows one, or does not
-    /// announce them, the text after them takes them back, or no such tool is offered. Calls right after doubtful ones are doubtful
+    /// Whether these calls, which have markers, may be an example: the text before them shows one, or does not announce them, the
+    /// text after them takes them back, or no such tool is offered. Calls right after doubtful ones are doubtful
     /// too. Where elements are asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
-    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
+    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], taken_back: bool) -> bool {
         let at = candidate.at;
         let unannounced = || self.is_introduced(at) || !self.is_announced(at) || !self.says_who_acts(at);
         let before = || self.tentative.has_shown() || self.is_supposed(at) || (!self.options.elements && unannounced());
         let is_tool =
             |name: &str| is_known(&self.tools, name) || means_answer(&self.tools, name) || means_none(&self.tools, name);
         let unknown = || !calls.iter().all(|call| is_tool(&call.name));
-        let shown = || self.is_taken_back(candidate, to, true, true) == Some(true) || unknown() || (!candidate.fresh && before());
+        let shown = || taken_back || unknown() || (!candidate.fresh && before());
         let may_be = !self.is_wrapped() && !requires_call(&self.tools.choice) && !self.only_read(calls);
         self.tentative.is_doubted() || (may_be && shown())
     }

@@ -35,7 +35,8 @@ impl Scanner {
         if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
             return false;
         }
-        if mark.ends
+        if self.options.framing
+            && mark.ends
             && !mark.is_framing()
             && let Some(progress) = self.step_end(found, end, out)
         {
@@ -123,6 +124,9 @@ impl Scanner {
 
     /// Where the text ends that unmarked calls may end: before the tokens that end the turn.
     pub(super) fn text_end(&self, end: bool) -> usize {
+        if !self.options.framing {
+            return self.buf.len();
+        }
         let text = self.buf.trim_end();
         let may_begin = |(at, _): &(usize, char)| is_only_ends(&text[*at..], end);
         text.char_indices()

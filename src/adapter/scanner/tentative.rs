@@ -34,8 +34,8 @@ enum Doubt {
     /// The text before them does not announce them, or the words after them leave open whether they are meant.
     Unannounced,
     /// They have markers, but the text before them does not announce them: they count unless text follows. `supposed`: the text
-    /// says what would be done.
-    Marked { supposed: bool },
+    /// says what would be done. `taken_back`: the text after them takes them back.
+    Marked { supposed: bool, taken_back: bool },
     /// They count, but another call follows, and the text after that one may take back all of them. They begin at this position
     /// in the answer.
     Chained { at: usize },
@@ -56,10 +56,11 @@ impl Tentative {
         self.calls.extend(calls);
     }
 
-    /// Holds calls that have markers. `supposed`: the text before them says what would be done.
-    pub(super) fn hold_doubted(&mut self, calls: Vec<Parsed>, supposed: bool) {
+    /// Holds calls that have markers. `supposed`: the text before them says what would be done. `taken_back`: the text after them
+    /// takes them back.
+    pub(super) fn hold_doubted(&mut self, calls: Vec<Parsed>, supposed: bool, taken_back: bool) {
         let supposed = if self.calls.is_empty() { supposed } else { self.is_unannounced() };
-        self.doubt = Doubt::Marked { supposed };
+        self.doubt = Doubt::Marked { supposed, taken_back };
         self.calls.extend(calls);
     }
 
@@ -111,10 +112,11 @@ impl Tentative {
     /// Text follows, so none of the calls counts.
     pub(super) fn clear(&mut self) {
         self.shown |= self.is_doubted();
-        // A call in a wrap is an example, and a stray one is no step.
+        // A call in a wrap is an example, a stray one is no step, and one that was taken back is none any more.
+        let taken_back = matches!(self.doubt, Doubt::Marked { taken_back: true, .. });
         let wrap = self.wrap.take();
         let (calls, stray) = self.take();
-        if stray.is_none() && wrap.is_none() {
+        if stray.is_none() && wrap.is_none() && !taken_back {
             self.skipped.extend(calls);
         }
     }
@@ -154,6 +156,6 @@ impl Tentative {
 
     /// Whether the words around these calls leave open whether they are meant.
     pub(super) fn is_unannounced(&self) -> bool {
-        matches!(self.doubt, Doubt::Unannounced | Doubt::Marked { supposed: true })
+        matches!(self.doubt, Doubt::Unannounced | Doubt::Marked { supposed: true, .. })
     }
 }

@@ -38,6 +38,20 @@ fn what_takes_back_the_last_call_takes_back_those_right_before_it() {
 }
 
 #[test]
+fn a_call_that_is_taken_back_is_no_step_that_the_next_one_lacks() {
+    for adapter in FAMILIES {
+        let [on, off] = calls(adapter);
+        for between in ["Ignore that one. The correct call:", "Sorry, that was the wrong way round. Here is the corrected call:"]
+        {
+            let answer = format!("I do it now.\n\n{on}\n\n{between}\n\n{off}");
+            let seen = read(adapter, false, &answer);
+            let written = written(&seen);
+            assert!(written.len() == 1 && written[0].0.contains("false"), "{answer}: {seen:?}");
+        }
+    }
+}
+
+#[test]
 fn what_a_later_call_holds_says_nothing_about_those_before_it() {
     let call = |name: &str, value: &str| format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {value}}}</tool_call>");
     let lamp = call("lamp", r#"{"on": true}"#);

@@ -91,8 +91,13 @@ impl Arguments {
             match self.section_ends(text, at, &key, form, end) {
                 Start::Yes(_) => return Place::Content,
                 Start::Maybe => return Place::Maybe,
-                // The section is never closed, so its mark is a part of the text.
-                Start::No => {}
+                // The section is never closed: its mark is a part of the text, unless the text itself ends in the section.
+                Start::No => {
+                    let closed = form.value_close(rest, &key, end);
+                    if matches!(closed, Start::Yes(length) if matches!(self.mark(text, at + length, form, end).1, Mark::End)) {
+                        return Place::Content;
+                    }
+                }
             }
         }
         match form.value_close(rest, &key, end) {
