@@ -25,7 +25,7 @@ enum Standing {
     /// At once.
     Counts,
     /// Unless text follows: they have markers, but may be an example. `supposed`: the text before them says what would be done.
-    /// `taken_back`: the text after them takes them back.
+    /// `taken_back`: the text after them takes them back for good.
     Doubted { supposed: bool, taken_back: bool },
     /// If nothing but calls follows.
     Held { announced: bool },
@@ -98,7 +98,7 @@ impl Scanner {
         if marked {
             let taken_back = self.is_taken_back(candidate, to, true, true) == Some(true);
             return match forbidden || self.is_doubtful(candidate, calls, taken_back) {
-                true => Standing::Doubted { supposed: supposed(), taken_back },
+                true => Standing::Doubted { supposed: supposed(), taken_back: taken_back && self.is_corrected(candidate, to) },
                 false => Standing::Counts,
             };
         }

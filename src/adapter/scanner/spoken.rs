@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     GAP_BYTES, Scanner,
     candidate::Candidate,
-    words::{OPENERS, Written, follows_a_subject, takes_back},
+    words::{OPENERS, Written, follows_a_subject, offers_choice, takes_back},
 };
 use crate::adapter::{
     Call,
@@ -135,6 +135,13 @@ impl Scanner {
         let is_whole = text.starts_with(OPENERS) || self.buf.ended().is_some() || self.buf.len() >= to + GAP_BYTES;
         let goes_on = || delimited && self.goes_on_after(candidate, text);
         is_whole.then(|| takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
+    }
+
+    /// Whether the text after marked calls takes them back for good: they are neither one of several choices nor words of a sentence.
+    pub(super) fn is_corrected(&self, candidate: &Candidate, to: usize) -> bool {
+        let past = self.after_closers(candidate, to, true).unwrap_or(to);
+        let text = self.buf[past..self.buf.floor_char_boundary(past + GAP_BYTES)].trim_start();
+        takes_back(text, Written { marked: true, delimited: true, fresh: candidate.fresh }) && !offers_choice(text)
     }
 
     /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words

@@ -12,7 +12,7 @@ mod lead;
 mod reported;
 mod retracts;
 
-pub(super) use after::{OPENERS, Written, follows_a_subject, takes_back};
+pub(super) use after::{OPENERS, Written, follows_a_subject, offers_choice, takes_back};
 pub(super) use disowned::{describes, is_disowned, is_quoting};
 pub(super) use lead::{Lead, asks_to_wait, leaves_a_step};
 

@@ -52,6 +52,16 @@ fn a_call_that_is_taken_back_is_no_step_that_the_next_one_lacks() {
 }
 
 #[test]
+fn of_calls_to_choose_from_none_runs() {
+    for adapter in FAMILIES {
+        let [on, off] = calls(adapter);
+        for answer in [format!("You may take {on} or {off}"), format!("Option A:\n{on}\nOption B:\n{off}")] {
+            assert_eq!(read(adapter, false, &answer), text(&answer), "{adapter}");
+        }
+    }
+}
+
+#[test]
 fn what_a_later_call_holds_says_nothing_about_those_before_it() {
     let call = |name: &str, value: &str| format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {value}}}</tool_call>");
     let lamp = call("lamp", r#"{"on": true}"#);

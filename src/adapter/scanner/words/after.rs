@@ -40,12 +40,21 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
     let asks = (is_asked(&said, stop) && permission()) || requests_an_answer(&said);
     let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
     let withdrawn = || interrupts() || (is_foreign && denies(&said)) || says(&NOT_MEANT) || (!call.marked && says(&SHOWN));
-    let replaced = || offers_another(&prose) || is_option(&words(&prose)) || corrects(&prose);
+    let replaced = || is_choice(&prose) || corrects(&prose);
     let is_against = |(at, sentence): (usize, &str)| {
         let first = at == 0;
         if is_english(sentence) || !says_foreign(sentence) { retracts(sentence, first) } else { true }
     };
     asks || withdrawn() || replaced() || sentences(&prose).enumerate().any(is_against)
+}
+
+/// Whether the words after a call offer another one for the user to choose.
+pub(crate) fn offers_choice(text: &str) -> bool {
+    is_choice(&plain(&text[..text.find(OPENERS).unwrap_or(text.len())]))
+}
+
+fn is_choice(prose: &str) -> bool {
+    offers_another(prose) || is_option(&words(prose))
 }
 
 /// Whether a sentence after a call, in another language than English, cancels it, denies that it runs, says that it is an example,
