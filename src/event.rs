@@ -247,6 +247,19 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens of the answer.
     pub completion_tokens: u64,
+    /// Those of the prompt that the backend took from its cache. 0: none, or it does not say.
+    pub cached_tokens: u64,
+    /// Those of the answer that are reasoning. 0: none, or it does not say.
+    pub reasoning_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.reasoning_tokens += other.reasoning_tokens;
+    }
 }
 
 /// A complete call: its three events in one piece ([`Assembly`]).

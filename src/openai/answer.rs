@@ -277,9 +277,17 @@ fn extra_value(extra: &str) -> Value {
 }
 
 fn usage_value(usage: Usage) -> Value {
-    json!({
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.prompt_tokens.saturating_add(usage.completion_tokens),
-    })
+    let Usage { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } = usage;
+    let mut value = json!({
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens.saturating_add(completion_tokens),
+    });
+    if cached_tokens > 0 {
+        value["prompt_tokens_details"] = json!({"cached_tokens": cached_tokens});
+    }
+    if reasoning_tokens > 0 {
+        value["completion_tokens_details"] = json!({"reasoning_tokens": reasoning_tokens});
+    }
+    value
 }

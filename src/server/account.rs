@@ -147,8 +147,7 @@ impl Tap for Watch {
     }
 
     fn usage(&mut self, usage: Usage) {
-        self.turn.usage.prompt_tokens += usage.prompt_tokens;
-        self.turn.usage.completion_tokens += usage.completion_tokens;
+        self.turn.usage += usage;
     }
 
     fn dropped(&mut self, calls: u32) {

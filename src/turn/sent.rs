@@ -90,10 +90,9 @@ impl Sent {
 
     /// The token counts of the whole turn, whose last answer has these.
     pub(super) fn with_spent(&self, last: Usage) -> Usage {
-        Usage {
-            prompt_tokens: self.spent.prompt_tokens + last.prompt_tokens,
-            completion_tokens: self.spent.completion_tokens + last.completion_tokens,
-        }
+        let mut usage = self.spent;
+        usage += last;
+        usage
     }
 }
 

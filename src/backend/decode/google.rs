@@ -62,6 +62,7 @@ struct Counts {
     prompt_token_count: Number,
     candidates_token_count: Number,
     thoughts_token_count: Number,
+    cached_content_token_count: Number,
 }
 
 #[derive(Deserialize, Default)]
@@ -77,8 +78,13 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
         reported(error)?;
     }
     if let Some(counts) = event.usage_metadata {
-        let written = counts.candidates_token_count.0.unwrap_or_default() + counts.thoughts_token_count.0.unwrap_or_default();
-        answer.usage = Some(Usage { prompt_tokens: counts.prompt_token_count.0.unwrap_or_default(), completion_tokens: written });
+        let reasoning_tokens = counts.thoughts_token_count.0.unwrap_or_default();
+        answer.usage = Some(Usage {
+            prompt_tokens: counts.prompt_token_count.0.unwrap_or_default(),
+            completion_tokens: counts.candidates_token_count.0.unwrap_or_default() + reasoning_tokens,
+            cached_tokens: counts.cached_content_token_count.0.unwrap_or_default(),
+            reasoning_tokens,
+        });
     }
     if event.prompt_feedback.is_some_and(|feedback| feedback.block_reason.some().is_some()) {
         answer.finish = Some(FinishReason::ContentFilter);

@@ -99,7 +99,7 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
         answer.finish = Some(if line.done_reason.0 == "length" { FinishReason::Length } else { FinishReason::Stop });
         // The prompt's count is absent if the whole prompt was in the cache.
         if let (prompt, Some(completion_tokens)) = (line.prompt_eval_count.0, line.eval_count.0) {
-            answer.usage = Some(Usage { prompt_tokens: prompt.unwrap_or_default(), completion_tokens });
+            answer.usage = Some(Usage { prompt_tokens: prompt.unwrap_or_default(), completion_tokens, ..Usage::default() });
         }
         answer.closed = true;
     }

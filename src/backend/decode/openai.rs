@@ -81,6 +81,15 @@ struct Call<'a> {
 struct Counts {
     prompt_tokens: Number,
     completion_tokens: Number,
+    prompt_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Details {
+    cached_tokens: Number,
+    reasoning_tokens: Number,
 }
 
 impl<'a> Chunk<'a> {
@@ -153,6 +162,8 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
         answer.usage = Some(Usage {
             prompt_tokens: counts.prompt_tokens.0.unwrap_or_default(),
             completion_tokens: counts.completion_tokens.0.unwrap_or_default(),
+            cached_tokens: counts.prompt_tokens_details.and_then(|details| details.cached_tokens.0).unwrap_or_default(),
+            reasoning_tokens: counts.completion_tokens_details.and_then(|details| details.reasoning_tokens.0).unwrap_or_default(),
         });
     }
     if let Some(choice) = chunk.choices.and_then(|choices| choices.0) {

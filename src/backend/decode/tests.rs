@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    event::Channel,
+    event::{Channel, Usage},
     wire::{Frames, Framing},
 };
 
@@ -23,7 +23,12 @@ fn pieces(dialect: Dialect, stream: &str, size: usize, by_pattern: bool) -> (Vec
                     extra.map(|extra| format!(" {extra}")).unwrap_or_default()
                 )
             }
-            Delta::Usage(usage) => format!("usage {} {}", usage.prompt_tokens, usage.completion_tokens),
+            Delta::Usage(Usage { prompt_tokens, completion_tokens, cached_tokens: 0, reasoning_tokens: 0 }) => {
+                format!("usage {prompt_tokens} {completion_tokens}")
+            }
+            Delta::Usage(Usage { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens }) => {
+                format!("usage {prompt_tokens} ({cached_tokens}) {completion_tokens} ({reasoning_tokens})")
+            }
             Delta::StopSequence(stop) => format!("stopped at {stop}"),
             Delta::Finish(reason) => format!("finish {}", reason.as_str()),
         });
@@ -373,6 +378,21 @@ fn usage_and_finish_come_once_at_the_end() {
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"never\"}}]}\n\n",
     );
     assert_eq!(deltas(Dialect::OpenAi, stream), ["text a", "usage 9 2", "finish length"]);
+}
+
+#[test]
+fn cached_and_reasoning_tokens_are_counted() {
+    let openai = concat!(
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9,",
+        "\"prompt_tokens_details\":{\"cached_tokens\":25},\"completion_tokens_details\":{\"reasoning_tokens\":3}}}\n\n",
+        "data: [DONE]\n\n",
+    );
+    assert!(deltas(Dialect::OpenAi, openai).contains(&"usage 30 (25) 9 (3)".to_owned()));
+    let google = concat!(
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":",
+        "{\"promptTokenCount\":30,\"cachedContentTokenCount\":25,\"candidatesTokenCount\":6,\"thoughtsTokenCount\":3}}\n\n",
+    );
+    assert!(deltas(Dialect::Google, google).contains(&"usage 30 (25) 9 (3)".to_owned()));
 }
 
 #[test]

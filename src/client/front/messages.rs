@@ -92,11 +92,12 @@ fn tool_use(call: &ToolCall) -> Value {
 }
 
 fn usage_value(usage: Usage) -> Value {
+    // The input does not contain what was read from the cache.
     json!({
-        "input_tokens": usage.prompt_tokens,
+        "input_tokens": usage.prompt_tokens.saturating_sub(usage.cached_tokens),
         "output_tokens": usage.completion_tokens,
         "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
+        "cache_read_input_tokens": usage.cached_tokens,
     })
 }
 

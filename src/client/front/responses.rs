@@ -110,12 +110,12 @@ pub(super) fn completion(completion: &Completion, head: Head) -> Value {
 }
 
 fn usage_value(usage: Usage) -> Value {
-    let Usage { prompt_tokens, completion_tokens, .. } = usage;
+    let Usage { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } = usage;
     json!({
         "input_tokens": prompt_tokens,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": cached_tokens},
         "output_tokens": completion_tokens,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": reasoning_tokens},
         "total_tokens": prompt_tokens.saturating_add(completion_tokens),
     })
 }

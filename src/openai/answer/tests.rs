@@ -45,7 +45,7 @@ fn every_chunk_is_json_with_the_whole_envelope() {
     }
     let finish: Value = serde_json::from_str(&text(|out| chunks.finish("tool_calls", out))).unwrap();
     assert_eq!(finish["choices"][0], json!({"index": 0, "delta": {}, "finish_reason": "tool_calls"}));
-    let usage = Usage { prompt_tokens: 3, completion_tokens: 4 };
+    let usage = Usage { prompt_tokens: 3, completion_tokens: 4, ..Usage::default() };
     let usage: Value = serde_json::from_str(&text(|out| chunks.usage(usage, out))).unwrap();
     assert_eq!(usage["choices"], json!([]));
     assert_eq!(usage["usage"], json!({"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}));

@@ -98,7 +98,7 @@ impl Stream {
 
 impl Protocol for Stream {
     fn open(&mut self, out: &mut BytesMut) {
-        let usage = Usage { prompt_tokens: self.head.prompt_tokens, completion_tokens: 0 };
+        let usage = Usage { prompt_tokens: self.head.prompt_tokens, ..Usage::default() };
         event("message_start", &json!({"message": message(&self.head, usage)}), out);
     }
 

@@ -34,7 +34,10 @@ const EVENTS: &[Event<'static>] = &[
     Event::CallEnd { index: 0, extra: None },
     Event::CallStart { index: 1, id: Some("a2"), name: "List" },
     Event::CallEnd { index: 1, extra: None },
-    Event::Finish { reason: FinishReason::ToolCalls, usage: Some(Usage { prompt_tokens: 820, completion_tokens: 37 }) },
+    Event::Finish {
+        reason: FinishReason::ToolCalls,
+        usage: Some(Usage { prompt_tokens: 820, completion_tokens: 37, cached_tokens: 800, reasoning_tokens: 30 }),
+    },
 ];
 
 /// The events as (name, data).
@@ -97,7 +100,7 @@ fn a_whole_answer_has_the_same_blocks() {
             {"type": "tool_use", "id": "a2", "name": "List", "input": {}},
         ])
     );
-    assert_eq!((&whole["stop_reason"], &whole["usage"]["input_tokens"]), (&json!("tool_use"), &json!(820)));
+    assert_eq!((&whole["stop_reason"], &whole["usage"]["input_tokens"]), (&json!("tool_use"), &json!(20)));
 }
 
 #[test]

@@ -25,7 +25,10 @@ const EVENTS: &[Event<'static>] = &[
     Event::CallEnd { index: 0, extra: None },
     Event::CallStart { index: 1, id: Some("own"), name: "b" },
     Event::CallEnd { index: 1, extra: None },
-    Event::Finish { reason: FinishReason::ToolCalls, usage: Some(Usage { prompt_tokens: 1, completion_tokens: 2 }) },
+    Event::Finish {
+        reason: FinishReason::ToolCalls,
+        usage: Some(Usage { prompt_tokens: 1, completion_tokens: 2, cached_tokens: 0, reasoning_tokens: 0 }),
+    },
 ];
 
 #[test]

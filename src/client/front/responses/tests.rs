@@ -76,7 +76,7 @@ fn call(name: &'static str, json: &str) -> Vec<Value> {
 
 #[test]
 fn an_answer_is_a_sequence_of_whole_items() {
-    let usage = Usage { prompt_tokens: 10, completion_tokens: 5 };
+    let usage = Usage { prompt_tokens: 10, completion_tokens: 5, ..Usage::default() };
     let events = [
         Event::Reasoning("Hm."),
         Event::Text("Let me "),
