@@ -3,7 +3,9 @@
 use super::{
     super::line::is_header,
     clauses::{clauses, plain},
-    english::{AUXILIARY, CALLING, LABELS, LOOKS, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SUBORDINATE, THINGS, VERBS},
+    english::{
+        AUXILIARY, CALLING, LABELS, LOOKS, NO_CASE, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SHOWS, SUBORDINATE, THINGS, VERBS,
+    },
     languages::Says,
     lead::{asks_for_permission, asks_to_wait, requests_an_answer},
     retracts::shows_an_example,
@@ -32,6 +34,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     let acts_on =
         |words: &[&str]| words.iter().find(|word| !AUXILIARY.contains(word)).is_some_and(|act| acts(act) || *act == "do");
     let is_denied = words.iter().enumerate().any(|(at, word)| denies(word) && acts_on(&words[at + 1..]));
+    let begins = |phrases: &[&str]| phrases.iter().any(|phrase| sentence.trim_start().starts_with(phrase));
     // `Both orders are cancelled now.`
     let is_refused = words.iter().any(|word| REFUSES.contains(word)) && !words.contains(&"now");
     // `Done. I ran:`.
@@ -51,6 +54,8 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     // `Nur ein Beispiel, ich rufe nichts auf:`.
     let is_foreign_example = names(if is_sentence { clause } else { sentence });
     is_denied
+        || begins(&NO_CASE)
+        || begins(&SHOWS)
         || is_refused
         || is_report
         || is_unreal

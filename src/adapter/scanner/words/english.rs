@@ -154,7 +154,15 @@ pub(super) const POINTERS: [&str; 8] = ["this", "that", "it", "these", "those", 
 pub(super) const PRONOUNS: [&str; 8] = ["this", "that", "it", "these", "those", "them", "everything", "anything"];
 /// Forms of "be".
 pub(super) const BE: [&str; 8] = ["is", "was", "are", "were", "be", "isn't", "wasn't", "been"];
-/// Nouns for what only shows something.
+/// Beginnings of a sentence that shows something.
+pub(super) const SHOWS: [&str; 6] = [
+    "for illustration", "to illustrate", "as an illustration", "by way of illustration", "for demonstration",
+    "as a demonstration",
+];
+/// Beginnings of a sentence that denies everything in it.
+pub(super) const NO_CASE: [&str; 7] =
+    ["under no circumstances", "by no means", "on no account", "in no case", "at no point", "in no way", "no way"];
+/// Nouns that say that a call after "only" or "this is" is no call.
 pub(super) const EXAMPLES: [&str; 15] = [
     "example", "examples", "sample", "samples", "illustration", "illustrations", "demonstration", "demo", "placeholder", "mock",
     "template", "mockup", "sketch", "draft", "hypothetical",

@@ -8,7 +8,11 @@ const AFTER_WORDS: Written = Written { fresh: false, ..MARKED };
 const BARE: Written = Written { marked: false, delimited: false, fresh: true };
 
 /// After any call: it is an example, is not made, is cancelled, or waits for the user.
-const AGAINST: [&str; 194] = [
+const AGAINST: [&str; 198] = [
+    "Das war nur eine Demonstration.",
+    "C'était juste une démonstration.",
+    "Esto es solo una ilustración.",
+    "Это была лишь демонстрация.",
     "Actually, don't run that.",
     "On second thought, I should ask you first. Is it OK to remove the folder?",
     "Hold on. That would delete your work. Let's not do that.",
@@ -369,7 +373,12 @@ const KEPT: [&str; 129] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 183] = [
+const NOT_NOW: [&str; 188] = [
+    "Under no circumstances will I run:",
+    "On no account may I call this:",
+    "For illustration:",
+    "To illustrate the syntax, here is a sample:",
+    "Als Illustration:",
     "Alternatively:",
     "or",
     "Which of these should I run?",
@@ -555,7 +564,10 @@ const NOT_NOW: [&str; 183] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 136] = [
+const MADE: [&str; 139] = [
+    "The demo needs fresh data, so I fetch it:",
+    "There is no way around it, I rebuild everything:",
+    "I'll add the illustration now:",
     "Jetzt führe ich aus:",
     "Вы подтвердили, поэтому выполняю:",
     "We could also use cmake, but make is simpler, so I run make:",
