@@ -34,8 +34,8 @@ pub(super) struct Requests {
     context: Mutex<VecDeque<ServiceInfo>>,
 }
 
-/// The methods that are answered here.
-const METHODS: [&str; 4] = ["tools/call", "tools/list", "initialize", "ping"];
+/// The methods with parameters that every session has. Whether there is an `initialize` depends on the protocol's version.
+const METHODS: [&str; 2] = ["tools/call", "tools/list"];
 /// How many results a session remembers, to know which server a bare name means.
 const REMEMBERED: usize = 16;
 
