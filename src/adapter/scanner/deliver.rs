@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Maximum length of a remark after the calls, in bytes.
-const REMARK_BYTES: usize = 120;
+const REMARK_BYTES: usize = 400;
 
 /// Whether calls count.
 enum Standing {
@@ -300,7 +300,9 @@ impl Scanner {
         if !end {
             return None;
         }
-        let is_prose = !remark.is_empty() && !remark.contains(['\n', '{', '<', '`', '?']);
+        // Code in it explains the form of a call, unless it says what the call will do.
+        let explains = remark.contains('`') && (remark.contains("```") || !remark.contains(" will "));
+        let is_prose = !remark.is_empty() && !remark.contains(['\n', '{', '<', '?']) && !explains;
         let waits = asks_to_wait(&remark.to_lowercase());
         if is_prose && (waits || self.can_ask()) {
             if !waits {

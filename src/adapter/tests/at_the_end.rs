@@ -174,6 +174,13 @@ fn an_announced_call_counts_before_a_request_to_wait_and_is_asked_about_before_a
         {
             runs(&format!("I wipe it now.\n\n{call}\n\n{after}"));
         }
+        for after in [
+            "This will wipe `a.db`, and nothing else.",
+            "After this command has run, I will know how much space the disk has. If that is still too little, I will look for \
+             other files that nobody needs, and wipe them too.",
+        ] {
+            is_asked_about(&format!("I'll use the `wipe` tool for that. Here's the command:\n\n{call}\n\n{after}"));
+        }
         let remark = format!("I wipe it now.\n\n{call}\n\nThe disk has more space then.");
         is_asked_about(&remark);
         assert!(read(Effect::Writes, MayAsk::Now, &remark).items.contains(&Item::Refused), "{remark}");
