@@ -203,6 +203,10 @@ impl Scanner {
         let anywhere = own.is_some_and(|own| own.anywhere);
         let mut from = to.max(self.emitted.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
         while let Some((at, past)) = find_any(&self.buf, from, &close) {
+            if is_in_string(&self.buf[to..at]) {
+                from = past;
+                continue;
+            }
             if find_any(&self.buf[..at], from, &open).is_some() {
                 return Some(false);
             }
@@ -270,6 +274,23 @@ impl Scanner {
         }
         Some(false)
     }
+}
+
+/// Whether a text begins with JSON, perhaps another call, and ends in one of its strings.
+fn is_in_string(text: &str) -> bool {
+    let mut open = false;
+    let mut bytes = text.trim_start().bytes();
+    if !text.trim_start().starts_with(['{', '[']) {
+        return false;
+    }
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' if open => _ = bytes.next(),
+            b'"' => open = !open,
+            _ => {}
+        }
+    }
+    open
 }
 
 /// The name in an opening tag, with or without attributes.

@@ -72,6 +72,11 @@ fn what_a_later_call_holds_says_nothing_about_those_before_it() {
             assert_eq!(written(&read("hermes", false, &answer)).len(), 3, "{answer}");
         }
     }
+    let bare = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    let save = "{\"name\": \"save\", \"arguments\": {\"text\": \"a \\\"b\\\"\n</think>\n\"}}".replace('\n', "\\n");
+    // There is no tool `save`: without markers this is data.
+    let answer = format!("{bare}\n{save}\n{bare}");
+    assert_eq!(written(&read("generic", false, &answer)).len(), 2, "{answer}");
     // A call of an unknown tool does not hold up the one before it.
     let answer = format!("{lamp}\n{}", call("wipe", "{}"));
     assert!(written(&read("hermes", false, &answer)).contains(&("lamp {\"on\": true}".to_owned(), true)), "{answer}");
