@@ -451,7 +451,7 @@ fn google_events_are_read_in_both_framings() {
         "text Look",
         r#"call - look {"b":1} {"google":{"thought_signature":"c2ln"}}"#,
         "call f2 now ",
-        "usage 7 6",
+        "usage 7 (0) 6 (2)",
         "finish stop",
     ];
     let sse: String = events.iter().map(|event| format!("data: {event}\r\n\r\n")).collect();
