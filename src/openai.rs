@@ -94,7 +94,12 @@ pub fn distinct(name: &str, whole: &str) -> String {
 /// # Errors
 /// 400, with the place that is not valid.
 pub fn json(body: &[u8]) -> Result<Value, Error> {
-    parse(body).map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))
+    json_with(body, |body| serde_json::from_slice(body))
+}
+
+/// The same, read in another way than a [`Value`] is.
+pub fn json_with<T>(body: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<T>) -> Result<T, Error> {
+    parse_with(body, read).map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))
 }
 
 /// Checks that these fields of a request are numbers, where they are there.
@@ -140,9 +145,13 @@ pub fn kind(value: &Value) -> &'static str {
 /// # Errors
 /// Where the JSON is not valid.
 pub fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice(json).or_else(|error| match without_halves(json) {
+    parse_with(json, |json| serde_json::from_slice(json))
+}
+
+fn parse_with<T>(json: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<T>) -> serde_json::Result<T> {
+    read(json).or_else(|error| match without_halves(json) {
         Cow::Borrowed(_) => Err(error),
-        Cow::Owned(whole) => serde_json::from_slice(&whole),
+        Cow::Owned(whole) => read(&whole),
     })
 }
 

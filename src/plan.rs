@@ -213,7 +213,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
                 argument_bytes: config.limits.argument_bytes,
                 unmarked: !wants_json(&chat),
                 elements: as_written,
-                may_ask: if config.retry > 0 { scanner::MayAsk::Now } else { scanner::MayAsk::Never },
+                may_ask: scanner::MayAsk::after(0, config.retry),
                 ..scanner::Options::default()
             },
             // Cline and its kin ask for the call themselves. With a result at hand, the words may be the answer.

@@ -23,7 +23,7 @@ use super::{
     triggers::Found,
 };
 use crate::{
-    event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
+    event::{Channel, Event, FinishReason, Sink, Tools},
     fix::Schemas,
 };
 
@@ -261,9 +261,4 @@ impl Scanner {
         let reasoning = self.adapter.framing.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
         reasoning.or(self.adapter.framing.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
     }
-}
-
-/// Whether the request demands a call, so that an unmarked call counts anywhere.
-fn requires_call(choice: &ToolChoice) -> bool {
-    matches!(choice, ToolChoice::Required | ToolChoice::Named(_))
 }

@@ -44,6 +44,8 @@ struct Source<'c> {
 struct Around<'a, 's> {
     shape: Shape,
     members: &'a [Member<'s>],
+    /// The key of the member that is looked at.
+    key: &'a str,
     outer: Option<&'a Around<'a, 's>>,
 }
 
@@ -55,7 +57,7 @@ pub(super) fn damage(reading: &Reading<'_>, text: &str, start: usize, schema: &S
             return Some(format!("`{key}` is outside of the object"));
         }
     }
-    let expected = Around { shape: schema.top(), members: &[], outer: None };
+    let expected = Around { shape: schema.top(), members: &[], key: "", outer: None };
     let around = if matches!(reading.root.value, Value::Object(_)) { None } else { Some(&expected) };
     // A list around the call is closed, but the call is not: it is unclear what the last brace closes.
     let unclosed = text.get(reading.end..).is_some_and(|after| after.trim_start().starts_with(']'));
@@ -80,7 +82,7 @@ pub(super) fn unquoted_variable(reading: &Reading<'_>, text: &str, schema: &Sche
 
 /// What is wrong with a reading of the text of one value of this shape.
 pub(super) fn damage_of_value(reading: &Reading<'_>, text: &str, schema: &Schema, shape: Shape) -> Option<String> {
-    let around = Around { shape: ANY, members: &[], outer: None };
+    let around = Around { shape: ANY, members: &[], key: "", outer: None };
     Source { text, schema, repairs: &reading.repairs }.doubt(reading, shape, Some(&around), is_mended(reading))
 }
 
@@ -147,7 +149,8 @@ impl Source<'_> {
     fn fault(&self, node: &Node<'_>, shape: Shape, around: Option<&Around<'_, '_>>, listed: bool) -> Option<String> {
         match &node.value {
             Value::Object(members) => {
-                let around = Around { shape, members, outer: around };
+                let outer = around;
+                let around = Around { shape, members, key: "", outer };
                 let rule = self.schema.rule(shape);
                 let shortened = |key: &str| {
                     let lost = |name: &str| name.len() == key.len() + 1 && name.ends_with(key) && around.lacks(name);
@@ -158,7 +161,8 @@ impl Source<'_> {
                     let torn = rule.named(key).is_none() && (torn || (key.len() >= GLUED_BYTES && shortened(key)));
                     let torn = torn.then(|| "a quote ends a key or is part of it".to_owned());
                     let inner = self.schema.member(shape, key);
-                    torn.or_else(|| self.variable(node, inner, key)).or_else(|| self.fault(node, inner, Some(&around), false))
+                    torn.or_else(|| self.variable(node, inner, key))
+                        .or_else(|| self.fault(node, inner, Some(&Around { key, ..around }), false))
                 })
             }
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
@@ -184,14 +188,12 @@ impl Source<'_> {
                 }
                 let wanted = self.schema.rule(shape).types.allow(Types::STRING);
                 let nested = listed || !wanted || nested_in(around);
-                let is_this = |member: &&Member<'_>| std::ptr::eq(&member.node, node);
-                let key = around.and_then(|around| around.members.iter().find(is_this)).map_or("", |member| &member.key);
-                let is_command = Role::of(key, false).command;
+                let is_command = || !listed && around.is_some_and(|around| Role::of(around.key, false).command);
                 let torn = begins_as_member(source, marks)
                     || has_odd_quote(source, marks)
                     || (nested && separates(source, marks))
                     || self.lost_its_end(node, source, nested)
-                    || self.repaired(node, Code::T3) && opens_last(source, is_command)
+                    || self.repaired(node, Code::T3) && opens_last(source, &is_command)
                     // Not for apostrophes, which are content.
                     || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
@@ -276,7 +278,7 @@ impl Source<'_> {
         match &node.value {
             Value::Object(members) => {
                 let rule = self.schema.rule(shape);
-                let here = Around { shape, members, outer: around };
+                let here = Around { shape, members, key: "", outer: around };
                 let known = |key: &str| rule.find(key).is_some() || aliases(key).any(|name| rule.named(name).is_some());
                 let wrapped = shape == self.schema.top() && members.iter().any(|member| WRAPPERS.contains(&&*member.key));
                 let closed = !rule.properties.is_empty() && !wrapped;

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{Region, Scanner, entry::Entry, preceding::Mentioned, requires_call};
+use super::{Region, Scanner, entry::Entry, preceding::Mentioned};
 use crate::{
     adapter::{
         Call, Syntax,
@@ -178,7 +178,7 @@ impl Scanner {
             Step::More => self.buf.waste(window - body),
             Step::Done { calls, end: stop } => return self.decide_whole(calls, stop, candidate, attempt, out),
             // No unmarked call begins inside it either: more of the value may follow.
-            Step::Passed { end: stop, is_json: true } if !marked && !requires_call(&self.tools.choice) => {
+            Step::Passed { end: stop, is_json: true } if !marked && !self.tools.must_call() => {
                 self.buf.pass_value(body + stop);
             }
             Step::Passed { end: stop, .. } => self.buf.waste(stop),
@@ -279,7 +279,7 @@ impl Scanner {
         if self.may_chain(calls, candidate, attempt.form, marked) && self.is_followed_by_call(candidate, to, end)? {
             return Some(true);
         }
-        let may_be_spoken_of = marked || !requires_call(&self.tools.choice);
+        let may_be_spoken_of = marked || !self.tools.must_call();
         let is_spoken_of = may_be_spoken_of && self.is_spoken_of(candidate, to, marked, end)?;
         Some(!is_spoken_of && !self.is_withdrawn(to, marked && !call.element, end)?)
     }
@@ -320,7 +320,7 @@ impl Scanner {
         }
         // What its last value contains is not a call of its own.
         let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
-        if !marked && !requires_call(&self.tools.choice) && has_values && self.is_known(&cut.name) {
+        if !marked && !self.tools.must_call() && has_values && self.is_known(&cut.name) {
             self.buf.pass_value(self.buf.len());
             match &call.syntax {
                 Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),

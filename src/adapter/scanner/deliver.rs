@@ -7,7 +7,6 @@ use super::{
     candidate::Candidate,
     emitted::Writing,
     preceding::Mentioned,
-    requires_call,
     tentative::same,
     words::{asks_to_wait, leaves_a_step},
 };
@@ -92,13 +91,12 @@ impl Scanner {
 
     /// Whether calls that end at `to` count at once. `form`: the form that closes them.
     fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
-        let is_required = requires_call(&self.tools.choice);
+        let is_required = self.tools.must_call();
         let forbidden = self.options.forbidden && !is_required && !self.only_read(calls);
         let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
         if marked {
-            let taken_back = self.is_taken_back(candidate, to, true, true) == Some(true);
-            return match forbidden || self.is_doubtful(candidate, calls, taken_back) {
-                true => Standing::Doubted { supposed: supposed(), taken_back: taken_back && self.is_corrected(candidate, to) },
+            return match forbidden || self.is_doubtful(candidate, calls, to) {
+                true => Standing::Doubted { supposed: supposed(), taken_back: self.is_corrected(candidate, to) },
                 false => Standing::Counts,
             };
         }
@@ -130,18 +128,18 @@ impl Scanner {
             && !self.is_supposed(candidate.at)
     }
 
-    /// Whether these calls, which have markers, may be an example: the text before them shows one, or does not announce them, the
-    /// text after them takes them back, or no such tool is offered. Calls right after doubtful ones are doubtful
+    /// Whether these calls, which have markers and end at `to`, may be an example: the text before them shows one, or does not
+    /// announce them, the text after them takes them back, or no such tool is offered. Calls right after doubtful ones are doubtful
     /// too. Where elements are asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
-    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], taken_back: bool) -> bool {
+    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let at = candidate.at;
         let unannounced = || self.is_introduced(at) || !self.is_announced(at) || !self.says_who_acts(at);
         let before = || self.tentative.has_shown() || self.is_supposed(at) || (!self.options.elements && unannounced());
         let is_tool =
             |name: &str| is_known(&self.tools, name) || means_answer(&self.tools, name) || means_none(&self.tools, name);
         let unknown = || !calls.iter().all(|call| is_tool(&call.name));
-        let shown = || taken_back || unknown() || (!candidate.fresh && before());
-        let may_be = !self.is_wrapped() && !requires_call(&self.tools.choice) && !self.only_read(calls);
+        let shown = || self.is_taken_back(candidate, to, true, true) == Some(true) || unknown() || (!candidate.fresh && before());
+        let may_be = !self.is_wrapped() && !self.tools.must_call() && !self.only_read(calls);
         self.tentative.is_doubted() || (may_be && shown())
     }
 

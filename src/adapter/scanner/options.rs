@@ -35,6 +35,17 @@ pub enum MayAsk {
     NoLonger,
 }
 
+impl MayAsk {
+    /// After the model was asked again `asked` times, of at most `retry`.
+    pub fn after(asked: u8, retry: u8) -> MayAsk {
+        match retry {
+            0 => MayAsk::Never,
+            _ if asked < retry => MayAsk::Now,
+            _ => MayAsk::NoLonger,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {

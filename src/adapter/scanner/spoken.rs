@@ -129,19 +129,25 @@ impl Scanner {
     /// other words for an example may speak of its result. `None`: more text is needed.
     pub(super) fn is_taken_back(&self, candidate: &Candidate, to: usize, marked: bool, open: bool) -> Option<bool> {
         let delimited = marked || candidate.fence.is_some();
-        let to = if delimited { self.after_closers(candidate, to, open)? } else { to };
-        let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
-        // All of the text that is read must be there, or the result would depend on the cuts.
-        let is_whole = text.starts_with(OPENERS) || self.buf.ended().is_some() || self.buf.len() >= to + GAP_BYTES;
+        let text = self.text_after(candidate, to, delimited, open)?;
         let goes_on = || delimited && self.goes_on_after(candidate, text);
-        is_whole.then(|| takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
+        Some(takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
     }
 
     /// Whether the text after marked calls takes them back for good: they are neither one of several choices nor words of a sentence.
     pub(super) fn is_corrected(&self, candidate: &Candidate, to: usize) -> bool {
-        let past = self.after_closers(candidate, to, true).unwrap_or(to);
-        let text = self.buf[past..self.buf.floor_char_boundary(past + GAP_BYTES)].trim_start();
-        takes_back(text, Written { marked: true, delimited: true, fresh: candidate.fresh }) && !offers_choice(text)
+        let written = Written { marked: true, delimited: true, fresh: candidate.fresh };
+        let text = self.text_after(candidate, to, true, true);
+        text.is_some_and(|text| takes_back(text, written) && !offers_choice(text))
+    }
+
+    /// The text after a call, as much of it as may speak of the call. `delimited`: closing markers may come first. `None`: all of
+    /// it must be there, or the result would depend on the cuts.
+    fn text_after(&self, candidate: &Candidate, to: usize, delimited: bool, open: bool) -> Option<&str> {
+        let to = if delimited { self.after_closers(candidate, to, open)? } else { to };
+        let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
+        let is_whole = text.starts_with(OPENERS) || self.buf.ended().is_some() || self.buf.len() >= to + GAP_BYTES;
+        is_whole.then_some(text)
     }
 
     /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words

@@ -34,6 +34,36 @@ pub(super) struct Enclosing {
     closing: Option<Closing>,
     /// Position in the answer up to which markers of reasoning were searched.
     thought: usize,
+    quotes: Quotes,
+}
+
+/// The double quotes of the JSON from a position in the answer on, read up to another one.
+#[derive(Debug, Default)]
+struct Quotes {
+    from: usize,
+    read: usize,
+    open: bool,
+    escaped: bool,
+}
+
+impl Quotes {
+    /// Whether the end of `text`, which begins at the position `from`, is inside of quotes. The same text is read once.
+    fn is_open_after(&mut self, text: &str, from: usize) -> bool {
+        if self.from != from || text.len() < self.read {
+            *self = Quotes { from, ..Quotes::default() };
+        }
+        for byte in text.bytes().skip(self.read) {
+            let escaped = std::mem::take(&mut self.escaped);
+            match byte {
+                _ if escaped => {}
+                b'\\' => self.escaped = self.open,
+                b'"' => self.open = !self.open,
+                _ => {}
+            }
+        }
+        self.read = text.len();
+        self.open
+    }
 }
 
 #[derive(Debug)]
@@ -53,7 +83,15 @@ struct Closing {
 
 impl Enclosing {
     pub(super) fn nothing() -> Enclosing {
-        Enclosing { open: Vec::new(), tag: String::new(), line_blank: true, searched: 0, closing: None, thought: 0 }
+        Enclosing {
+            open: Vec::new(),
+            tag: String::new(),
+            line_blank: true,
+            searched: 0,
+            closing: None,
+            thought: 0,
+            quotes: Quotes::default(),
+        }
     }
 
     /// Records emitted text. Tags in `markers` close calls.
@@ -103,7 +141,7 @@ impl Enclosing {
 
     /// Restarts all searches, because the text that is not yet emitted has changed.
     pub(super) fn search_again(&mut self) {
-        (self.searched, self.closing, self.thought) = (0, None, 0);
+        (self.searched, self.closing, self.thought, self.quotes) = (0, None, 0, Quotes::default());
     }
 
     /// Leaves this element and those inside it.
@@ -203,7 +241,7 @@ impl Scanner {
         let anywhere = own.is_some_and(|own| own.anywhere);
         let mut from = to.max(self.emitted.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
         while let Some((at, past)) = find_any(&self.buf, from, &close) {
-            if is_in_string(&self.buf[to..at]) {
+            if self.is_in_string(to, at) {
                 from = past;
                 continue;
             }
@@ -225,6 +263,13 @@ impl Scanner {
         let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
         self.emitted.enclosing.thought = self.buf.in_answer(searched);
         end.then_some(false)
+    }
+
+    /// Whether JSON begins at `to`, perhaps another call, and `at` is in one of its strings.
+    fn is_in_string(&mut self, to: usize, at: usize) -> bool {
+        let gone = self.buf.in_answer(0);
+        let text = &self.buf[to..at];
+        text.trim_start().starts_with(['{', '[']) && self.emitted.enclosing.quotes.is_open_after(text, gone + to)
     }
 
     /// Whether a marker ends the words before it: no space separates it on one side, or only its family has this token. A tag
@@ -274,23 +319,6 @@ impl Scanner {
         }
         Some(false)
     }
-}
-
-/// Whether a text begins with JSON, perhaps another call, and ends in one of its strings.
-fn is_in_string(text: &str) -> bool {
-    let mut open = false;
-    let mut bytes = text.trim_start().bytes();
-    if !text.trim_start().starts_with(['{', '[']) {
-        return false;
-    }
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'\\' if open => _ = bytes.next(),
-            b'"' => open = !open,
-            _ => {}
-        }
-    }
-    open
 }
 
 /// The name in an opening tag, with or without attributes.

@@ -56,7 +56,7 @@ impl<'s> Place<'s> {
 
     /// Writes an object as JSON text. Numbers keep their digits, and repeated keys stay repeated.
     pub(crate) fn object(&self, members: Vec<(String, Node)>) -> String {
-        let member = |(key, node): (String, Node)| format!("{}:{}", string(&key), self.member(&key).json(node));
+        let member = |(key, node): (String, Node)| format!("{}:{}", verbatim(&key), self.member(&key).json(node));
         format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
     }
 
@@ -78,17 +78,13 @@ impl<'s> Place<'s> {
     fn bare(&self, text: &str) -> String {
         let exact = atom(text).or_else(|| is_null(text).then(|| "null".to_owned()));
         let looks = exact.clone().or_else(|| number(text));
-        let Some(json) = looks else { return string(text) };
-        let Ok(value) = serde_json::from_str(&json) else { return string(text) };
+        let Some(json) = looks else { return verbatim(text) };
+        let Ok(value) = serde_json::from_str(&json) else { return verbatim(text) };
         let fits = self.allows(Types::of(&value)) == Some(true);
         match self.allows(Types::STRING) {
-            Some(true) if !fits && text != "null" => string(text),
-            None if exact.is_none() => string(text),
+            Some(true) if !fits && text != "null" => verbatim(text),
+            None if exact.is_none() => verbatim(text),
             _ => json,
         }
     }
-}
-
-fn string(text: &str) -> String {
-    verbatim(text)
 }

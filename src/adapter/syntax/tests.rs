@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     adapter::{
-        Scanner,
+        Adapter, Scanner,
         scanner::{MayAsk, Options},
     },
     event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
@@ -40,24 +40,34 @@ fn tools() -> Tools {
     Tools::new(list, ToolChoice::Auto)
 }
 
+/// What an answer holds, cut into pieces of so many characters.
+pub(super) fn scan(
+    adapter: &Arc<Adapter>,
+    tools: Tools,
+    options: &Options,
+    text: &str,
+    reason: FinishReason,
+    piece: usize,
+) -> Seen {
+    let (tools, schemas) = (Arc::new(tools), schemas());
+    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(&tools), Arc::clone(&schemas), options.clone());
+    let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
+    let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
+    let characters: Vec<char> = text.chars().collect();
+    for piece in characters.chunks(piece) {
+        scanner.push(Channel::Content, &piece.iter().collect::<String>(), &mut out);
+    }
+    scanner.finish(reason, &mut out);
+    out(Event::Finish { reason, usage: None });
+    seen
+}
+
 /// The calls of an answer, and whether one was refused. An adapter with a `*` belongs to a client that executes elements.
 fn read(adapter: &str, text: &str, reason: FinishReason) -> (Vec<(String, Value)>, bool) {
     let elements = adapter.ends_with('*');
     let adapter = library().get(adapter.trim_end_matches('*')).unwrap_or_else(|| panic!("no adapter {adapter}"));
-    let run = |piece: usize| {
-        let (tools, schemas) = (Arc::new(tools()), schemas());
-        let options = Options { elements, may_ask: MayAsk::Now, ..Options::default() };
-        let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(&tools), Arc::clone(&schemas), options);
-        let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
-        let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
-        let characters: Vec<char> = text.chars().collect();
-        for piece in characters.chunks(piece) {
-            scanner.push(Channel::Content, &piece.iter().collect::<String>(), &mut out);
-        }
-        scanner.finish(reason, &mut out);
-        out(Event::Finish { reason, usage: None });
-        seen
-    };
+    let options = Options { elements, may_ask: MayAsk::Now, ..Options::default() };
+    let run = |piece: usize| scan(adapter, tools(), &options, text, reason, piece);
     let (whole, pieces) = (run(usize::MAX), run(1));
     assert_eq!(whole, pieces, "in characters: {text}");
     let calls = whole.calls().into_iter().map(|(name, json)| (name, serde_json::from_str(&json).unwrap_or_default()));

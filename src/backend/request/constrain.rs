@@ -15,9 +15,10 @@ use crate::{
 /// How this round asks for calls. Ollama's API cannot require a call, but it can hold an answer to a schema. So a required call is
 /// requested in the prompt there, even if the model has native tools.
 pub(super) fn mode(round: &Round<'_>) -> ToolMode {
-    let must = matches!(round.tools.choice, ToolChoice::Required | ToolChoice::Named(_)) && !round.tools.is_empty();
     match round.mode {
-        ToolMode::Native if round.backend.kind == Kind::Ollama && must && describable(round) => ToolMode::Prompt,
+        ToolMode::Native if round.backend.kind == Kind::Ollama && round.tools.must_call() && describable(round) => {
+            ToolMode::Prompt
+        }
         mode => mode,
     }
 }

@@ -1,7 +1,7 @@
 //! JSON in which the objects at one path stay texts of JSON: a number of a [`Value`] has 17 digits at most, and a longer one in
 //! the arguments of a call would change.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -10,10 +10,7 @@ use serde::{
 };
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{
-    error::Error,
-    openai::{self, without_halves},
-};
+use crate::{error::Error, openai};
 
 /// The members that lead to the objects, through lists too.
 pub(super) type Path = &'static [&'static str];
@@ -23,16 +20,11 @@ pub(super) type Path = &'static [&'static str];
 /// # Errors
 /// 400, with the place that is not valid.
 pub(super) fn read(body: &[u8], path: Path) -> Result<Value, Error> {
-    let parse = |json: &[u8]| {
+    openai::json_with(body, |json| {
         let mut json = serde_json::Deserializer::from_slice(json);
         let value = At(path).deserialize(&mut json)?;
         json.end().map(|()| value)
-    };
-    let read = parse(body).or_else(|error| match without_halves(body) {
-        Cow::Borrowed(_) => Err(error),
-        Cow::Owned(whole) => parse(&whole),
-    });
-    read.map_err(|error: serde_json::Error| Error::client(format!("the request body is not valid JSON: {error}")))
+    })
 }
 
 /// Writes an object in which the texts at the path are JSON.

@@ -26,13 +26,13 @@ fn closes_escaped(text: &str, quote: char) -> bool {
 
 /// Whether a text has an odd number of double quotes, escaped or not, and the last one opens a string: `echo "a" > "b`. A single
 /// quote does so only in a command (`echo "hi`).
-pub(super) fn opens_last(text: &str, is_command: bool) -> bool {
+pub(super) fn opens_last(text: &str, is_command: &dyn Fn() -> bool) -> bool {
     let Some((before, after)) = text.rsplit_once('"') else { return false };
     let before = before.trim_end_matches('\\');
     let opens =
         before.ends_with(|c: char| c.is_whitespace() || "([{=,:>".contains(c)) && after.starts_with(|c: char| !c.is_whitespace());
     let quotes = text.matches('"').count();
-    opens && quotes % 2 == 1 && (quotes > 1 || is_command)
+    opens && quotes % 2 == 1 && (quotes > 1 || is_command())
 }
 
 /// Whether an element of a list ends inside a text, and the next one lacks its opening quote: `a", b`.

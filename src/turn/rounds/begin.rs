@@ -48,19 +48,14 @@ impl<O: Sink> Rounds<O> {
     /// What becomes of the next answer.
     fn answer(&self) -> Answer {
         let plan = &self.plan;
-        let may_reask = self.asks.again < plan.rules.retry;
-        let may_ask = match plan.rules.retry {
-            0 => scanner::MayAsk::Never,
-            _ if may_reask => scanner::MayAsk::Now,
-            _ => scanner::MayAsk::NoLonger,
-        };
+        let may_ask = scanner::MayAsk::after(self.asks.again, plan.rules.retry);
         let setup = Setup {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
             scanner: scanner::Options { may_ask, forbidden: self.asks.forbidden, ..plan.scanner() },
             policy: Policy {
-                may_reask,
+                may_reask: may_ask == scanner::MayAsk::Now,
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
                 ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(announced::orders),

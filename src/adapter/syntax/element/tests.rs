@@ -41,18 +41,8 @@ fn adapter() -> Arc<Adapter> {
 
 /// What an answer holds where the client executes elements, cut into pieces of so many characters.
 fn scan(text: &str, reason: FinishReason, piece: usize) -> Seen {
-    let (tools, schemas) = (Arc::new(tools()), schemas());
     let options = Options { elements: true, may_ask: MayAsk::Now, ..Options::default() };
-    let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
-    let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
-    let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
-    let characters: Vec<char> = text.chars().collect();
-    for piece in characters.chunks(piece) {
-        scanner.push(Channel::Content, &piece.iter().collect::<String>(), &mut out);
-    }
-    scanner.finish(reason, &mut out);
-    out(Event::Finish { reason, usage: None });
-    seen
+    super::super::tests::scan(&adapter(), tools(), &options, text, reason, piece)
 }
 
 /// The calls of an answer, however it was cut.

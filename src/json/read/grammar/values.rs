@@ -206,6 +206,7 @@ impl Grammar<'_, '_> {
         let mut i = at;
         let paren = self.is_in(state, Bracket::Paren);
         let mut half_quoted = false;
+        let mut pairs = Pairs { read: at, ..Pairs::default() };
         while let Some(byte) = self.text.at(i) {
             match byte {
                 b'(' | b'[' | b'{' => nested += 1,
@@ -238,7 +239,7 @@ impl Grammar<'_, '_> {
                 }
                 b'<' if self.closing_tag(i) => break,
                 // The second quote of a pair belongs to the text: `git commit -m "fix"`.
-                b'"' if i > at && !self.pairs(at, i) && self.follow(i + 1, state.frame, true).is_some() => {
+                b'"' if i > at && !pairs.are_open(self.text.bytes, i) && self.follow(i + 1, state.frame, true).is_some() => {
                     half_quoted = true;
                     break;
                 }
@@ -272,16 +273,6 @@ impl Grammar<'_, '_> {
         state.want = Want::Next;
         self.branch(*state);
         if half_quoted { None } else { self.half_quoted(&mut unquoted, at, 1) }
-    }
-
-    /// Whether the quote at `quote` is the last of pairs of unescaped quotes in the text from `start` on.
-    fn pairs(&self, start: usize, quote: usize) -> bool {
-        let unescaped = |&at: &usize| {
-            let slashes = self.text.bytes[start..start + at].iter().rev().take_while(|byte| **byte == b'\\').count();
-            slashes % 2 == 0
-        };
-        self.text.look(quote - start);
-        memchr::memchr_iter(b'"', &self.text.bytes[start..quote]).filter(unescaped).count() % 2 == 1
     }
 
     /// Notes an expression in the place of a value.
@@ -349,4 +340,25 @@ fn literal(word: &str) -> Option<(StepKind, bool)> {
         "NaN" | "Infinity" | "-Infinity" | "-NaN" => (StepKind::Void(NO_JSON_FORM), false),
         _ => return None,
     })
+}
+
+/// The pairs of unescaped quotes in a text, read from left to right.
+#[derive(Debug, Default)]
+struct Pairs {
+    read: usize,
+    open: bool,
+    escaped: bool,
+}
+
+impl Pairs {
+    /// Whether the quote at `to` is the last of a pair.
+    fn are_open(&mut self, bytes: &[u8], to: usize) -> bool {
+        for &byte in bytes.get(self.read..to).unwrap_or_default() {
+            let escaped = std::mem::take(&mut self.escaped);
+            self.escaped = byte == b'\\' && !escaped;
+            self.open ^= byte == b'"' && !escaped;
+        }
+        self.read = to;
+        self.open
+    }
 }
