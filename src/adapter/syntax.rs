@@ -28,7 +28,7 @@ pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;
 
-pub(super) use ahead::{Seen, Start, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
+pub(super) use ahead::{Occurrences, Seen, Start, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
 
 /// Arguments that the fixer never completes, because the call was truncated.
 const UNFINISHED: &str = "{\"";

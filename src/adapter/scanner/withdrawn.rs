@@ -7,7 +7,7 @@ use super::Scanner;
 use crate::adapter::{
     Call, Inside,
     asides::{ENDED_TURNS, THINK},
-    syntax::{blank, find_any},
+    syntax::{Occurrences, blank, find_any},
 };
 
 /// Maximum number of open elements that are followed.
@@ -240,7 +240,8 @@ impl Scanner {
         open.extend(ENDED_TURNS.map(str::to_owned));
         let anywhere = own.is_some_and(|own| own.anywhere);
         let mut from = to.max(self.emitted.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
-        while let Some((at, past)) = find_any(&self.buf, from, &close) {
+        let mut closing = Occurrences::of(&close);
+        while let Some((at, past)) = closing.next(&self.buf, from) {
             if self.is_in_string(to, at) {
                 from = past;
                 continue;
