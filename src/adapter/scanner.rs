@@ -220,7 +220,11 @@ impl Scanner {
             match self.swallow_closers(form, end) {
                 Some(progress) => return Err(progress),
                 None if self.step_remark(end, out).is_none() => return Err(false),
-                None => self.before.leave_call(),
+                None => match self.step_label(end) {
+                    None => return Err(false),
+                    Some(true) => return Err(true),
+                    Some(false) => self.before.leave_call(),
+                },
             }
         }
         let first = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);

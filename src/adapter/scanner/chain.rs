@@ -1,4 +1,5 @@
-//! Marked calls right after each other, which are decided together, and what directly follows something that is only mentioned.
+//! Marked calls that are decided together, because they are right after each other or only labels are between them, and what
+//! directly follows something that is only mentioned.
 
 use super::{GAP_BYTES, Region, Scanner, candidate::Candidate};
 use crate::adapter::syntax::{Parsed, blank};
@@ -54,6 +55,35 @@ impl Scanner {
         }
         let found = self.adapter.triggers.next(window, next, true);
         Some(found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty()))
+    }
+
+    /// Passes the label of another marked call, if nothing else is between doubtful calls: `Test:`. What follows the last of them
+    /// decides about all. Returns whether a label was passed; `None`: more text is needed.
+    pub(super) fn step_label(&mut self, end: bool) -> Option<bool> {
+        if !self.tentative.is_only_unannounced() {
+            return Some(false);
+        }
+        let from = self.buf.pos();
+        let window = &self.buf[..self.buf.floor_char_boundary(from + GAP_BYTES)];
+        let is_all = !end && window.len() == self.buf.len();
+        let Some(newline) = window[from..].trim_start().find('\n') else { return if is_all { None } else { Some(false) } };
+        let stop = window.len() - window[from..].trim_start().len() + newline;
+        let label = window[from..stop].trim_end_matches([' ', '*']);
+        if !label.ends_with([':', '：']) || [". ", "! ", "? ", "。", "！", "？"].iter().any(|end| label.contains(end)) {
+            return Some(false);
+        }
+        let next = stop + blank(&window[stop..]);
+        if is_all && (next == window.len() || self.adapter.triggers.may_become(&self.buf[next..])) {
+            return None;
+        }
+        let found = self.adapter.triggers.next(window, next, true);
+        let is_call = found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty());
+        if !is_call || self.is_supposed(next) || self.is_introduced(next) || !self.is_announced(next) {
+            return Some(false);
+        }
+        self.tentative.say(&window[from..stop]);
+        self.buf.scan_to(next);
+        Some(true)
     }
 
     /// Whether what begins at `at` directly follows something that was only mentioned.

@@ -273,7 +273,12 @@ impl Scanner {
         if why.is_some() && !can_ask {
             return self.emit(self.buf.pos(), out);
         }
+        let labels = self.tentative.take_labels();
         let (mut calls, mut stray) = self.tentative.take();
+        if !labels.is_empty() {
+            self.emitted.text(&labels, false);
+            out.event(Event::Text(&labels));
+        }
         if why.is_some() {
             calls.truncate(1);
             stray = why;

@@ -15,6 +15,8 @@ pub(super) fn same(one: &Parsed, other: &Parsed) -> bool {
 #[derive(Default)]
 pub(super) struct Tentative {
     calls: Vec<Parsed>,
+    /// The labels between these calls.
+    labels: String,
     /// What speaks for and against these calls.
     doubt: Doubt,
     /// Earlier calls with markers were text: those that follow in this answer are doubtful too.
@@ -62,6 +64,16 @@ impl Tentative {
         let supposed = if self.calls.is_empty() { supposed } else { self.is_unannounced() };
         self.doubt = Doubt::Marked { supposed, taken_back };
         self.calls.extend(calls);
+    }
+
+    /// The label of the next call follows these calls.
+    pub(super) fn say(&mut self, label: &str) {
+        self.labels.push_str(label);
+    }
+
+    /// Takes the labels between the calls, which count now.
+    pub(super) fn take_labels(&mut self) -> String {
+        std::mem::take(&mut self.labels)
     }
 
     /// Whether these calls have no markers and the text before them announces them.
@@ -116,6 +128,7 @@ impl Tentative {
         let taken_back = matches!(self.doubt, Doubt::Marked { taken_back: true, .. });
         let wrap = self.wrap.take();
         let (calls, stray) = self.take();
+        self.labels.clear();
         if stray.is_none() && wrap.is_none() && !taken_back {
             self.skipped.extend(calls);
         }
@@ -124,6 +137,7 @@ impl Tentative {
     /// Drops the calls, which were examples.
     pub(super) fn forget(&mut self) {
         (self.calls, self.doubt) = (Vec::new(), Doubt::default());
+        self.labels.clear();
     }
 
     /// Whether an earlier call was text, and these calls do not repeat it.
@@ -147,6 +161,11 @@ impl Tentative {
     /// Whether these calls have markers and are not announced.
     pub(super) fn is_doubted(&self) -> bool {
         matches!(self.doubt, Doubt::Marked { .. })
+    }
+
+    /// Whether nothing speaks against these calls, which have markers, but that the text before them does not announce them.
+    pub(super) fn is_only_unannounced(&self) -> bool {
+        matches!(self.doubt, Doubt::Marked { supposed: false, taken_back: false })
     }
 
     /// Whether earlier calls that have markers were text.

@@ -385,3 +385,27 @@ fn an_item_of_a_numbered_list_is_followed_by_the_next() {
     let steps = format!("1. I wipe it: <tool_call>{CALL}</tool_call>\nThat is all.");
     assert_eq!(written(&read(Effect::Writes, MayAsk::Now, &steps)).len(), 1);
 }
+
+/// An answer of marked calls, each below its label.
+fn labelled(labels: [&str; 2], after: &str) -> String {
+    labels.map(|label| format!("{label}\n<tool_call>{}</tool_call>\n", CALL.replace("a.db", label))).concat() + after
+}
+
+#[test]
+fn calls_below_labels_are_decided_by_what_follows_the_last() {
+    for labels in [["First:", "Second:"], ["- Cache:", "- Logs:"], ["**Alt:**", "**Neu:**"], ["In src:", "In tests:"]] {
+        let whole = labelled(labels, "");
+        let seen = read(Effect::Writes, MayAsk::Now, &whole);
+        assert_eq!(written(&seen).len(), 2, "{whole}");
+        assert_eq!(seen.text(), labels.join("\n"), "{whole}");
+        is_asked_about(&labelled(labels, "These are the two forms."));
+        assert_eq!(written(&read(Effect::Writes, MayAsk::Never, &labelled(["Either:", "Or:"], ""))).len(), 0);
+    }
+}
+
+#[test]
+fn calls_below_counted_examples_are_none() {
+    for labels in [["Example 1:", "Example 2:"], ["Sample (a)", "Sample (b)"], ["### Listing #1", "### Listing #2"]] {
+        assert!(written(&read(Effect::Writes, MayAsk::Never, &labelled(labels, ""))).is_empty(), "{labels:?}");
+    }
+}

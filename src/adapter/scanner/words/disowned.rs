@@ -24,7 +24,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     let clause = sentence.rsplit(',').find(is_main).unwrap_or_default();
     // `I do not use the index but read {..}`.
     let clause = [" but ", " so "].iter().fold(clause, |clause, word| clause.rsplit(word).next().unwrap_or_default());
-    let clause = clause.trim_start_matches(['#', '*', ' ']);
+    let clause = without_count(clause.trim_start_matches(['#', '*', ' ']));
     let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
     // `The value is wrong.` is a reason for a call.
     let is_sentence = head.trim_end().ends_with('.');
@@ -72,6 +72,14 @@ pub(crate) fn is_disowned(head: &str) -> bool {
             .any(|words| line.ends_with(words))
         || clause.contains("format of") && clause.ends_with(" is")
         || LOOKS.iter().any(|words| clause.ends_with(words) || (!is_sentence && clause.contains(words)))
+}
+
+/// A label without the number or letter that counts it: `Example 2`, `Sample (b)`, `Listing #1`.
+fn without_count(label: &str) -> &str {
+    let Some((name, count)) = label.trim_end().rsplit_once(' ') else { return label };
+    let count = count.trim_matches(['#', '(', ')', '.']);
+    let is_number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number || (count.len() == 1 && count.is_ascii()) { name } else { label }
 }
 
 /// Whether these words after `I` report a call and nothing else: `have just executed this`.

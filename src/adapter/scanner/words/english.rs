@@ -74,8 +74,10 @@ pub(super) const REQUESTS: [&str; 10] = [
 /// there.`
 pub(super) const LOOKS: [&str; 3] = ["looks like", "look like", "looks like this"];
 /// Labels of text that is not the model's call.
-pub(super) const LABELS: [&str; 10] =
-    ["syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output"];
+pub(super) const LABELS: [&str; 15] = [
+    "syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output",
+    "sample", "format", "illustration", "listing", "template",
+];
 /// Words between a negation and the verb that it denies.
 pub(super) const AUXILIARY: [&str; 14] = [
     "to", "going", "allowed", "able", "permitted", "supposed", "want", "be", "been", "have", "yet", "actually", "ever", "really",
