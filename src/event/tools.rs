@@ -79,6 +79,39 @@ pub struct Tool {
     pub parsed: Parsed,
 }
 
+/// Words in the names of tools that only read.
+const READS: [&str; 26] = [
+    "read", "list", "get", "search", "grep", "glob", "find", "view", "show", "describe", "lookup", "ls", "cat", "status", "diff",
+    "log", "logs", "snapshot", "info", "count", "fetch", "inspect", "tree", "symbols", "definition", "references",
+];
+/// Words in the names of tools that may do more.
+const WRITES: [&str; 52] = [
+    "write", "create", "delete", "remove", "update", "edit", "set", "put", "post", "send", "run", "exec", "execute", "move",
+    "rename", "replace", "insert", "add", "apply", "patch", "commit", "push", "merge", "install", "kill", "start", "stop",
+    "restart", "upload", "save", "drop", "clear", "reset", "toggle", "call", "invoke", "click", "type", "press", "fill",
+    "submit", "book", "order", "pay", "buy", "cancel", "checkout", "restore", "revert", "make", "clean", "purge",
+];
+
+impl Tool {
+    /// Whether its name says that it only reads: `read_file`, `git_status`. Nothing that decides whether a call may run depends on it;
+    /// it spares the model a question about the words around a call.
+    pub fn is_named_as_reading(&self) -> bool {
+        let mut spaced = String::with_capacity(self.name.len() + 4);
+        for c in self.name.chars() {
+            if c.is_uppercase() {
+                spaced.push(' ');
+            }
+            spaced.extend(if c.is_alphanumeric() { c.to_lowercase().next() } else { Some(' ') });
+        }
+        let mut words = spaced.split_whitespace();
+        let mut reads = false;
+        words.all(|word| {
+            reads |= READS.contains(&word);
+            !WRITES.contains(&word)
+        }) && reads
+    }
+}
+
 /// A schema text, and what was parsed from it on first use. Tools that differ only in this are equal.
 #[derive(Clone, Default)]
 pub struct Parsed(OnceLock<(Arc<str>, Arc<dyn Any + Send + Sync>)>);

@@ -68,8 +68,7 @@ impl Scanner {
         let is_all = !end && window.len() == self.buf.len();
         let Some(newline) = window[from..].trim_start().find('\n') else { return if is_all { None } else { Some(false) } };
         let stop = window.len() - window[from..].trim_start().len() + newline;
-        let label = window[from..stop].trim_end_matches([' ', '*']);
-        if !label.ends_with([':', '：']) || [". ", "! ", "? ", "。", "！", "？"].iter().any(|end| label.contains(end)) {
+        if !is_label(window[from..stop].trim()) {
             return Some(false);
         }
         let next = stop + blank(&window[stop..]);
@@ -96,4 +95,19 @@ impl Scanner {
         let between = &self.buf[self.buf.place(mentioned.end)..at];
         between.trim().is_empty() && between.matches('\n').count() <= usize::from(mentioned.across_lines)
     }
+}
+
+/// Whether a line is a label, a heading, or an item of a list, and no sentence: `Test:`, `2. Run the tests`, `## Tests`.
+fn is_label(line: &str) -> bool {
+    let plain = line.trim_matches(['*', '_', ' ']);
+    let item = plain.split_once(['.', ')']).filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let text = item.map_or(plain, |(_, text)| text);
+    let is_label = text.ends_with([':', '：']) || item.is_some() || line.starts_with(['#', '-', '*']) || is_step(plain);
+    is_label && !text.ends_with(['.', '!', '?']) && ![". ", "! ", "? ", "。", "！", "？"].iter().any(|end| text.contains(end))
+}
+
+/// Whether a line begins with the word for a step: `Step 2: run the tests`.
+fn is_step(line: &str) -> bool {
+    line.split_once(' ')
+        .is_some_and(|(word, rest)| word.eq_ignore_ascii_case("step") && rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     adapter::syntax::{Parsed, value::is_json},
-    event::{Effect, Event, Sink, Why},
+    event::{Effect, Event, Sink, Tool, Why},
     fix::name::{is_known, known_tool, means_answer, means_none},
 };
 
@@ -114,7 +114,7 @@ impl Scanner {
         // Python in a fence after prose is more often an example than a call.
         let in_code = self.is_wrapped() || (candidate.fence.is_some() && is_code);
         let announced = if in_code { candidate.fresh } else { self.is_announced(candidate.at) };
-        Standing::Held { announced: announced && !supposed() }
+        Standing::Held { announced: announced && !supposed() && !self.is_about_a_thing(candidate.at) }
     }
 
     /// Whether a call is in a fence whose language names calls, below a line in which the model says that it acts.
@@ -248,10 +248,10 @@ impl Scanner {
         }
     }
 
-    /// Whether all of these calls are of tools that only read.
+    /// Whether all of these calls are of tools that only read, as far as is known.
     fn only_read(&self, calls: &[Parsed]) -> bool {
-        let reads = |call: &Parsed| known_tool(&self.tools, &call.name).is_some_and(|tool| tool.effect == Effect::Reads);
-        calls.iter().all(reads)
+        let reads = |tool: &Tool| tool.effect == Effect::Reads || tool.is_named_as_reading();
+        calls.iter().all(|call| known_tool(&self.tools, &call.name).is_some_and(reads))
     }
 
     /// Decides about the tentative calls, because the answer ended or only calls followed. They count, with two exceptions. If

@@ -162,8 +162,11 @@ impl Scanner {
             let line = line.trim_start_matches('[');
             line.split_once(['.', ')', ']']).and_then(|(number, _)| number.parse::<u32>().ok())
         };
-        let this = if self.at_line_start(at) { None } else { number(&self.line_head(at)) };
-        let is_item = this.is_some_and(|this| number(after) == Some(this.saturating_add(1)));
+        let this = if self.at_line_start(at) { number(before) } else { number(&self.line_head(at)) };
+        // A list whose next item is a call too is a plan that is carried out.
+        let (item, below) = after.split_once('\n').unwrap_or((after, ""));
+        let is_item =
+            this.is_some_and(|this| number(item) == Some(this.saturating_add(1))) && !below.trim_start().starts_with(marker);
         is_item || (is_open && after.starts_with(char::is_lowercase) && !after.contains(marker))
     }
 

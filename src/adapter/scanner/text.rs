@@ -131,6 +131,11 @@ impl Scanner {
         })
     }
 
+    /// Whether the line before `at` is about something else than an act of the model.
+    pub(super) fn is_about_a_thing(&self, at: usize) -> bool {
+        self.lead(at).is_some_and(|line| Lead::new(&line).is_about_a_thing())
+    }
+
     /// Whether the text before `at` says that what follows is an example, or that it is not called.
     pub(super) fn is_disowned(&self, at: usize) -> bool {
         self.lead(at).is_some_and(|line| is_disowned(&line))

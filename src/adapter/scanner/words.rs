@@ -11,6 +11,7 @@ mod languages;
 mod lead;
 mod reported;
 mod retracts;
+mod subject;
 
 pub(super) use after::{OPENERS, Written, follows_a_subject, offers_choice, takes_back};
 pub(super) use disowned::{describes, is_disowned, is_quoting};

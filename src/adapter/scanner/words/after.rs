@@ -4,10 +4,10 @@ use super::{
     alternatives::{is_option, offers_another},
     clauses::{plain, sentences, words},
     english::{INTERRUPTS, IS, NOT_MEANT, SHOWN},
-    foreign::denies,
+    foreign::{denies, speaks_of_a_call},
     languages::Says,
     lead::{asks_for_permission, is_english, requests_an_answer},
-    retracts::retracts,
+    retracts::{adds, retracts},
 };
 
 /// How a call is written.
@@ -24,28 +24,39 @@ pub(crate) struct Written {
 pub(crate) const OPENERS: [char; 4] = ['{', '[', '<', '`'];
 /// Signs that end a sentence after a call, and those with which something else begins.
 const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
+/// A sentence of at most this many words is about the call. Two characters of a script without spaces count as a word.
+const SHORT_WORDS: usize = 3;
 /// A sentence of at most this many words is an interjection.
 const INTERJECTION_WORDS: usize = 3;
 
 /// Whether the sentences after a call say that it is an example, must not run, or is not made, or ask for permission; or whether
 /// another call is offered instead. After a marked call, other words for an example may speak of its result.
 pub(crate) fn takes_back(text: &str, call: Written) -> bool {
+    let text = &without_quotes(text);
     let prose = plain(&text[..text.find(OPENERS).unwrap_or(text.len())]);
-    let (said, stop) = first_sentence(text).map_or((text, ""), |stop| text.split_at(stop));
+    let (said, stop) = first_sentence(text).map_or((text.as_str(), ""), |stop| text.split_at(stop));
     let said = plain(said);
     let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
     // Questions for permission are not known in all languages, so any question in another one than English may be one.
     let is_foreign = call.delimited && !is_english(&said);
     let permission = || asks_for_permission(&format!("{said} ")) || (!call.fresh && is_foreign);
-    let asks = (is_asked(&said, stop) && permission()) || requests_an_answer(&said);
+    let asks = (is_asked(&said, stop) && permission() && !adds(&said)) || requests_an_answer(&said);
     let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
-    let withdrawn = || interrupts() || (is_foreign && denies(&said)) || says(&NOT_MEANT) || (!call.marked && says(&SHOWN));
+    let withdrawn = || interrupts() || (is_foreign && denies_a_call(&said)) || says(&NOT_MEANT) || (!call.marked && says(&SHOWN));
     let replaced = || is_choice(&prose) || corrects(&prose);
     let is_against = |(at, sentence): (usize, &str)| {
         let first = at == 0;
         if is_english(sentence) || !says_foreign(sentence) { retracts(sentence, first) } else { true }
     };
     asks || withdrawn() || replaced() || sentences(&prose).enumerate().any(is_against)
+}
+
+/// A text without what it quotes in double quotes: `The error says "do not run as root".`
+fn without_quotes(text: &str) -> String {
+    let is_quoted = |at: usize| at % 2 == 1;
+    let parts: Vec<&str> = text.split('"').collect();
+    let last = parts.len() - 1;
+    parts.iter().enumerate().filter(|(at, _)| !is_quoted(*at) || *at == last).map(|(_, part)| *part).collect()
 }
 
 /// Whether the words after a call offer another one for the user to choose.
@@ -57,10 +68,21 @@ fn is_choice(prose: &str) -> bool {
     offers_another(prose) || is_option(&words(prose))
 }
 
+/// Whether a sentence in another language than English denies something of a call: it names a call, points at one, says what is done
+/// with one, or is too short to be about anything else (`Ingenting raderas.`). `La función nunca se llama.` has a subject of its own.
+fn denies_a_call(sentence: &str) -> bool {
+    let words = words(sentence);
+    let is_dense = |c: char| matches!(c, '\u{3040}'..='\u{9fff}');
+    let count = words.len().max(sentence.chars().filter(|c| is_dense(*c)).count() / 2);
+    let is_thing =
+        words.first().is_some_and(|word| Says::Article.is(word) && !Says::This.is(word)) && !Says::Calls.is_in(sentence);
+    denies(sentence) && !is_thing && (count <= SHORT_WORDS || speaks_of_a_call(sentence))
+}
+
 /// Whether a sentence after a call, in another language than English, cancels it, denies that it runs, says that it is an example,
 /// or asks the user first.
 fn says_foreign(sentence: &str) -> bool {
-    let is_denied = || Says::Runs.is_in(sentence) && denies(sentence);
+    let is_denied = || Says::Runs.is_in(sentence) && denies_a_call(sentence);
     let is_example = || Says::Example.is_in(sentence) && (Says::Only.is_in(sentence) || Says::This.is_in(sentence));
     Says::Withdraws.is_in(sentence)
         || Says::Confirms.is_in(sentence)

@@ -7,8 +7,9 @@ use super::{
         AUXILIARY, CALLING, LABELS, LOOKS, NO_CASE, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SHOWS, SUBORDINATE, THINGS, VERBS,
     },
     languages::Says,
-    lead::{asks_for_permission, asks_to_wait, requests_an_answer},
+    lead::{asks_for_permission, asks_to_wait, is_english, requests_an_answer},
     retracts::shows_an_example,
+    subject::{is_about_a_text, sets_to_work},
 };
 
 /// Whether the words before a value say that it is an example, a result or somebody else's, or that it is not called.
@@ -33,46 +34,59 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     // `I am not allowed to run this:`.
     let acts_on =
         |words: &[&str]| words.iter().find(|word| !AUXILIARY.contains(word)).is_some_and(|act| acts(act) || *act == "do");
+    // `Let me run the example.`, `For example, it fails here. I'll fix that.`
+    let acts_now = sets_to_work(clause);
     let is_denied = words.iter().enumerate().any(|(at, word)| denies(word) && acts_on(&words[at + 1..]));
     let begins = |phrases: &[&str]| phrases.iter().any(|phrase| sentence.trim_start().starts_with(phrase));
     // `Both orders are cancelled now.`
-    let is_refused = words.iter().any(|word| REFUSES.contains(word)) && !words.contains(&"now");
+    let own = words.iter().any(|word| matches!(*word, "i" | "i've" | "we" | "this" | "call" | "it"));
+    let is_refused = words.iter().any(|word| REFUSES.contains(word)) && !words.contains(&"now") && (own || !is_sentence);
     // `Done. I ran:`.
     let is_report = matches!(words.as_slice(), ["i" | "i've", rest @ ..] if is_past(rest));
     let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
     // `the example file` names a file, not an example.
     let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
     let is_yours = |at: usize| at > 0 && matches!(words[at - 1], "your" | "that" | "this");
-    let is_example = words
-        .iter()
-        .enumerate()
-        .any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)) && !is_yours(at))
-        || clauses(sentence).any(|clause| shows_an_example(&super::clauses::words(clause)));
+    // `This is an example of a race condition.`
+    let of_a_thing = |at: usize| is_sentence && words.get(at + 1) == Some(&"of") && !is_about_a_text(&words[at + 1..]);
+    let is_example =
+        words.iter().enumerate().any(|(at, word)| {
+            matches!(*word, "example" | "examples") && of(words.get(at + 1)) && !is_yours(at) && !of_a_thing(at)
+        }) || clauses(sentence).any(|clause| shows_an_example(&super::clauses::words(clause)));
     let names = |clause: &str| {
         Says::Example.before(clause).any(|before| !Says::Of.is_in(before.split_whitespace().next_back().unwrap_or_default()))
     };
     // `Nur ein Beispiel, ich rufe nichts auf:`.
-    let is_foreign_example = names(if is_sentence { clause } else { sentence });
+    let points = || {
+        clause.split_whitespace().count() <= EXAMPLE_WORDS
+            || [Says::This, Says::Only, Says::Calls, Says::Runs].iter().any(|says| says.is_in(sentence))
+    };
+    let is_foreign_example = names(if is_sentence { clause } else { sentence }) && (!is_sentence || points());
     is_denied
         || begins(&NO_CASE)
-        || begins(&SHOWS)
-        || is_refused
+        || (begins(&SHOWS) && !acts_now)
+        || (is_refused && !acts_now)
         || is_report
         || is_unreal
         || LABELS.contains(&clause)
-        || is_example
+        || (is_example && !acts_now)
         || (words.contains(&"wrong") && !is_sentence)
         || asks_for_permission(clause)
         || requests_an_answer(clause)
         || is_foreign_example
         || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
-        || ["for example", "for instance"].iter().any(|words| line.starts_with(words))
+        || (["for example", "for instance"].iter().any(|words| sentence.trim_start().starts_with(words))
+            && !is_sentence
+            && !acts_now)
         || ["such as", "e.g", "e.g.", "format is", "result is", "output is", "response is"]
             .iter()
             .any(|words| line.ends_with(words))
         || clause.contains("format of") && clause.ends_with(" is")
         || LOOKS.iter().any(|words| clause.ends_with(words) || (!is_sentence && clause.contains(words)))
 }
+
+/// A sentence of at most this many words that names an example shows one: `Här är ett exempel.`
+const EXAMPLE_WORDS: usize = 4;
 
 /// A label without the number or letter that counts it: `Example 2`, `Sample (b)`, `Listing #1`.
 fn without_count(label: &str) -> &str {
@@ -125,7 +139,8 @@ pub(crate) fn describes(head: &str) -> bool {
     let sentence = line.rsplit(['.', '!', '?', ';']).find(|part| !part.trim().is_empty()).unwrap_or_default();
     let owned = words.iter().any(owns) || Says::Speaker.is_in(sentence) || Says::Calls.is_in(clause);
     let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
-    (names_a_thing || Says::Presents.is_in(clause)) && !owned && !is_planned
+    let is_thing = names_a_thing && (!is_english(clause) || is_about_a_text(&words));
+    (is_thing || Says::Presents.is_in(clause)) && !owned && !is_planned
 }
 
 #[cfg(test)]

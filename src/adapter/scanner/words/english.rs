@@ -1,20 +1,47 @@
 //! English words that show what the words around a call say. Words of other languages are in `languages.toml`.
 
 /// Words that identify a line as English.
-pub(super) const ENGLISH: [&str; 48] = [
+pub(super) const ENGLISH: [&str; 60] = [
     "what's", "how", "why", "does", "did", "shall", "want", "the", "this", "that", "these", "i'll", "i'm", "let", "let's", "for",
     "with", "and", "here", "here's", "now", "it", "its", "need", "call", "calling", "function", "first", "next", "step", "using",
     "use", "running", "run", "my", "your", "you", "below", "following", "would", "could", "should", "have", "then", "please",
-    "what", "meant", "corrected",
+    "what", "meant", "corrected", "one", "same", "thing", "changes", "yes", "there", "forget", "course", "each", "another",
+    "only", "update",
 ];
 /// Who acts in an English line, and when.
 pub(super) const ACTORS: [&str; 12] =
     ["i", "i'll", "i'm", "i've", "let", "let's", "we", "we'll", "now", "next", "again", "please"];
 /// Words of agreement before a step: `Okay, deleting it:`.
 pub(super) const AGREES: [&str; 7] = ["ok", "okay", "sure", "alright", "right", "great", "yes"];
-/// Words of labels for calls.
-pub(super) const LABELS_OF_CALLS: [&str; 12] =
-    ["tool", "tools", "function", "call", "calls", "action", "step", "command", "request", "sure", "ok", "okay"];
+/// First words of labels for calls and steps: `Edit:`, `Got it:`, `And the tests:`.
+pub(super) const LABELS_OF_STEPS: [&str; 34] = [
+    "tool", "tools", "function", "call", "calls", "action", "step", "command", "request", "sure", "ok", "okay", "edit", "commit",
+    "build", "test", "fix", "run", "write", "create", "check", "update", "install", "delete", "remove", "add", "move", "rename",
+    "retry", "got", "understood", "will", "then", "and",
+];
+/// Nouns for calls, for the form in which they are written, and for texts that may quote one.
+pub(super) const TEXTS: [&str; 76] = [
+    "call", "calls", "invocation", "invocations", "syntax", "format", "formats", "form", "forms", "notation", "json", "xml",
+    "payload", "body", "snippet", "sample", "example", "examples", "template", "output", "outputs", "log", "logs", "transcript",
+    "history", "conversation", "chat", "answer", "answers", "reply", "response", "responses", "message", "messages", "prompt",
+    "document", "documentation", "manual", "entry", "entries", "record", "line", "lines", "row", "fixture", "journal", "readme",
+    "report", "dataset", "grammar", "schema", "input", "inputs", "model", "models", "assistant", "user", "transcripts", "parser",
+    "listing", "email", "block", "string", "question", "excerpt", "tag", "recap", "summary", "result", "results", "possibility",
+    "option", "alternative", "suggestion", "proposal", "exemplar",
+];
+/// Verbs of somebody who is not the speaker, before what that one wrote or did.
+pub(super) const RECORDS: [&str; 51] = [
+    "wrote", "writes", "write", "said", "says", "reads", "sent", "sends", "typed", "returned", "returns", "printed", "prints",
+    "produced", "produces", "emitted", "emits", "emit", "generated", "generates", "answered", "answers", "replied", "pasted",
+    "contained", "contains", "contain", "holds", "hold", "showed", "shows", "ran", "called", "executed", "used", "tried", "did",
+    "accepts", "rejects", "expects", "looks", "look", "would", "broke", "sees", "gets", "receives", "parses", "matches", "means",
+    "finds",
+];
+/// Verbs of a speaker who shows or waits instead of acting.
+pub(super) const SHOWING: [&str; 17] = [
+    "show", "give", "explain", "illustrate", "demonstrate", "describe", "sketch", "outline", "quote", "know", "wait", "suggest",
+    "propose", "ask", "not", "never", "only",
+];
 /// Beginnings of English clauses that lead to a step.
 pub(super) const LEADS: [&str; 10] = ["here", "here's", "as", "to", "for", "first", "then", "finally", "will", "so"];
 /// Words between `the` and such a step.
@@ -74,10 +101,12 @@ pub(super) const REQUESTS: [&str; 10] = [
 /// there.`
 pub(super) const LOOKS: [&str; 3] = ["looks like", "look like", "looks like this"];
 /// Labels of text that is not the model's call.
-pub(super) const LABELS: [&str; 15] = [
+pub(super) const LABELS: [&str; 19] = [
     "syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output",
-    "sample", "format", "illustration", "listing", "template",
+    "sample", "format", "illustration", "listing", "template", "before", "after", "old", "note",
 ];
+/// Words of a line about what is still to be done: `The changelog needs an entry`.
+pub(super) const TO_DO: [&str; 5] = ["needs", "need", "must", "missing", "requires"];
 /// Words between a negation and the verb that it denies.
 pub(super) const AUXILIARY: [&str; 14] = [
     "to", "going", "allowed", "able", "permitted", "supposed", "want", "be", "been", "have", "yet", "actually", "ever", "really",
@@ -98,12 +127,12 @@ pub(super) const VERBS: [&str; 15] = [
 pub(super) const QUOTES: [&str; 12] =
     ["contains", "contained", "printed", "logged", "returned", "wrote", "says", "reads", "was", "were", "tried", "saw"];
 /// Phrases after a call which say that it was not meant.
-pub(super) const NOT_MEANT: [&str; 16] = [
-    "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm", "was wrong",
-    "wrong arguments", "wrong tool", "wrong call", "never mind", "can't be right", "'s the wrong", "is the wrong", "not doing",
+pub(super) const NOT_MEANT: [&str; 13] = [
+    "not been run", "not been execut", "i meant", "if you agree", "please confirm", "was wrong", "wrong arguments", "wrong tool",
+    "wrong call", "can't be right", "'s the wrong", "is the wrong", "not doing",
 ];
 /// Phrases anywhere after a call which take it back.
-pub(super) const RETRACTS: [&str; 4] = ["take it back", "take that back", "that one back", "disregard"];
+pub(super) const RETRACTS: [&str; 3] = ["take it back", "take that back", "that one back"];
 /// Beginnings of sentences that take back what was just said.
 pub(super) const INTERRUPTS: [&str; 5] = ["wait,", "no, ", "stop,", "hold on,", "actually, no"];
 /// Phrases after an unmarked call which say that it shows something.
@@ -198,10 +227,18 @@ pub(super) const PERMISSION: [&str; 23] = [
     "are you ok", "are you okay", "is this what", "is that what", "is this fine", "is that fine",
 ];
 /// Phrases that leave a call to the user.
-pub(super) const PROPOSES: [&str; 13] = [
-    "if you let me", "ask you first", "should ask you", "ask first", "without asking", "let me know if i should",
-    "let me know which", "tell me which", "tell me if i should", "tell me whether", "your choice", "you choose", "up to you",
+pub(super) const PROPOSES: [&str; 11] = [
+    "if you let me", "ask you first", "should ask you", "ask first", "without asking", "let me know which", "tell me which",
+    "tell me whether", "your choice", "you choose", "up to you",
 ];
+/// Phrases before what the user shall decide.
+pub(super) const LEAVES: [&str; 2] = ["let me know if i should", "tell me if i should"];
+/// Verbs of going on with a call.
+pub(super) const PROCEEDS: [&str; 5] = ["go", "proceed", "continue", "really", "actually"];
+/// Words that point at a form: `these are the two formats`.
+pub(super) const FORMS: [&str; 8] = ["form", "forms", "format", "formats", "syntax", "notation", "spelling", "spellings"];
+/// Words after a verb that name where or how something runs, so the verb is not about the call.
+pub(super) const PLACES: [&str; 7] = ["in", "on", "under", "as", "anywhere", "with", "from"];
 /// Words before what the user may do first.
 pub(super) const UNTIL: [&str; 8] = ["until", "till", "unless", "if", "once", "before", "after", "when"];
 /// What the user may do first.
@@ -227,8 +264,10 @@ pub(super) const CONDITIONAL: [&str; 14] = [
 /// Phrases of a call that waits for an event.
 pub(super) const ONLY_IF: [&str; 4] = ["only if", "only when", "only in case", "only once"];
 /// Phrases of a call that may come.
-pub(super) const HEDGES: [&str; 9] =
-    ["may need", "might need", "may have to", "may run", "may call", "may want", "was going to", "was about to", "were going to"];
+pub(super) const HEDGES: [&str; 10] = [
+    "was to", "may need", "might need", "may have to", "may run", "may call", "may want", "was going to", "was about to",
+    "were going to",
+];
 /// Later times.
 pub(super) const LATER: [&str; 15] = [
     "next time", "tomorrow", "later", "later on", "some day", "someday", "tonight", "next week", "in the future", "in future",

@@ -57,6 +57,11 @@ pub(super) fn denies(clause: &str) -> bool {
     Says::Denies.is_in(clause)
 }
 
+/// Whether a sentence names a call, points at one, or says what is done with one.
+pub(super) fn speaks_of_a_call(sentence: &str) -> bool {
+    [Says::Runs, Says::Calls, Says::This].iter().any(|says| says.is_in(sentence))
+}
+
 /// Whether a label goes on with the next step: `Und die Tests`.
 pub(super) fn continues(sentence: &str) -> bool {
     let joins = [Says::Then, Says::First].iter().any(|says| says.is_in(sentence));

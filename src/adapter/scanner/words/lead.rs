@@ -10,13 +10,16 @@ use super::{
     clauses::{STOPS, begins, clauses, holds, plain, words},
     depends::depends,
     english::{
-        ACTORS, ADVICE, AGREES, ASKS, AWAITS, CHOOSES, CONDITIONS, DISTANT, ENGLISH, ERRS, FORBIDS, JOINS, LABELS_OF_CALLS,
+        ACTORS, ADVICE, AGREES, ASKS, AWAITS, CHOOSES, CONDITIONS, DISTANT, ENGLISH, ERRS, FORBIDS, JOINS, LABELS_OF_STEPS,
         LEADS, NEXT, NOT, POINTS, POSSIBLE, REQUESTS, ROLES, SPEAKER, TOLD,
     },
-    foreign::{self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause},
+    foreign::{
+        self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause, speaks_of_a_call,
+    },
     languages::Says,
     reported::{reports, tells},
     retracts::waits_for_consent,
+    subject::{is_about_a_text, sets_to_work, speaks_of_calling},
 };
 
 /// The words before a call, on its line or the last one above it.
@@ -67,12 +70,15 @@ impl Lead {
             return true;
         }
         let words = words(sentence);
-        let is_label = is_step(&words) || (words.len() <= LABEL_WORDS && sentence.is_ascii());
+        let is_label = is_step(&words) || (is_short(sentence) && sentence.is_ascii());
         if redoes(&self.text) || (continues(sentence) && !is_english(sentence)) {
             return true;
         }
         if is_english(sentence) || (is_label && !is_qualified(sentence)) {
-            let is_distant = self::words(conclusion(sentence)).iter().any(|word| DISTANT.contains(word));
+            let said = self::words(conclusion(sentence));
+            // `Here is the mail, sent to both:`.
+            let is_part = |at: usize| said[at] == "sent" && at + 1 < said.len();
+            let is_distant = said.iter().enumerate().any(|(at, word)| DISTANT.contains(word) && !is_part(at));
             let forbids = FORBIDS.iter().any(|words| sentence.trim_start().starts_with(words));
             return (!is_distant && !forbids) || wishes(sentence);
         }
@@ -84,6 +90,12 @@ impl Lead {
     /// if it names a call or a step. A line in a language other than English says so if its speaker acts; that it names the
     /// first step (`Først skriver modellen:`) is not enough.
     pub(crate) fn says_who_acts(&self) -> bool {
+        let is_told = self.is_told || self.is_letter;
+        self.names_an_act() || (!is_told && self.names_a_thing() && !is_about_a_text(&words(self.sentence())))
+    }
+
+    /// Whether it says that somebody acts, or is a step of a plan.
+    fn names_an_act(&self) -> bool {
         if self.is_told || self.is_letter || self.is_data {
             return self.is_data && !self.is_told;
         }
@@ -102,11 +114,23 @@ impl Lead {
         {
             return true;
         }
-        if words.len() <= LABEL_WORDS && self.text.is_ascii() {
-            // `First <tool_call>`, `- <tool_call>`.
-            return !self.text.ends_with(':') || words.is_empty() || has(&LABELS_OF_CALLS) || acts(sentence);
+        if is_short(sentence) && self.text.is_ascii() {
+            // `First <tool_call>`, `- <tool_call>`, `Build:`.
+            return !self.text.ends_with(':') || words.is_empty() || has(&LABELS_OF_STEPS) || acts(sentence);
         }
         !is_english(sentence) && acts(sentence)
+    }
+
+    /// Whether it is an English line that ends in a colon and names no act.
+    fn names_a_thing(&self) -> bool {
+        let sentence = self.sentence();
+        let is_label = is_short(sentence) && self.text.is_ascii();
+        self.ends_in_a_colon() && !is_label && is_english(sentence) && !self.names_an_act()
+    }
+
+    /// Whether it is such a line and does not lead to a step either: `The fix is simple:`, but not `Here is the fix:`.
+    pub(crate) fn is_about_a_thing(&self) -> bool {
+        self.names_a_thing() && !leads_on(&main_words(self.sentence()))
     }
 
     /// Whether it says what somebody would do, or will do only after the user agrees. In languages other than English, also
@@ -120,27 +144,36 @@ impl Lead {
         if is_english(sentence) {
             let main = conclusion(sentence);
             let is_depending = || CONDITIONS.iter().any(|words| main.contains(words));
-            let is_possible = words(main).iter().any(|word| POSSIBLE.contains(word));
+            // `This could break the build.` is a reason.
+            let is_call = || !self.ends_a_sentence() || speaks_of_calling(&words(main));
+            let is_possible = words(main).iter().any(|word| POSSIBLE.contains(word)) && is_call();
             let is_told = || tells(sentence) || clauses(main).any(reports);
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
             return (is_possible || is_depending() || is_open()) && !wishes(sentence);
         }
         let main = main_clause(sentence);
-        let is_denied = || denies(main) && Says::Acts.is_in(main);
+        let is_call = || speaks_of_a_call(sentence);
+        let is_denied = || denies(main) && Says::Acts.is_in(main) && is_call();
         let is_past = || !self.ends_a_sentence() && (is_past(main) || is_put_off(sentence));
-        let is_qualified = || Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main);
+        // A whole sentence that speaks of no call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
+        let is_qualified = || {
+            (!self.ends_a_sentence() || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main))
+        };
         !asks_to_wait(sentence) && !redoes(&self.text) && (is_denied() || is_past() || is_qualified())
     }
 
     /// Whether it asks the user for permission to act, or to answer first. The wording of such questions is not known in all
     /// languages, so any question in a language other than English may be one.
     pub(crate) fn awaits_an_answer(&self) -> bool {
-        let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
+        let sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
         let chooses = |sentence: &str| {
             let said = words(conclusion(sentence));
             begins(&said, &["which"]) && sentence.ends_with('?') || CHOOSES.iter().any(|words| holds(&said, words))
         };
         let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
+        if sets_to_work(self.sentence()) && !self.sentence().ends_with('?') {
+            return false;
+        }
         if AWAITS.iter().any(|words| self.text.contains(words))
             || waits_for_consent(&words(self.sentence()))
             || sentences.clone().any(asks)
@@ -149,7 +182,7 @@ impl Lead {
         }
         let is_foreign = !sentences.clone().any(is_english);
         let is_question = |sentence: &str| sentence.ends_with(['?', '？', '؟']);
-        is_foreign && (Says::Awaits.is_in(self.sentence()) || sentences.any(is_question))
+        is_foreign && (Says::Awaits.is_in(self.sentence()) || sentences.last().is_some_and(is_question))
     }
 
     /// Whether it only points at what follows, or ends in a colon and introduces something other than an act of the model.
@@ -161,32 +194,53 @@ impl Lead {
         if !is_english(sentence) {
             return !self.announces();
         }
-        let clause = words(last_clause(sentence).rsplit(" but ").next().unwrap_or_default());
-        let joined = clause.iter().take_while(|word| JOINS.contains(word)).count();
-        let clause = &clause[joined..];
-        let negation = clause.iter().position(|word| NOT.contains(word) || word.ends_with("n't"));
+        let clause = main_words(sentence);
+        let is_denial = |(at, word): (usize, &&str)| {
+            (NOT.contains(word) || word.ends_with("n't"))
+                && clause.get(at + 1) != Some(&"forget")
+                && clause.get(at + 2) != Some(&"forget")
+        };
+        let negation = clause.iter().enumerate().position(is_denial);
         let speaks = |word: &&str| *word != "please" && ACTORS.contains(word);
         // `Please don't take this as my doing:`, `And I will not send it:`, but not `I wipe it so that it does not grow:`.
         if negation.is_some_and(|at| at <= DENIES_WITHIN || !clause[..at].iter().any(speaks)) {
             return true;
         }
-        // `Here is the call:`, `To build it:`, `The next step:`.
-        let leads_on = match clause {
-            ["so", "that", ..] => false,
-            [.., "this", "time"] => true,
-            ["the", second, ..] => NEXT.contains(second) || clause.last().is_some_and(|last| *last == "first"),
-            // `You wanted it in three places:`.
-            ["you", "asked" | "want" | "wanted" | "need", ..] => true,
-            [first, ..] => LEADS.contains(first) || first.ends_with("ing"),
-            [] => true,
-        };
         let is_told = TOLD.iter().any(|words| sentence.contains(words)) && !clause.contains(&"now") && !clause.contains(&"again");
-        is_told || (words(sentence).len() > LABEL_WORDS + joined && !leads_on && !self.says_who_acts())
+        is_told || (self.is_about_a_thing() && is_about_a_text(&words(sentence)))
+    }
+}
+
+/// Whether a line has few words. A path is one.
+fn is_short(sentence: &str) -> bool {
+    sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() <= LABEL_WORDS
+}
+
+/// The words of the clause that says what happens, without those that join it to others: of the last one, unless that only names what
+/// is left out (`.., not the build output`).
+fn main_words(sentence: &str) -> Vec<&str> {
+    let begins_with_not = |clause: &&str| !clause.trim_start().starts_with("not ");
+    let clause = sentence.rsplit(COMMAS).find(begins_with_not).unwrap_or_default();
+    let all = words(clause.rsplit(" but ").next().unwrap_or_default());
+    let joined = all.iter().take_while(|word| JOINS.contains(word)).count();
+    all[joined..].to_vec()
+}
+
+/// Whether the words of a clause lead to a step: `Here is the call`, `To build it`, `The next step`.
+fn leads_on(clause: &[&str]) -> bool {
+    match clause {
+        ["so", "that", ..] => false,
+        [.., "this", "time"] => true,
+        ["the", second, ..] => NEXT.contains(second) || clause.last().is_some_and(|last| *last == "first"),
+        // `You wanted it in three places:`.
+        ["you", "asked" | "want" | "wanted" | "need", ..] => true,
+        [first, ..] => LEADS.contains(first) || first.ends_with("ing"),
+        [] => true,
     }
 }
 
 /// The text after the last comma that separates clauses.
-fn last_clause(sentence: &str) -> &str {
+pub(super) fn last_clause(sentence: &str) -> &str {
     sentence.rsplit(COMMAS).next().unwrap_or_default()
 }
 
@@ -223,7 +277,7 @@ pub(crate) fn asks_to_wait(line: &str) -> bool {
 fn wishes(line: &str) -> bool {
     let explains =
         || ["here's the", "here is the"].iter().any(|words| line.trim_start().starts_with(words)) && line.contains("you would");
-    ["would like", "i'd like", "i'd better"].iter().any(|wish| line.contains(wish)) || explains()
+    ["would like", "i'd like", "i'd better", "i'd rather"].iter().any(|wish| line.contains(wish)) || explains()
 }
 
 /// Whether a line is only the letter of a list item: `(a)`, `ii)`.
@@ -240,7 +294,8 @@ fn is_note(line: &str) -> bool {
 
 /// Whether these words are a step of a plan: `Step 2:`, `1단계:`.
 fn is_step(words: &[&str]) -> bool {
-    words.len() <= STEP_WORDS && words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()))
+    let is_number = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
+    words.len() <= STEP_WORDS && words.iter().any(is_number)
 }
 
 /// Whether a clause, in lower case, is the beginning of a question for permission.

@@ -2,12 +2,13 @@
 //! for permission first. Each rule needs a word for the call: "this", "it", "that call".
 
 use super::{
-    clauses::{begins, clauses, ends, holds, words},
+    clauses::{begins, clauses, ends, holds, position, words},
     english::{
-        ACTED, ACTS, ADVERBS, ASKED, BE, CALLS, CANCELS, CAPTIONS, CONSENT, CONSENTS, DENIED, EXAMPLES, FILLERS, INTERJECTIONS,
-        MODALS, MORE, NEEDS, NOT, OF, ONLY, PERMISSION, PLANS, POINTERS, PRONOUNS, PROPOSES, REDOES, RETRACTS, TAKES, UNTIL,
-        WRONG,
+        ACTED, ACTS, ADVERBS, ASKED, BE, CALLS, CANCELS, CAPTIONS, CONSENT, CONSENTS, DENIED, EXAMPLES, FILLERS, FORMS,
+        INTERJECTIONS, LEAVES, MODALS, MORE, NEEDS, NOT, OF, ONLY, PERMISSION, PLACES, PLANS, POINTERS, PROCEEDS, PRONOUNS,
+        PROPOSES, REDOES, RETRACTS, TAKES, UNTIL, WRONG,
     },
+    subject::is_about_a_text,
 };
 
 /// Whether an English sentence takes back the call before it. `first`: it is the first one after the call.
@@ -16,13 +17,34 @@ pub(super) fn retracts(sentence: &str, first: bool) -> bool {
     let any = |phrases: &[&str]| phrases.iter().any(|phrase| holds(&all, phrase));
     let permission = |clause: &str| begins(skip(&words(clause), &FILLERS), &PERMISSION);
     let asked = sentence.trim_end().ends_with('?') && clauses(sentence).any(permission);
-    let waits = ((any(&PROPOSES) || asked) && !any(&MORE)) || waits_for_consent(&all) || supposes(&all) || any(&RETRACTS);
+    let waits = ((any(&PROPOSES) || leaves(&all) || asked) && !adds(sentence))
+        || waits_for_consent(&all)
+        || supposes(&all)
+        || any(&RETRACTS);
     let plans = all.iter().any(|word| PLANS.contains(word));
     let turns_away = !plans && clauses(sentence).any(|clause| turns(&words(clause)));
+    // `Oops, I also noticed a typo.`
+    let interrupts = first && !adds(sentence) && clauses(sentence).any(|clause| is_interjection(&words(clause)));
     waits
         || turns_away
-        || (first && (any(&REDOES) || is_caption(&all)))
+        || interrupts
+        || (first && (any(&REDOES) || clauses(sentence).next().is_some_and(|clause| is_caption(&words(clause)))))
         || clauses(sentence).any(|clause| is_against(&words(clause), first))
+}
+
+/// Whether a sentence is about something more than the call: `Should I also update the docs?`
+pub(super) fn adds(sentence: &str) -> bool {
+    words(sentence).iter().any(|word| MORE.contains(word))
+}
+
+/// `Tell me if I should run it`, not `Tell me if I should change something`.
+fn leaves(words: &[&str]) -> bool {
+    let left = LEAVES.iter().filter_map(|phrase| Some(&words[position(words, phrase)? + phrase.split(' ').count()..]));
+    left.into_iter().any(|rest| rest.first().is_none_or(|act| ACTS.contains(act) || PROCEEDS.contains(act)))
+}
+
+fn is_interjection(words: &[&str]) -> bool {
+    INTERJECTIONS.iter().any(|sign| words.iter().copied().eq(sign.split(' ')))
 }
 
 /// `Until you confirm`, `without your permission`.
@@ -42,19 +64,28 @@ fn supposes(words: &[&str]) -> bool {
 
 /// Whether the words of a clause are the caption of a listing: `Listing 1`.
 fn is_caption(words: &[&str]) -> bool {
-    matches!(words, [name, number, ..] if CAPTIONS.contains(name) && number.bytes().all(|byte| byte.is_ascii_digit()))
+    matches!(words, [name, number] if CAPTIONS.contains(name) && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether the words of a clause speak against a call.
 fn is_against(words: &[&str], first: bool) -> bool {
-    let interrupts = first && INTERJECTIONS.iter().any(|sign| words.iter().copied().eq(sign.split(' ')));
-    interrupts || cancels(words) || refuses(words) || is_denied(words) || shows_an_example(words) || is_wrong(words)
+    // `You may see warnings; ignore them.`
+    let means_others = !first && words.last() == Some(&"them");
+    (!means_others && cancels(words))
+        || refuses(words)
+        || is_denied(words)
+        || shows_an_example(words)
+        || shows_a_form(words)
+        || is_wrong(words)
 }
 
 /// `Please ignore that call`, `I retract this`.
 fn cancels(words: &[&str]) -> bool {
     // `To cancel it, press ..` is advice.
     let rest = skip(words, &FILLERS);
+    if let ["never", "mind", object @ ..] = rest {
+        return means_the_call(object);
+    }
     words.first() != Some(&"to") && rest.split_first().is_some_and(|(verb, rest)| CANCELS.contains(verb) && means_the_call(rest))
 }
 
@@ -75,15 +106,30 @@ fn refuses(words: &[&str]) -> bool {
 
 /// `The above must not be executed`, `that call was not supposed to be there`, `no call is needed`, `nothing was run`.
 fn is_denied(words: &[&str]) -> bool {
-    let nothing = words.windows(2).any(|pair| matches!(pair, ["nothing", _] | ["no", "call" | "calls" | "tool"]))
+    let nothing = words
+        .windows(2)
+        .any(|pair| matches!(pair, ["nothing", next] if *next != "there") || matches!(pair, ["no", "call" | "calls" | "tool"]))
         && words.iter().any(|word| DENIED.contains(word) || ACTED.contains(word) || *word == "needed");
     let negation = words.iter().position(|word| is_negation(word));
     let said = negation.is_some_and(|at| {
         let points = words[..at].iter().any(|word| POINTERS.contains(word) || CALLS.contains(word) || BE.contains(word));
         let rest = skip(&words[at + 1..], &ADVERBS);
-        points && !is_somebodys(&words[..at]) && rest.first().is_some_and(|word| DENIED.contains(word) || *word == "call")
+        let is_call = words[..at].iter().any(|word| CALLS.contains(word));
+        points && !is_somebodys(&words[..at]) && denies_a_call(rest, is_call)
     });
     nothing || said
+}
+
+/// Whether the words after a negation say that the call is not made: `been executed`, but not `run in production`, `run the slow
+/// tests`, or, of something that no word for a call names, `called`. `is_call`: a word before them names it.
+fn denies_a_call(rest: &[&str], is_call: bool) -> bool {
+    let Some((verb, after)) = rest.split_first() else { return false };
+    let is_verb = DENIED.contains(verb) || *verb == "call";
+    let is_code = !is_call
+        && (*verb == "called"
+            || after.first().is_some_and(|next| PLACES.contains(next) || MORE.contains(next))
+            || matches!(after, ["the" | "a" | "any" | "all", next, ..] if !CALLS.contains(next)));
+    is_verb && !is_code
 }
 
 /// Whether the words before a negation name a subject that is no call: `the folder is ..`.
@@ -98,15 +144,25 @@ pub(super) fn shows_an_example(words: &[&str]) -> bool {
         let before = &words[..at];
         let is = before.iter().rposition(|word| BE.contains(word) || matches!(*word, "that's" | "it's" | "as" | "meant"));
         let points = |is: usize| words[..=is].iter().any(|word| POINTERS.contains(word) || CALLS.contains(word));
-        let named = is.is_some_and(|is| at - is <= NAMED_WITHIN && points(is));
+        // `The same as in the other example.`
+        let is_named = |is: usize| !words[is + 1..at].iter().any(|word| matches!(*word, "in" | "from" | "other" | "same"));
+        let named = is.is_some_and(|is| at - is <= NAMED_WITHIN && points(is) && is_named(is));
         // `Just an example.`
         let is_rest = |word: &&str| ONLY.contains(word) || FILLERS.contains(word) || matches!(*word, "a" | "an");
         let alone = before.iter().any(|word| ONLY.contains(word)) && before.iter().all(is_rest);
         // `Consider that an example.`
         let taken = matches!(skip(words, &FILLERS), [verb, object, ..] if TAKES.contains(verb) && PRONOUNS.contains(object));
-        let ends = words.get(at + 1).is_none_or(|next| OF.contains(next) || ONLY.contains(next));
+        let of = words.get(at + 1) != Some(&"of") || is_about_a_text(&words[at + 2..]) || holds(&words[at + 1..], "of how");
+        let ends = of && words.get(at + 1).is_none_or(|next| OF.contains(next) || ONLY.contains(next));
         EXAMPLES.contains(noun) && (named || alone || taken) && ends && !before.iter().any(|word| is_negation(word))
     })
+}
+
+/// `These are the two formats`, `this is the syntax`.
+fn shows_a_form(words: &[&str]) -> bool {
+    let form = words.iter().position(|word| FORMS.contains(word));
+    form.is_some_and(|at| matches!(words[..at], ["this" | "that" | "these" | "those", "is" | "are" | "was" | "were", ..]))
+        || matches!(words, ["this" | "that" | "these", "is" | "are", "how", ..])
 }
 
 /// `That is the wrong folder`, `it was a mistake`, `this is not right`.
@@ -116,7 +172,11 @@ fn is_wrong(words: &[&str]) -> bool {
         let is = words[..at].iter().rposition(|word| BE.contains(word) || matches!(*word, "that's" | "it's"));
         is.is_some_and(|is| at - is <= NAMED_WITHIN && (points(words[is]) || (is > 0 && points(words[is - 1]))))
     };
-    let mistakes = |at: usize| words.get(at + 1).is_none_or(|next| !matches!(*next, "in" | "of" | "on" | "with" | "that" | "by"));
+    // `This is a common mistake.` is about the code.
+    let is_own = |at: usize| at == 0 || matches!(words[at - 1], "a" | "an" | "the" | "my" | "by");
+    let mistakes = |at: usize| {
+        is_own(at) && words.get(at + 1).is_none_or(|next| !matches!(*next, "in" | "of" | "on" | "with" | "that" | "by"))
+    };
     let denied = |at: usize| words[..at].iter().any(|word| is_negation(word));
     words.iter().enumerate().any(|(at, word)| match *word {
         "mistake" | "error" | "slip" => says(at) && mistakes(at) && !denied(at),
@@ -141,6 +201,10 @@ fn means_the_call(object: &[&str]) -> bool {
         ["anything" | "any", rest @ ..] => !rest.first().is_some_and(|word| MORE.contains(word)),
         [word, rest @ ..] if PRONOUNS.contains(word) || *word == "the" || *word == "my" => match rest {
             [] => *word != "the",
+            // `Don't run it as root.`
+            ["as" | "for", next, ..] => {
+                ["i", "it", "this", "that", "you", "we", "is", "there", "now", "me", "real"].contains(next)
+            }
             [next, more @ ..] if ["last", "previous", "first", "tool", "above", "function"].contains(next) => {
                 more.first().is_none_or(|next| CALLS.contains(next) || OF.contains(next))
             }

@@ -8,7 +8,11 @@ const AFTER_WORDS: Written = Written { fresh: false, ..MARKED };
 const BARE: Written = Written { marked: false, delimited: false, fresh: true };
 
 /// After any call: it is an example, is not made, is cancelled, or waits for the user.
-const AGAINST: [&str; 198] = [
+const AGAINST: [&str; 202] = [
+    "These are the two formats.",
+    "This is how it is written.",
+    "Nunca lo ejecutes sin permiso.",
+    "Never mind that call.",
     "Das war nur eine Demonstration.",
     "C'était juste une démonstration.",
     "Esto es solo una ilustración.",
@@ -241,7 +245,24 @@ const REPLACED: [&str; 29] = [
     "方案二：\n\n",
 ];
 /// After a call that counts.
-const KEPT: [&str; 129] = [
+const KEPT: [&str; 146] = [
+    "Don't run it as root.",
+    "You may see a few warnings; ignore them.",
+    "Never mind the warnings about the lock file.",
+    "This is the same pattern as in the other example.",
+    "Would you like me to also update the docs afterwards?",
+    "Should I also update the docs?",
+    "Just tell me if I should change something.",
+    "This is a common mistake.",
+    "This is an example of a race condition.",
+    "Oops, I also noticed a typo in the README.",
+    "It isn't called anywhere else.",
+    "It does not run in production.",
+    "This does not run the slow tests.",
+    "The error says \"do not run as root\".",
+    "Disregard the first error.",
+    "Die Tests ändere ich nicht.",
+    "Я не меняю тесты, только парсер.",
     "Once that is done, I will show you an example.",
     "It was a mistake in the Makefile that caused this.",
     "I will report the results.",
@@ -373,7 +394,15 @@ const KEPT: [&str; 129] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 188] = [
+const NOT_NOW: [&str; 196] = [
+    "The old command was to run:",
+    "This fixed the problem:",
+    "The cleanup was done with:",
+    "Recap of the last step:",
+    "The template in the manual:",
+    "Example 2:",
+    "The other model wrote this:",
+    "One suggestion is:",
     "Under no circumstances will I run:",
     "On no account may I call this:",
     "For illustration:",
@@ -564,7 +593,23 @@ const NOT_NOW: [&str; 188] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 139] = [
+const MADE: [&str; 155] = [
+    "This should work:",
+    "The fix is simple:",
+    "First, the config:",
+    "One more thing:",
+    "The changelog needs an entry:",
+    "Here's the fix:",
+    "Don't forget the docs:",
+    "For example, f(0) crashes. Let me fix that:",
+    "Let me run the example:",
+    "To illustrate the bug, I'll add a failing test:",
+    "This could break the API.",
+    "This might take a while.",
+    "Alternatively, the cache could be stale.",
+    "The request is cancelled too early.",
+    "Which file is it? I'll fix it now.",
+    "Please confirm the dialog. Let me fix that:",
     "The demo needs fresh data, so I fetch it:",
     "There is no way around it, I rebuild everything:",
     "I'll add the illustration now:",

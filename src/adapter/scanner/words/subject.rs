@@ -1,0 +1,44 @@
+//! What an English line before a call is about: an act of its speaker, or a text in which a call is quoted.
+
+use super::{
+    clauses::{begins, ends, words},
+    english::{ACTED, ACTS, CALLS, DID, RECORDS, SHOWING, TEXTS, TO_DO},
+    lead::last_clause,
+};
+
+/// Words between the speaker and the verb.
+const BETWEEN: [&str; 9] = ["now", "just", "also", "first", "then", "quickly", "going", "to", "have"];
+
+/// Whether the last clause of a sentence says what its speaker does now: `.. Let me run the example`. One that shows, asks or
+/// waits does not act.
+pub(super) fn sets_to_work(sentence: &str) -> bool {
+    let said = words(last_clause(sentence));
+    let start = said.iter().take_while(|word| matches!(**word, "so" | "and" | "but" | "now" | "then" | "first")).count();
+    let rest = match &said[start..] {
+        ["i'll" | "i'm" | "we'll" | "let's", rest @ ..] | ["let", "me", rest @ ..] | ["i" | "we", "will" | "am", rest @ ..] => {
+            rest
+        }
+        _ => return false,
+    };
+    let act = rest.iter().find(|word| !BETWEEN.contains(word));
+    act.is_some_and(|act| !SHOWING.contains(act))
+}
+
+/// Whether these words name a call, the form in which it is written, or a text that may quote one; or say what somebody wrote, or
+/// what was done. `The changelog needs an entry` names what is to be done.
+pub(super) fn is_about_a_text(words: &[&str]) -> bool {
+    let is_past = |verb: &str| DID.contains(&verb) || (verb.ends_with("ed") && verb.len() > 4);
+    // `This fixed it`, `it was done with`.
+    let is_done = |pair: &[&str]| matches!(pair, ["this" | "that" | "it" | "was" | "were", verb] if is_past(verb));
+    let is_to_do = words.iter().any(|word| TO_DO.contains(word));
+    let is_form = ends(words, &["like this", "like so", "like that", "as follows"]);
+    is_form
+        || !is_to_do && (words.iter().any(|word| TEXTS.contains(word) || RECORDS.contains(word)) || words.windows(2).any(is_done))
+}
+
+/// Whether these words speak of making a call: `I could run`, `the call would be`.
+pub(super) fn speaks_of_calling(words: &[&str]) -> bool {
+    let acts = words.iter().any(|word| ACTS.contains(word) || ACTED.contains(word));
+    acts || words.iter().any(|word| CALLS.contains(word) && *word != "one" && *word != "last")
+        || begins(words, &["here is what", "that's what", "this is what"])
+}
