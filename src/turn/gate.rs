@@ -25,12 +25,12 @@ use crate::{
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
     fix,
     plan::Repeats,
+    same,
 };
 
 mod told;
 
 use told::{Delivered, Said};
-pub(super) use told::{Made, made};
 
 /// What becomes of refused calls and of text after calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -225,7 +225,7 @@ impl Gate {
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
         let (placed, doubt) = self.carrier.placed(name, arguments);
         let arguments = placed.as_ref();
-        let key = made(name, arguments);
+        let key = same::Call::new(name, arguments);
         // A backend may repeat as its own call what also was in the text.
         if self.delivered.had_in_text(&key) {
             return;
@@ -309,7 +309,7 @@ impl Gate {
             return reason;
         }
         for call in std::mem::take(&mut self.kept) {
-            let is_new = !self.delivered.has(&made(&call.name, &call.arguments));
+            let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
             if is_new && self.reask.is_none() {
                 self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
             }
