@@ -103,7 +103,7 @@ impl Scanner {
         let is_code = form.is_some_and(|form| form.whole_answer);
         let in_place = || match form {
             Some(form) if form.element && candidate.fence.is_some() => false,
-            Some(form) if self.message.is_transcript() && !form.transcript.is_empty() => true,
+            Some(form) if self.message.transcript && !form.transcript.is_empty() => true,
             _ => candidate.fresh && !is_code,
         };
         let named = || form.is_some() && !is_code && self.is_named_and_announced(candidate);
