@@ -98,6 +98,12 @@ pub enum Event<'a> {
 pub trait Sink {
     /// Takes the next event.
     fn event(&mut self, event: Event<'_>);
+    /// Takes a whole call: its three events.
+    fn call(&mut self, index: u32, id: Option<&str>, (name, json): (&str, &str), extra: Option<&str>) {
+        self.event(Event::CallStart { index, id, name });
+        self.event(Event::CallArguments { index, json });
+        self.event(Event::CallEnd { index, extra });
+    }
     /// Separates the text before this point from the text after it: the two must not reach the client in one piece.
     fn divide(&mut self) {}
 }

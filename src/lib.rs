@@ -36,6 +36,7 @@ mod pieces;
 #[cfg(feature = "daemon")]
 pub mod plan;
 pub mod redact;
+pub mod same;
 #[cfg(test)]
 #[path = "../tests/support/seen.rs"]
 mod seen;

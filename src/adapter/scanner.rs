@@ -111,7 +111,7 @@ impl Scanner {
             before: Before::nothing(),
             emitted: Emitted::nothing(open),
             draft: Draft::new(open),
-            message: Message::new(primed),
+            message: Message { primed, ..Message::default() },
         }
     }
 
@@ -204,17 +204,17 @@ impl Scanner {
     /// Emits text up to the next marker, which it returns, or makes another transition. The error says whether one more is possible
     /// without more text.
     fn step_to_marker<'a>(&mut self, adapter: &'a Adapter, end: bool, out: &mut dyn Sink) -> Result<Found<'a>, bool> {
-        if self.message.is_primed() {
+        if self.message.primed {
             match self.step_primed(end, out) {
                 Some(progress) => return Err(progress),
-                None => self.message.leave_header(),
+                None => self.message.primed = false,
             }
         }
-        if self.message.is_at_start() {
+        if !self.message.begun {
             if !self.skip_label(end) {
                 return Err(false);
             }
-            self.message.begin();
+            self.message.begun = true;
         }
         if let Some(form) = self.before.call() {
             match self.swallow_closers(form, end) {
@@ -257,7 +257,7 @@ impl Scanner {
 
     /// Whether calls are recognised at the current position.
     fn wanted(&self) -> bool {
-        self.tools.wanted() && !self.message.is_for_user()
+        self.tools.wanted() && !self.message.for_user
     }
 
     /// What a call inside reasoning means in this family.

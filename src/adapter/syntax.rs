@@ -1,7 +1,7 @@
 //! Reads the bodies of calls. Each syntax has a resumable reader. It is fed the text from the start of the body and reports that
 //! it needs more text, that this is not a call, or the calls that it read.
 
-use crate::event::Tools;
+use crate::{event::Tools, same};
 
 use super::{Call, Syntax};
 
@@ -45,6 +45,11 @@ impl Parsed {
     /// A call without an id.
     pub(super) fn new(name: impl Into<String>, arguments: impl Into<String>) -> Parsed {
         Parsed { name: name.into(), id: None, arguments: arguments.into() }
+    }
+
+    /// The call as it is compared with others.
+    pub(super) fn compared(&self) -> same::Call {
+        same::Call::new(&self.name, &self.arguments)
     }
 }
 

@@ -2,10 +2,7 @@
 //! tool's result must not end its turn. Pure and stable: the result for a message depends only on that message and those before
 //! it.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap, VecDeque},
-};
+use std::borrow::Cow;
 
 use serde_json::{Value, json, value::RawValue};
 
@@ -13,7 +10,7 @@ use super::chat::Chat;
 use crate::{
     adapter::quote::Turns,
     event::Note,
-    openai::{ChatRequest, Content, Message, ToolCall, answer::call_id},
+    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
 };
 
 pub(super) mod leaked;
@@ -25,49 +22,11 @@ const PLACEHOLDER: &str = "(empty message)";
 /// A field of Void's own, which strict backends refuse.
 const FOREIGN: &str = "anthropicReasoning";
 
-/// The ids of calls without a result.
-#[derive(Default)]
-struct Open {
-    by_place: BTreeMap<usize, String>,
-    places: HashMap<String, VecDeque<usize>>,
-    added: usize,
-    /// Where the calls of the last message begin.
-    newest: usize,
-}
-
-impl Open {
-    fn add(&mut self, id: &str) {
-        self.by_place.insert(self.added, id.to_owned());
-        self.places.entry(id.to_owned()).or_default().push_back(self.added);
-        self.added += 1;
-    }
-
-    /// The calls of another message follow.
-    fn next_message(&mut self) {
-        self.newest = self.added;
-    }
-
-    /// Takes the first open call of the last message, else the first one of all: a call that was broken off stays open.
-    fn take_first(&mut self) -> Option<(usize, String)> {
-        let newest = self.by_place.range(self.newest..).next();
-        let id = newest.or_else(|| self.by_place.first_key_value())?.1.clone();
-        self.take(&id)
-    }
-
-    /// Takes the first open call with this id, of the last message if it has one; its place and its id.
-    fn take(&mut self, id: &str) -> Option<(usize, String)> {
-        let places = self.places.get_mut(id)?;
-        let newest = places.iter().position(|place| *place >= self.newest);
-        let place = places.remove(newest.unwrap_or(0))?;
-        Some((place, self.by_place.remove(&place)?))
-    }
-}
-
 /// The chat with a clean history and without `tools`, which are written separately for the backend. `turns`: the control
 /// tokens of the model's prompt, which are broken up in results.
 pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> Chat<'a> {
     let mut messages = Vec::with_capacity(chat.messages.len());
-    let mut open = Open::default();
+    let mut open = Unanswered::default();
     // The results that came together, each with the place of its call.
     let mut results: Vec<(usize, Cow<'a, Message>)> = Vec::new();
     for (at, message) in chat.messages.iter().enumerate() {
@@ -86,10 +45,7 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
                     continue;
                 }
                 mend(&mut message, at, notes);
-                if !message.tool_calls.is_empty() {
-                    open.next_message();
-                }
-                message.tool_calls.iter().for_each(|call| open.add(&call.id));
+                open.add(&message);
             }
             "tool" => {
                 break_turns(&mut message, turns);
@@ -247,12 +203,11 @@ fn mended(call: &ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) ->
     Some(call)
 }
 
-/// Connects a result to its call, and returns the call's place. A result without an id answers the first open call. A result
-/// without a call becomes user text, because backends refuse it.
-fn answer(message: &mut Cow<'_, Message>, open: &mut Open) -> Option<usize> {
+/// Connects a result to its call, and returns the call's place. A result without a call becomes user text, because backends
+/// refuse it.
+fn answer(message: &mut Cow<'_, Message>, open: &mut Unanswered) -> Option<usize> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
-    let answered = if id.is_empty() { open.take_first() } else { open.take(id) };
-    match answered {
+    match open.take(id, None) {
         Some((place, answered)) => {
             if answered != id {
                 message.to_mut().tool_call_id = Some(answered);

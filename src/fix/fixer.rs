@@ -178,11 +178,8 @@ impl Fixer {
         let unsure = if reads { None } else { unsure(&report).or(meant) };
         match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
-                let index = self.next;
+                out.call(self.next, open.id.as_deref(), (name, arguments), extra);
                 self.next += 1;
-                out.event(Event::CallStart { index, id: open.id.as_deref(), name });
-                out.event(Event::CallArguments { index, json: arguments });
-                out.event(Event::CallEnd { index, extra });
             }
             (Some(why), arguments) => out.event(Event::Refused { name, why, raw: arguments.unwrap_or(&open.arguments) }),
             // Cannot happen: a report without a reason has arguments.

@@ -92,11 +92,8 @@ impl Chunks {
             out.put_slice(index.to_string().as_bytes());
             out.put_slice(b",\"id\":");
             put_string(id, out);
-            out.put_slice(b",\"type\":\"function\",\"function\":{\"name\":");
-            put_string(&call.name, out);
-            out.put_slice(b",\"arguments\":");
-            put_string(arguments_or_empty(&call.arguments), out);
-            out.put_u8(b'}');
+            out.put_slice(b",\"type\":\"function\",\"function\":");
+            put_function(call, out);
             if let Some(extra) = &call.extra {
                 out.put_slice(b",\"extra_content\":");
                 out.put_slice(extra_value(extra).to_string().as_bytes());
@@ -108,11 +105,8 @@ impl Chunks {
     /// A whole call in the older form, `function_call`.
     pub fn function(&self, call: &ToolCall, out: &mut BytesMut) {
         self.delta(out, |out| {
-            out.put_slice(b"\"function_call\":{\"name\":");
-            put_string(&call.name, out);
-            out.put_slice(b",\"arguments\":");
-            put_string(arguments_or_empty(&call.arguments), out);
-            out.put_u8(b'}');
+            out.put_slice(b"\"function_call\":");
+            put_function(call, out);
         });
     }
 
@@ -255,6 +249,15 @@ pub fn put_string(text: &str, out: &mut BytesMut) {
     }
     out.put_slice(&bytes[clean..]);
     out.put_u8(b'"');
+}
+
+/// Writes the name and the arguments of a call.
+fn put_function(call: &ToolCall, out: &mut BytesMut) {
+    out.put_slice(b"{\"name\":");
+    put_string(&call.name, out);
+    out.put_slice(b",\"arguments\":");
+    put_string(arguments_or_empty(&call.arguments), out);
+    out.put_u8(b'}');
 }
 
 fn call_value(call: &ToolCall) -> Value {

@@ -6,12 +6,11 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use serde_json::Value;
-
 use super::is_spoken;
 use crate::{
     event::{Effect, Tools},
     openai::Message,
+    same,
 };
 
 /// The answered calls of a turn, in order.
@@ -24,8 +23,7 @@ pub struct Repeats {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Call {
-    /// Name and arguments.
-    key: String,
+    made: same::Call,
     /// Number of the answer that contained it.
     answer: usize,
     reads: bool,
@@ -63,7 +61,7 @@ impl Repeats {
 
     /// Adds a call that has a result. `reads`: its tool only reads. `failed`: the result reports a failure.
     pub fn note(&mut self, name: &str, arguments: &str, reads: bool, failed: bool) {
-        self.calls.push(Call { key: key(name, arguments), answer: self.answers, reads, failed });
+        self.calls.push(Call { made: same::Call::returned(name, arguments), answer: self.answers, reads, failed });
     }
 
     /// Whether there were no calls yet.
@@ -77,8 +75,8 @@ impl Repeats {
         if self.is_empty() {
             return false;
         }
-        let key = key(name, arguments);
-        let equal = |call: &&Call| call.key == key && !call.failed;
+        let made = same::Call::returned(name, arguments);
+        let equal = |call: &&Call| call.made == made && !call.failed;
         let last = self.calls.last().map(|call| call.answer);
         let before = self.calls.iter().rev().take_while(|call| Some(call.answer) == last).find(equal);
         let unchanged = || self.calls.iter().rev().take_while(|call| call.reads).find(equal);
@@ -95,27 +93,6 @@ fn says_failure(result: &str) -> bool {
         let exit = part.split_once("exit code ").is_some_and(|(_, code)| !code.starts_with('0'));
         exit || FAILURES.iter().any(|word| part.contains(word))
     })
-}
-
-/// Name and arguments in one spelling: members in order, scalars as text, because some clients know text alone.
-fn key(name: &str, arguments: &str) -> String {
-    fn plain(value: Value) -> Value {
-        match value {
-            Value::Object(members) => {
-                let mut members: Vec<(String, Value)> = members.into_iter().map(|(key, value)| (key, plain(value))).collect();
-                members.retain(|(_, value)| *value != Value::Null);
-                members.sort_by(|(a, _), (b, _)| a.cmp(b));
-                members.into_iter().collect::<serde_json::Map<_, _>>().into()
-            }
-            Value::Array(list) => list.into_iter().map(plain).collect(),
-            Value::String(text) => text.trim().into(),
-            Value::Null => Value::Null,
-            other => other.to_string().into(),
-        }
-    }
-    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-    let plain = serde_json::from_str(arguments).map(|value| plain(value).to_string());
-    format!("{name}\u{0}{}", plain.unwrap_or_else(|_| arguments.to_owned()))
 }
 
 #[cfg(test)]

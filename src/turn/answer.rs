@@ -96,7 +96,7 @@ impl Answer {
 
     /// The same answer for a client whose form cannot carry every call.
     pub fn towards(mut self, carrier: Carrier) -> Answer {
-        self.gate.towards(carrier);
+        self.gate.carrier = carrier;
         self
     }
 
@@ -108,7 +108,7 @@ impl Answer {
 
     /// The same answer, of a model that has read this.
     pub(super) fn quoting(mut self, quoted: Arc<Quoted>) -> Answer {
-        self.gate.quoting(quoted);
+        self.gate.quoted = quoted;
         self
     }
 
@@ -177,7 +177,7 @@ impl Answer {
                 });
             }
             Delta::Usage(usage) => self.usage = Some(usage),
-            Delta::StopSequence(stop) => self.gate.stopped_at(stop),
+            Delta::StopSequence(stop) => self.gate.stop_sequence = Some(stop.to_owned()),
             Delta::Finish(reason) => self.reason = Some(reason),
         }
     }
@@ -206,7 +206,7 @@ impl Answer {
     /// Ends an answer that broke off: the text that is held leaves, and a cut call is dropped without a word, because the caller
     /// says what happened.
     pub fn abandon(mut self, out: &mut dyn Sink) {
-        self.gate.abandon();
+        self.gate.abandoned = true;
         self.reason = Some(FinishReason::Length);
         self.finish(&mut |event: Event<'_>| {
             if !matches!(event, Event::Finish { .. }) {

@@ -25,12 +25,12 @@ use crate::{
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
     fix,
     plan::Repeats,
+    same,
 };
 
 mod told;
 
 use told::{Delivered, Said};
-pub(super) use told::{Made, made};
 
 /// What becomes of refused calls and of text after calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,11 +55,12 @@ pub struct Policy {
 #[derive(Debug)]
 pub(super) struct Gate {
     policy: Policy,
-    carrier: Carrier,
+    /// Calls that this client's form cannot carry are refused.
+    pub(super) carrier: Carrier,
     /// The earlier calls of this turn that have results, and the tools of the request.
     before: (Repeats, Arc<Tools>),
-    /// What the model has read, with the calls in it.
-    quoted: Arc<Quoted>,
+    /// What the model has read: it is asked whether it means a call that is in there.
+    pub(super) quoted: Arc<Quoted>,
     delivered: Delivered,
     /// The call that is passing through.
     open: Assembly,
@@ -74,9 +75,9 @@ pub(super) struct Gate {
     asked: bool,
     said: Said,
     /// The answer broke off, and something else than this gate says so.
-    abandoned: bool,
+    pub(super) abandoned: bool,
     /// The stop sequence of the request that ended the answer.
-    stop_sequence: Option<String>,
+    pub(super) stop_sequence: Option<String>,
 }
 
 /// Approximate maximum length of the prose that is searched for an announcement, in bytes.
@@ -145,16 +146,6 @@ impl Gate {
         }
     }
 
-    /// The backend reports that this stop sequence ended the answer.
-    pub(super) fn stopped_at(&mut self, stop: &str) {
-        self.stop_sequence = Some(stop.to_owned());
-    }
-
-    /// From now on, calls that this client's form cannot carry are refused.
-    pub(super) fn towards(&mut self, carrier: Carrier) {
-        self.carrier = carrier;
-    }
-
     /// From now on, calls that repeat one of these are refused.
     pub(super) fn after(&mut self, before: Repeats, tools: Arc<Tools>) {
         if tools.iter().any(|tool| tool.input.is_patch()) {
@@ -163,20 +154,10 @@ impl Gate {
         self.before = (before, tools);
     }
 
-    /// The model has read this: it is asked whether it means a call that is in there.
-    pub(super) fn quoting(&mut self, quoted: Arc<Quoted>) {
-        self.quoted = quoted;
-    }
-
     /// This answer follows one in which a call was refused, with valid calls after it, which are `kept`. `empty`: what the user
     /// reads if this answer is empty.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
         (self.kept, self.empty, self.asked) = (kept, empty, true);
-    }
-
-    /// The answer has broken off: what it lacks is not reported.
-    pub(super) fn abandon(&mut self) {
-        self.abandoned = true;
     }
 
     /// Native calls begin.
@@ -225,7 +206,7 @@ impl Gate {
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
         let (placed, doubt) = self.carrier.placed(name, arguments);
         let arguments = placed.as_ref();
-        let key = made(name, arguments);
+        let key = same::Call::new(name, arguments);
         // A backend may repeat as its own call what also was in the text.
         if self.delivered.had_in_text(&key) {
             return;
@@ -257,9 +238,7 @@ impl Gate {
         }
         self.withheld.clear();
         let index = self.delivered.add(key);
-        out.event(Event::CallStart { index, id, name });
-        out.event(Event::CallArguments { index, json: arguments });
-        out.event(Event::CallEnd { index, extra });
+        out.call(index, id, (name, arguments), extra);
     }
 
     fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
@@ -309,7 +288,7 @@ impl Gate {
             return reason;
         }
         for call in std::mem::take(&mut self.kept) {
-            let is_new = !self.delivered.has(&made(&call.name, &call.arguments));
+            let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
             if is_new && self.reask.is_none() {
                 self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
             }

@@ -39,15 +39,6 @@ pub(super) struct Aside {
     called: bool,
 }
 
-impl<O: Sink> Outlet<O> {
-    /// Sends a whole call with this name and arguments.
-    pub(super) fn call(&mut self, index: u32, id: Option<&str>, (name, json): (&str, &str), extra: Option<&str>) {
-        self.event(Event::CallStart { index, id, name });
-        self.event(Event::CallArguments { index, json });
-        self.event(Event::CallEnd { index, extra });
-    }
-}
-
 impl<O: Sink> Sink for Onward<'_, O> {
     fn event(&mut self, event: Event<'_>) {
         let event = match event {

@@ -6,15 +6,13 @@
 
 use std::sync::Arc;
 
-use super::{
-    answer::{Answer, Setup},
-    gate::{Made, made},
-};
+use super::answer::{Answer, Setup};
 use crate::{
     adapter::{CLIENT_RESULT, scanner},
     event::{Assembly, Channel, Delta, Effect, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
     fix::Schemas,
     plan::{Plan, is_spoken},
+    same,
 };
 
 mod letters;
@@ -35,12 +33,12 @@ const PIECES: usize = 8;
 pub(super) struct Quoted {
     tools: Arc<Tools>,
     /// The calls that the text is read to have.
-    calls: Vec<Made>,
+    calls: Vec<same::Call>,
     results: Vec<String>,
     /// The user's words.
     asked: Option<String>,
     /// In mode `react`, the calls of this turn: the model was asked about them, or has meant them.
-    meant: Vec<Made>,
+    meant: Vec<same::Call>,
 }
 
 impl Quoted {
@@ -56,7 +54,7 @@ impl Quoted {
                 is_last = false;
                 // What was refused there stands in the conversation, too.
                 if plan.react.is_some() {
-                    quoted.meant.extend(message.tool_calls.iter().map(|call| made(&call.name, &call.arguments)));
+                    quoted.meant.extend(message.tool_calls.iter().map(|call| same::Call::new(&call.name, &call.arguments)));
                 }
                 continue;
             }
@@ -81,19 +79,18 @@ impl Quoted {
     }
 
     /// Whether the model has read this call as text, so that it is to be asked about it.
-    pub(super) fn has(&self, call: &Made) -> bool {
-        let (name, arguments) = call;
+    pub(super) fn has(&self, call: &same::Call) -> bool {
         if self.meant.contains(call) {
             return false;
         }
-        let tool = self.tools.get(name);
+        let tool = self.tools.get(call.name());
         if self.calls.contains(call) {
             return true;
         }
         if tool.is_some_and(|tool| tool.effect == Effect::Reads) {
             return false;
         }
-        let wanted = Wanted::of(tool.map_or_else(|| vec![name.as_str()], names), arguments);
+        let wanted = Wanted::of(tool.map_or_else(|| vec![call.name()], names), call.arguments());
         let result = |text: &String| {
             let has = |text: &str| Letters::of(text).contain(&wanted, false);
             has(text) || without_margins(text).is_some_and(|text| has(&text))
@@ -136,7 +133,7 @@ fn without_margins(text: &str) -> Option<String> {
 }
 
 /// The calls in a text, if it names a tool with effects.
-fn read_all(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
+fn read_all(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<same::Call> {
     if !plan.tools.iter().any(|tool| tool.effect != Effect::Reads && text.contains(tool.name.as_str())) {
         return Vec::new();
     }
@@ -157,7 +154,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The calls of these tools in one text.
-fn read(plan: &Plan, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str) -> Vec<Made> {
+fn read(plan: &Plan, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str) -> Vec<same::Call> {
     let mut answer = Answer::new(Setup {
         scanner: scanner::Options { may_ask: scanner::MayAsk::Never, ..plan.scanner() },
         ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(tools), Arc::clone(schemas))
@@ -165,7 +162,7 @@ fn read(plan: &Plan, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str) -> 
     let mut open = Assembly::default();
     let mut calls = Vec::new();
     let mut keep = |event: Event<'_>| {
-        calls.extend(open.event(&event).map(|(_, call)| made(&call.name, &call.arguments)));
+        calls.extend(open.event(&event).map(|(_, call)| same::Call::new(&call.name, &call.arguments)));
     };
     answer.delta(Delta::Text(Channel::Content, head(text, TEXT_BYTES)), &mut keep);
     answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);

@@ -17,6 +17,7 @@ use crate::{
     mcp::pool::Pool,
     openai::{Content, Message, ToolCall, answer::call_id},
     plan::{Plan, React, Repeats},
+    same,
 };
 
 mod collected;
@@ -297,7 +298,7 @@ impl Agent {
                 }
             };
             if reads && observation.content.to_text() == observe::EMPTY {
-                self.seen.vain.push((call.name.clone(), call.arguments.clone()));
+                self.seen.vain.insert(same::Call::new(&call.name, &call.arguments));
             }
             run += 1;
             failed += u32::from(observation.failed);

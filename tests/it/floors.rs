@@ -20,6 +20,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("builtin", 1),
     ("config", 1),
     ("fixture", 1),
+    ("same", 1),
     ("adapter", 2),
     ("mcp", 2),
     ("upstream", 3),

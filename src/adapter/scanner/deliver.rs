@@ -7,7 +7,6 @@ use super::{
     candidate::Candidate,
     emitted::Writing,
     preceding::Mentioned,
-    tentative::same,
     words::{asks_to_wait, leaves_a_step},
 };
 use crate::{
@@ -104,7 +103,7 @@ impl Scanner {
         let is_code = form.is_some_and(|form| form.whole_answer);
         let in_place = || match form {
             Some(form) if form.element && candidate.fence.is_some() => false,
-            Some(form) if self.message.is_transcript() && !form.transcript.is_empty() => true,
+            Some(form) if self.message.transcript && !form.transcript.is_empty() => true,
             _ => candidate.fresh && !is_code,
         };
         let named = || form.is_some() && !is_code && self.is_named_and_announced(candidate);
@@ -177,7 +176,9 @@ impl Scanner {
     /// Whether the calls right before this position are the same. Models may repeat their calls in another form.
     pub(super) fn repeats(&self, calls: &[Parsed], writing: Writing) -> bool {
         let last = self.emitted.last_in_another_form(writing);
-        !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(|(one, other)| same(one, other))
+        !calls.is_empty()
+            && calls.len() == last.len()
+            && calls.iter().zip(last).all(|(one, other)| one.compared() == other.compared())
     }
 
     /// Emits the text before a call at `at` and drops the whitespace around the call.

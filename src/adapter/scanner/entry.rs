@@ -65,7 +65,7 @@ impl Scanner {
         let labels = self.adapter.calls.iter().flat_map(|call| &call.transcript);
         match starts_with_any(&self.buf[at..], labels, end) {
             Start::Maybe => return None,
-            Start::Yes(_) => self.message.begin_transcript(),
+            Start::Yes(_) => self.message.transcript = true,
             Start::No => {}
         }
         let body = self.past_remains(at, end)?;

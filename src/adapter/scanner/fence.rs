@@ -85,7 +85,7 @@ impl Scanner {
                 let is_whole = !is_long && (end || newline.is_some());
                 match closes_fence(looked_at, tick, length, &self.adapter.framing, is_whole) {
                     // Reasoning ends the code that it left open.
-                    Start::No if self.message.is_aside() => closes_aside(looked_at, is_whole),
+                    Start::No if self.message.aside => closes_aside(looked_at, is_whole),
                     closes => closes,
                 }
             } else {

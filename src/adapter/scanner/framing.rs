@@ -72,17 +72,17 @@ impl Scanner {
                 return Some(true);
             }
         }
-        if divides.answer_open && !self.emitted.has_said() && !self.message.is_in_answer() {
+        if divides.answer_open && !self.emitted.has_said() && !self.message.in_answer {
             self.remove(at, after, out);
-            self.message.set_in_answer(true);
+            self.message.in_answer = true;
             self.emitted.swallow_blank(true);
             return Some(true);
         }
-        if divides.answer_close && self.message.is_in_answer() {
+        if divides.answer_close && self.message.in_answer {
             match self.ends_answer(after, end) {
                 None => return Some(false),
                 Some(true) => {
-                    self.message.set_in_answer(false);
+                    self.message.in_answer = false;
                     self.remove(at, after, out);
                     return Some(true);
                 }
@@ -159,7 +159,7 @@ impl Scanner {
             self.reason_on(at, out);
             return false;
         }
-        let is_stripped = divides.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
+        let is_stripped = divides.stripped_header && self.message.stripped && self.ends_in_a_word(at);
         if divides.header || divides.message_end || is_stripped {
             return self.leave_reasoning(found, out);
         }
@@ -169,7 +169,7 @@ impl Scanner {
             self.emit(self.buf.trimmed(at), out);
             self.leave_reasoning_at(after);
             if divides.answer_open {
-                self.message.set_in_answer(true);
+                self.message.in_answer = true;
             }
             return true;
         }

@@ -38,7 +38,7 @@ impl Scanner {
             Seen::Yes(_) => {
                 let progress = self.step_header(at, 0, end, out);
                 if progress != Some(false) {
-                    self.message.leave_header();
+                    self.message.primed = false;
                 }
                 progress
             }
@@ -99,8 +99,8 @@ impl Scanner {
         self.buf.leave_strings();
         self.before.leave_call();
         self.emitted.begin_line();
-        self.message.address(kind == Kind::Content);
-        self.message.set_stripped(is_stripped);
+        self.message.for_user = kind == Kind::Content;
+        self.message.stripped = is_stripped;
         match kind {
             // After a call the model invents the result and everything that follows from it.
             Kind::Result if self.emitted.calls() > 0 => {
@@ -126,7 +126,7 @@ impl Scanner {
         self.emit(to, out);
         let after = found.at + if found.mark.framing.message_end { found.len } else { 0 };
         if found.mark.framing.message_end {
-            self.message.end();
+            self.message.primed = true;
         }
         self.leave_reasoning_at(after);
         true

@@ -28,8 +28,8 @@ impl Scanner {
     pub(super) fn step_marker(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> bool {
         let (at, mark) = (found.at, found.mark);
         // What remains of a header is followed by a call: the message is for a tool.
-        if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.is_stripped() && self.ends_in_a_word(at) {
-            self.message.address(false);
+        if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.stripped && self.ends_in_a_word(at) {
+            self.message.for_user = false;
         }
         let wanted = self.wanted();
         if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
@@ -161,7 +161,7 @@ impl Scanner {
     fn step_frame(&mut self, found: Found<'_>, aside: Option<Aside>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, framing) = (found.at, found.mark.framing);
         if aside == Some(Aside::Closes) {
-            self.message.set_aside(false);
+            self.message.aside = false;
         }
         // In some families the marker of a result also ends a message.
         if aside == Some(Aside::Result) && self.step_aside(Aside::Result, at, out) {
@@ -211,8 +211,8 @@ impl Scanner {
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         match aside {
             Aside::Closes => {}
-            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.emitted.has_said()) => {
-                self.message.address(true);
+            Aside::Final if self.at_line_start(at) && (self.message.transcript || !self.emitted.has_said()) => {
+                self.message.for_user = true;
             }
             Aside::ResultOfCall if !self.follows_call() => {}
             Aside::Turn | Aside::EndedTurn | Aside::Result | Aside::ResultOfCall
@@ -226,7 +226,7 @@ impl Scanner {
                 self.lose_rest(at, out);
                 return true;
             }
-            Aside::Opens | Aside::Result => self.message.set_aside(true),
+            Aside::Opens | Aside::Result => self.message.aside = true,
             Aside::Final | Aside::Turn | Aside::EndedTurn | Aside::ResultOfCall => {}
         }
         false

@@ -1,15 +1,9 @@
 //! What is held until the end of the answer: unmarked calls after prose, and the delimiters around the whole answer.
 
+use std::collections::HashSet;
+
 use super::wrap::Wrap;
 use crate::{adapter::syntax::Parsed, event::Why};
-
-/// Whether two calls have the same name and the same arguments, however they are written.
-pub(super) fn same(one: &Parsed, other: &Parsed) -> bool {
-    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-    // The last brace may be left to the fixer.
-    let value = |call: &Parsed| json(&call.arguments).or_else(|| json(&format!("{}}}", call.arguments)));
-    one.name == other.name && (one.arguments == other.arguments || value(one).is_some_and(|one| value(other) == Some(one)))
-}
 
 /// Calls that count if nothing but calls follows.
 #[derive(Default)]
@@ -142,7 +136,8 @@ impl Tentative {
 
     /// Whether an earlier call was text, and these calls do not repeat it.
     pub(super) fn lacks_a_step(&self) -> bool {
-        self.skipped.iter().any(|skipped| !self.calls.iter().any(|call| same(skipped, call)))
+        let calls: HashSet<_> = self.calls.iter().map(Parsed::compared).collect();
+        self.skipped.iter().any(|skipped| !calls.contains(&skipped.compared()))
     }
 
     /// Takes the calls, which count now, and the reason if they are refused.

@@ -116,6 +116,11 @@ pub(super) fn joined(members: &[(String, String)]) -> String {
     members.iter().map(member).collect::<Vec<_>>().join(",")
 }
 
+/// Writes members, whose values are JSON text, as an object.
+pub(super) fn object(members: &[(String, String)]) -> String {
+    format!("{{{}}}", joined(members))
+}
+
 /// The text of a string value, without quotes and with JSON's escapes resolved. A bare word stays as it is.
 pub(crate) fn unquote(value: &str) -> String {
     if let Ok(text) = serde_json::from_str::<String>(value) {

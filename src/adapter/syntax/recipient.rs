@@ -4,7 +4,7 @@
 
 use super::{
     Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any,
-    members::joined,
+    members::object,
     starts_with_any,
     tagged::TaggedReader,
     typing::verbatim,
@@ -245,8 +245,7 @@ impl RecipientReader {
 /// opening brace of an object is missing.
 fn raw(key: Option<&str>, text: &str) -> String {
     let member = begins_as_member(text.strip_prefix('"').unwrap_or(text), &['"']) && text.trim_end().ends_with('}');
-    key.filter(|_| !member)
-        .map_or_else(|| text.trim().to_owned(), |key| format!("{{{}}}", joined(&[(key.to_owned(), verbatim(text.trim()))])))
+    key.filter(|_| !member).map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
 }
 
 /// Removes the kind of body from the end of a name, if only the rest names a tool.

@@ -1,5 +1,9 @@
 //! Unquoted values: a word of JSON or Python, a number in any notation, a null.
 
+use std::borrow::Cow;
+
+use crate::json::number::respell;
+
 /// The JSON text of a number, `true`, `false` or `null` in the notation of JSON or Python.
 pub(super) fn atom(text: &str) -> Option<String> {
     match text {
@@ -13,20 +17,31 @@ pub(super) fn atom(text: &str) -> Option<String> {
 
 /// The JSON text of a number in a notation that JSON lacks: `007`, `1_000`, `+3`, `.5`, `0x1F`.
 pub(super) fn number(text: &str) -> Option<String> {
-    let digits: String = text.chars().filter(|&c| c != '_').collect();
-    if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        return i64::from_str_radix(hex, 16).ok().map(|number| number.to_string());
-    }
-    if !digits.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
-        return None;
-    }
-    match digits.parse::<i64>() {
-        Ok(number) => Some(number.to_string()),
-        Err(_) => digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number.to_string()),
-    }
+    // `5e` is a word: nothing was cut here.
+    let is_word = text.ends_with(['e', 'E', '+', '-']) && !text.contains(['x', 'X']);
+    respell(text).filter(|_| !is_word).map(Cow::into_owned)
 }
 
 /// Whether the text is a null of another language.
 pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "none" | "nil" | "NULL" | "Null" | "undefined")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        for (text, expected) in [
+            ("007", Some("7")),
+            ("1_000_000_000_000_000_000_001", Some("1000000000000000000001")),
+            (".50", Some("0.50")),
+            ("0x1E", Some("30")),
+            ("5e", None),
+            ("1-2", None),
+        ] {
+            assert_eq!(number(text).as_deref(), expected, "{text}");
+        }
+    }
 }

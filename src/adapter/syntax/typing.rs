@@ -42,6 +42,12 @@ impl Types {
         self.0.root().required()
     }
 
+    /// The one parameter that the tool requires. `None`: it requires none, or several.
+    pub(crate) fn only_required(&self) -> Option<&str> {
+        let mut required = self.required();
+        required.next().filter(|_| required.next().is_none())
+    }
+
     /// Whether the tool is known to take no parameters.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.root().is_empty()

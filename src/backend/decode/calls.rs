@@ -4,16 +4,12 @@
 //! all calls once more in the last chunk. Calls whose indices say another order than they arrive in are put into that order, as
 //! far as they have not been yielded.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::{HashMap, HashSet};
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use super::Out;
-use crate::event::Delta;
+use crate::{event::Delta, same};
 
 /// What one delta says about a call; absent texts are `""`.
 #[derive(Debug, Clone, Copy)]
@@ -31,8 +27,8 @@ pub(super) struct Calls {
     pending: Vec<Pending>,
     /// The number of calls that were yielded or dropped: the index of the next one, where a server counts from 0.
     given: u64,
-    /// The digests of the calls that were yielded under each id.
-    yielded: HashMap<String, Vec<u64>>,
+    /// The calls that were yielded under each id.
+    yielded: HashMap<String, HashSet<same::Call>>,
 }
 
 #[derive(Debug, Default)]
@@ -103,12 +99,11 @@ impl Calls {
         self.given += 1;
         let mut id = (!call.id.is_empty()).then_some(&*call.id);
         if let Some(given) = id {
-            let (digest, digests) = (call.digest(), self.yielded.entry(given.to_owned()).or_default());
-            if digests.contains(&digest) {
+            let yielded = self.yielded.entry(given.to_owned()).or_default();
+            id = id.filter(|_| yielded.is_empty());
+            if !yielded.insert(same::Call::new(&call.name, &call.arguments)) {
                 return;
             }
-            id = id.filter(|_| digests.is_empty());
-            digests.push(digest);
         }
         out(Delta::Call { id, name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() });
     }
@@ -238,17 +233,6 @@ impl Pending {
     fn is_complete(&self) -> bool {
         // The cheap check first: most fragments do not end in a brace.
         self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok()
-    }
-
-    /// A digest of its name and arguments, however these are spaced.
-    fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.name.hash(&mut hasher);
-        match serde_json::from_str::<Value>(&self.arguments) {
-            Ok(arguments) => arguments.hash(&mut hasher),
-            Err(_) => self.arguments.hash(&mut hasher),
-        }
-        hasher.finish()
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     error::Error,
-    openai::{ChatRequest, Content, Message, ToolCall, answer::call_id},
+    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
 };
 
 #[cfg(test)]
@@ -205,53 +205,31 @@ fn insert(content: &mut Content, own: usize, added: &str) -> usize {
     }
 }
 
-/// Gives ids to calls without one, and gives each result the id of the first call without a result (with its name, if the result
-/// names one), in the last message with calls if it has one: a call that was broken off never gets its result. Ids depend only on
+/// Gives ids to calls without one, and connects results without an id to their calls by name and order. Ids depend only on
 /// position and content.
 pub(super) fn name_calls(request: &mut ChatRequest) {
-    let mut waiting: Vec<(String, String)> = Vec::new();
-    // How many of them are older than the last message with calls.
-    let mut older = 0;
+    let mut open = Unanswered::default();
     for (at, message) in request.messages.iter_mut().enumerate() {
-        if !message.tool_calls.is_empty() {
-            older = waiting.len();
+        for (nth, call) in message.tool_calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
+            let position = [(at as u64).to_le_bytes(), (nth as u64).to_le_bytes()];
+            call.id = call_id(&[b"ollama", &position[0], &position[1], call.name.as_bytes(), call.arguments.as_bytes()]);
         }
-        for (nth, call) in message.tool_calls.iter_mut().enumerate() {
-            if call.id.is_empty() {
-                let position = (at as u64, nth as u64);
-                let parts: [&[u8]; 5] = [
-                    b"ollama",
-                    &position.0.to_le_bytes(),
-                    &position.1.to_le_bytes(),
-                    call.name.as_bytes(),
-                    call.arguments.as_bytes(),
-                ];
-                call.id = call_id(&parts);
-            }
-            waiting.push((call.name.clone(), call.id.clone()));
-        }
+        open.add(message);
         if message.role != "tool" {
             continue;
         }
         let named = message.rest.shift_remove("tool_name").or_else(|| message.rest.shift_remove("name"));
         let named = named.as_ref().and_then(Value::as_str);
-        let found = match &message.tool_call_id {
-            Some(id) => waiting.iter().position(|(_, waiting)| waiting == id),
-            None => {
-                let fits = |(name, _): &(String, String)| named.is_none_or(|named| named == name);
-                let newest = waiting.get(older..).and_then(|newest| newest.iter().position(fits));
-                newest.map(|place| older + place).or_else(|| waiting.iter().position(fits))
-            }
-        };
-        if let Some(found) = found {
-            older -= usize::from(found < older);
-            message.tool_call_id = Some(waiting.remove(found).1);
-        } else if message.tool_call_id.is_none() {
+        match open.take(message.tool_call_id.as_deref().unwrap_or_default(), named) {
+            Some((_, id)) => message.tool_call_id = Some(id),
             // A result of a call that the history has lost.
-            message.role = "user".into();
-            if let (Some(name), Content::Text(text)) = (named, &mut message.content) {
-                *text = format!("Result of {name}: {text}");
+            None if message.tool_call_id.is_none() => {
+                message.role = "user".into();
+                if let (Some(name), Content::Text(text)) = (named, &mut message.content) {
+                    *text = format!("Result of {name}: {text}");
+                }
             }
+            None => {}
         }
     }
 }

@@ -144,11 +144,8 @@ impl Stage {
         self.seen += 1;
         match self.shell.via.clone() {
             Via::Tool { name, parameter } if self.tools.get(&name).is_some_and(|tool| tool.origin == Origin::Client) => {
-                let index = self.passed;
+                out.call(self.passed, None, (&name, &json!({parameter: command}).to_string()), None);
                 self.passed += 1;
-                out.event(Event::CallStart { index, id: None, name: &name });
-                out.event(Event::CallArguments { index, json: &json!({parameter: command}).to_string() });
-                out.event(Event::CallEnd { index, extra: None });
             }
             _ => self.paragraph(&format!("{FENCE}{command}\n```\n"), out),
         }

@@ -6,7 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{detail::Split, kept::Reader};
-use crate::event::{FinishReason, Tool, ToolChoice};
+use crate::{
+    event::{FinishReason, ToolChoice},
+    fix::View,
+};
 
 /// Why something is not a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -122,17 +125,12 @@ fn fault(reader: &Reader, suspect: &Suspect<'_>) -> Option<(u8, String)> {
             Some((5, format!("no offered tool is called `{name}`; there are: {}", names.join(", "))))
         }
         Some(tool) => {
-            let missing = missing(tool, arguments.unwrap_or(&Value::Null));
-            let keys = || format!("required parameters are missing: {}", missing.join(", "));
-            (!missing.is_empty()).then(|| (2, keys()))
+            let view = View::of(Some(tool));
+            let given = |key: &&str| arguments.is_some_and(|given| given.get(*key).is_some());
+            let missing: Vec<&str> = view.root().required().filter(|key| !given(key)).collect();
+            (!missing.is_empty()).then(|| (2, format!("required parameters are missing: {}", missing.join(", "))))
         }
     }
-}
-
-fn missing(tool: &Tool, given: &Value) -> Vec<String> {
-    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
-    let required = schema["required"].as_array().cloned().unwrap_or_default();
-    required.iter().filter_map(Value::as_str).filter(|key| given.get(*key).is_none()).map(str::to_owned).collect()
 }
 
 /// Code fences, JSON, and elements named after a tool, in their order.

@@ -44,7 +44,7 @@ fn a_path_out_of_the_workspace_is_asked_about_once() {
     let carrier = crate::client::shape::Shape::new(crate::client::shape::Kind::Native, Arc::new(tools), false).carrier();
     let answer = |policy: Policy, uri: &str| {
         let mut gate = Gate::new(policy);
-        gate.towards(carrier.clone());
+        gate.carrier = carrier.clone();
         let arguments = serde_json::json!({"uri": uri}).to_string();
         let mut came = Vec::new();
         for event in [

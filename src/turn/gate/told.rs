@@ -1,17 +1,12 @@
 //! What the client was told of an answer: its calls and its text.
 
-/// A call as it is compared: its name, and its arguments without whitespace.
-pub(in crate::turn) type Made = (String, String);
-
-pub(in crate::turn) fn made(name: &str, arguments: &str) -> Made {
-    (name.to_owned(), canonical(arguments))
-}
+use crate::same;
 
 /// The delivered calls of this answer.
 #[derive(Debug, Default)]
 pub(super) struct Delivered {
     pub(super) count: u32,
-    pub(super) calls: Vec<Made>,
+    pub(super) calls: Vec<same::Call>,
     /// How many of them were in the text, once native calls begin.
     pub(super) in_text: Option<usize>,
 }
@@ -33,16 +28,16 @@ pub(super) struct Said {
 
 impl Delivered {
     /// Whether this native call was already delivered from the text.
-    pub(super) fn had_in_text(&self, call: &Made) -> bool {
+    pub(super) fn had_in_text(&self, call: &same::Call) -> bool {
         self.in_text.is_some_and(|count| self.calls[..count].contains(call))
     }
 
-    pub(super) fn has(&self, call: &Made) -> bool {
+    pub(super) fn has(&self, call: &same::Call) -> bool {
         self.calls.contains(call)
     }
 
     /// Counts a call; its index.
-    pub(super) fn add(&mut self, call: Made) -> u32 {
+    pub(super) fn add(&mut self, call: same::Call) -> u32 {
         self.calls.push(call);
         self.count += 1;
         self.count - 1
@@ -55,9 +50,4 @@ impl Said {
         self.text |= !text.trim().is_empty();
         self.line_start = text.ends_with('\n');
     }
-}
-
-/// JSON text without insignificant whitespace, for comparison.
-fn canonical(json: &str) -> String {
-    serde_json::from_str::<serde_json::Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
 }

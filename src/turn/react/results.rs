@@ -1,6 +1,8 @@
 //! Facts about the results that the model has seen in this turn and that affect later calls.
 
-use crate::{event::Tools, mcp::response::ServiceInfo, openai::ToolCall, turn::reask};
+use std::collections::HashSet;
+
+use crate::{event::Tools, mcp::response::ServiceInfo, openai::ToolCall, same, turn::reask};
 
 /// What is known of the results that the model has seen.
 #[derive(Default)]
@@ -9,8 +11,8 @@ pub(super) struct Seen {
     pub(super) tainted: Option<String>,
     /// The services, the latest first.
     pub(super) services: Vec<ServiceInfo>,
-    /// Calls that gave nothing, name and arguments, until the model is told so.
-    pub(super) vain: Vec<(String, String)>,
+    /// Calls that gave nothing, until the model is told so.
+    pub(super) vain: HashSet<same::Call>,
 }
 
 impl Seen {
@@ -26,8 +28,9 @@ impl Seen {
     /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be why. If small models
     /// are told so next to the empty result, they repeat the call nevertheless.
     pub(super) fn take_vain(&mut self, call: &ToolCall, tools: &Tools) -> Option<String> {
-        let at = self.vain.iter().position(|(name, arguments)| *name == call.name && *arguments == call.arguments)?;
-        self.vain.swap_remove(at);
+        if !self.vain.remove(&same::Call::new(&call.name, &call.arguments)) {
+            return None;
+        }
         let options = reask::options(tools.get(&call.name)?, &call.arguments);
         let options: Vec<String> = options.iter().map(|key| format!("`{key}`")).collect();
         let options = (!options.is_empty()).then(|| options.join(", "))?;

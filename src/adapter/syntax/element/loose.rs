@@ -5,7 +5,7 @@ use crate::{
     adapter::syntax::{
         arguments::{stand_in, torn_tag},
         field::one_each,
-        members::joined,
+        members::object,
         typing::{Hint, Types},
     },
     fix::fold,
@@ -33,11 +33,6 @@ pub(super) type Members = Vec<(String, String)>;
 /// Converts each text to a JSON value of its parameter's type.
 pub(super) fn values(members: &Members, types: &Types) -> Vec<(String, String)> {
     members.iter().map(|(key, value)| (key.clone(), types.value(key, value, Hint::None))).collect()
-}
-
-/// Writes keys and JSON values as a JSON object.
-pub(super) fn object(members: &[(String, String)]) -> String {
-    format!("{{{}}}", joined(members))
 }
 
 /// An opening tag, or a closing one without its `</`.
@@ -193,11 +188,8 @@ fn is_tagged(text: &str) -> bool {
 
 /// The only required parameter, or the only parameter.
 pub(super) fn only(types: &Types) -> Option<&str> {
-    let (mut required, mut all) = (types.required(), types.keys());
-    match (required.next(), required.next(), all.next(), all.next()) {
-        (Some(key), None, ..) | (None, None, Some(key), None) => Some(key),
-        _ => None,
-    }
+    let mut all = types.keys();
+    types.only_required().or_else(|| all.next().filter(|_| types.required().next().is_none() && all.next().is_none()))
 }
 
 /// The first parameter of a tool that requires nothing, for a single line of text.

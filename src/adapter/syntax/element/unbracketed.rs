@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::loose;
 use crate::{
-    adapter::syntax::{Context, assignments::lines, blank, typing::Types},
+    adapter::syntax::{Context, assignments::lines, blank, members::object, typing::Types},
     event::{Tool, Tools},
 };
 
@@ -67,7 +67,7 @@ fn arguments(body: &str, types: &Types) -> Option<String> {
         false => quoted(body, types).or_else(|| lines(body, types))?,
     };
     let known = !members.is_empty() && types.take(members.iter().map(|(key, _)| key.as_str()));
-    known.then(|| loose::object(&members))
+    known.then(|| object(&members))
 }
 
 /// Reads the only possible parameter, quoted after the name: `run_command "cargo test"`.

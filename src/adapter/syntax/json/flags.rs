@@ -2,7 +2,7 @@
 
 use crate::{
     adapter::syntax::{
-        members::{joined, unquote},
+        members::{object, unquote},
         typing::{Hint, Types},
     },
     event::Tools,
@@ -21,7 +21,7 @@ pub(super) fn plain(value: &str, tools: &Tools) -> Option<String> {
         return None;
     }
     let members = members(flags.trim(), &Types::new(known_tool(tools, &name)))?;
-    Some(format!("{{\"name\":{},\"arguments\":{{{}}}}}", serde_json::Value::from(name), joined(&members)))
+    Some(format!("{{\"name\":{},\"arguments\":{}}}", serde_json::Value::from(name), object(&members)))
 }
 
 /// What is assigned to `key` at the beginning of `text`.

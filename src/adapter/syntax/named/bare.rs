@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     adapter::syntax::{
         assignments::key,
-        members::joined,
+        members::object,
         typing::{Hint, Types},
     },
     event::Tool,
@@ -19,8 +19,7 @@ pub(super) fn without_tag(text: &str) -> &str {
 /// The arguments as JSON text. `None`: the tool does not require exactly one text, or this text is something else.
 pub(super) fn arguments(text: &str, tool: &Tool) -> Option<String> {
     let (text, types) = (text.trim(), Types::new(Some(tool)));
-    let mut required = types.required();
-    let (only, None) = (required.next()?, required.next()) else { return None };
+    let only = types.only_required()?;
     let takes_text = types.parameter(only).known() && types.parameter(only).allows(&Value::from(text));
     // Other parameters may be among several lines.
     let lines = text.contains('\n') && types.keys().nth(1).is_some();
@@ -28,7 +27,7 @@ pub(super) fn arguments(text: &str, tool: &Tool) -> Option<String> {
     if text.is_empty() || !takes_text || lines || tagged || key(text, &types).is_some() {
         return None;
     }
-    Some(format!("{{{}}}", joined(&[(only.to_owned(), types.value(only, text, Hint::None))])))
+    Some(object(&[(only.to_owned(), types.value(only, text, Hint::None))]))
 }
 
 #[cfg(test)]

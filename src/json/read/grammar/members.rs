@@ -11,35 +11,40 @@ use super::super::{Ending, Key, cost};
 use super::Grammar;
 
 impl Grammar<'_, '_> {
-    /// Skips a comma; the next member or item follows.
-    pub(super) fn after_commas(&mut self, state: &mut State) -> Result<(usize, u8), Option<()>> {
+    /// Where the next member or item begins, and its first byte. The error is what was read instead: a comma, the end of the
+    /// container, an ellipsis, a closing tag.
+    pub(super) fn begins(&mut self, state: &mut State) -> Result<(usize, u8), Option<()>> {
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
             let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
             return Err(self.over(state, ending, cost::OPEN));
         };
-        let Some(length) = self.text.comma(at) else { return Ok((at, byte)) };
-        self.repair(state, EXTRA_COMMA, at, at + length);
-        state.at += length as u32;
-        state.comma = true;
-        Err(Some(()))
-    }
-
-    /// Reads a key, or the end of the object.
-    pub(super) fn member(&mut self, state: &mut State) -> Option<()> {
-        let (at, byte) = match self.after_commas(state) {
-            Ok(found) => found,
-            Err(read) => return read,
-        };
+        if let Some(length) = self.text.comma(at) {
+            self.repair(state, EXTRA_COMMA, at, at + length);
+            state.at += length as u32;
+            state.comma = true;
+            return Err(Some(()));
+        }
         match byte {
             b'}' | b']' | b')' => {
                 if state.comma {
                     self.repair(state, EXTRA_COMMA, at, at);
                 }
-                return self.closer(state, at, byte);
+                Err(self.closer(state, at, byte))
             }
-            b'.' if self.text.starts(at, "...") => return self.ellipsis(state, at),
-            b'<' if self.closing_tag(at) => return self.tag(state),
+            b'.' if self.text.starts(at, "...") => Err(self.ellipsis(state, at)),
+            b'<' if self.closing_tag(at) => Err(self.tag(state)),
+            _ => Ok((at, byte)),
+        }
+    }
+
+    /// Reads a key, or the end of the object.
+    pub(super) fn member(&mut self, state: &mut State) -> Option<()> {
+        let (at, byte) = match self.begins(state) {
+            Ok(found) => found,
+            Err(read) => return read,
+        };
+        match byte {
             b'`' if self.text.starts(at, "```") => {
                 let end = self.text.word(at + 3).max(at + 3);
                 self.repair(state, FENCE_INSIDE, at, end);

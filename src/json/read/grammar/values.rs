@@ -3,8 +3,8 @@
 use super::super::super::expression::{expression_end, is_expression};
 use super::super::super::lex::Quote;
 use super::super::rules::{
-    COMMENT, ESCAPED_SPACE, EXPRESSION, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE,
-    OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
+    COMMENT, ESCAPED_SPACE, EXPRESSION, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS,
+    PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
 };
 use super::super::state::{Bracket, Scan, State, StepKind, Want};
 use super::super::{Ending, cost};
@@ -69,19 +69,11 @@ impl Grammar<'_, '_> {
 
     /// Reads an item of an array, or the end of the array.
     pub(super) fn item(&mut self, state: &mut State) -> Option<()> {
-        let (at, byte) = match self.after_commas(state) {
+        let (at, byte) = match self.begins(state) {
             Ok(found) => found,
             Err(read) => return read,
         };
         match byte {
-            b']' | b'}' | b')' => {
-                if state.comma {
-                    self.repair(state, EXTRA_COMMA, at, at);
-                }
-                self.closer(state, at, byte)
-            }
-            b'.' if self.text.starts(at, "...") => self.ellipsis(state, at),
-            b'<' if self.closing_tag(at) => self.tag(state),
             b':' => self.dead(at, "a colon in an array"),
             b'"' | b'\'' if self.unclosed_before_key(state, at) => {
                 let comma = state.comma;
