@@ -37,10 +37,15 @@ pub fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> St
 /// Text of another program as one line for people: without secrets, at most `most` characters, control characters and marks of
 /// text direction escaped.
 pub fn shown(text: &str, most: usize) -> String {
+    as_shown(text, most).into_owned()
+}
+
+/// [`shown`], copied only if it differs.
+pub fn as_shown(text: &str, most: usize) -> Cow<'_, str> {
     // A secret at the place of the cut must not stay in part, so the text is cut last.
     let text = redacted(text);
     if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return text.into_owned();
+        return text;
     }
     let mut out = String::new();
     for (at, c) in text.chars().enumerate() {
@@ -50,7 +55,7 @@ pub fn shown(text: &str, most: usize) -> String {
         }
         if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// [`shown`] at the length of a name or a message.

@@ -15,7 +15,7 @@
 //! Text is held only while it may still become a marker, and whitespace only while a call may follow it. The result does not
 //! depend on how the text was cut into pieces.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{
     Adapter, Inside,
@@ -81,6 +81,8 @@ pub struct Scanner {
     emitted: Emitted,
     draft: Draft,
     message: Message,
+    /// Whether the user said not to run anything; looked for at the first call that depends on it.
+    forbidden: OnceLock<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +114,7 @@ impl Scanner {
             emitted: Emitted::nothing(open),
             draft: Draft::new(open),
             message: Message { primed, ..Message::default() },
+            forbidden: OnceLock::new(),
         }
     }
 

@@ -100,7 +100,7 @@ fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) ->
         out.write_str(field.name())?;
         out.write_char('=')?;
     }
-    out.write_str(&redact::shown(&format!("{value:?}"), VALUE_CHARS))
+    out.write_str(&redact::as_shown(&format!("{value:?}"), VALUE_CHARS))
 }
 
 impl<W: Write> Write for Redacting<W> {

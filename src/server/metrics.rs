@@ -32,6 +32,9 @@ struct Histogram {
 /// Upper bounds of the buckets, in seconds: from toolglot's own share to the time of a slow model.
 const BOUNDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
 
+/// Space for the labels of a counter, in bytes.
+const LABELS_BYTES: usize = 64;
+
 const REQUESTS: &str = "toolglot_requests_total";
 const CALLS: &str = "toolglot_calls_total";
 const REFUSALS: &str = "toolglot_refusals_total";
@@ -150,10 +153,19 @@ fn single(name: &str, kind: &str, help: &str, value: u64, out: &mut String) {
 
 /// `{name="value"}`, values escaped.
 fn written(labels: &[(&str, &str)]) -> String {
-    let mut out = String::from("{");
+    let mut out = String::with_capacity(LABELS_BYTES);
+    out.push('{');
     for (name, value) in labels {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        out.extend([if out.len() > 1 { "," } else { "" }, name, "=\"", &value, "\""]);
+        out.extend([if out.len() > 1 { "," } else { "" }, name, "=\""]);
+        for c in value.chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                '"' => out.push_str("\\\""),
+                '\n' => out.push_str("\\n"),
+                c => out.push(c),
+            }
+        }
+        out.push('"');
     }
     out.push('}');
     out

@@ -26,10 +26,14 @@ struct Traced {
     // Dropped first: the turn in it completes the account.
     body: Body,
     woken: Woken,
+    /// What came right after the last piece.
+    ahead: Option<Option<Piece>>,
     ending: Ending,
     /// The row of a turn of which the page keeps what is said.
     shown: Option<Entry>,
 }
+
+type Piece = Result<Frame<Bytes>, axum::Error>;
 
 /// The facts about a request beside its account. Dropping this ends the request.
 struct Ending {
@@ -69,7 +73,7 @@ where
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &ending.account.pace());
     let shown = ending.account.entry().filter(|entry| entry.keeps()).cloned();
-    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ending, shown }))
+    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, shown }))
 }
 
 /// The id that the client gave, else a new one.
@@ -84,12 +88,23 @@ impl hyper::body::Body for Traced {
     type Data = Bytes;
     type Error = axum::Error;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Traced { body, woken, ending, shown } = self.get_mut();
-        let polled = woken.poll(cx, |cx| {
-            let _entered = ending.span.enter();
-            Pin::new(body).poll_frame(cx)
-        });
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+        let Traced { body, woken, ahead, ending, shown } = self.get_mut();
+        let polled = match ahead.take() {
+            Some(next) => Poll::Ready(next),
+            None => woken.poll(cx, |cx| {
+                let _entered = ending.span.enter();
+                let polled = Pin::new(&mut *body).poll_frame(cx);
+                // Each piece is asked for until there is none; to ask for the second within the span saves entering it again.
+                let is_piece = matches!(polled, Poll::Ready(Some(Ok(_))));
+                let next = if is_piece { Pin::new(body).poll_frame(cx) } else { Poll::Pending };
+                let waits = next.is_pending() && (is_piece || polled.is_pending());
+                if let Poll::Ready(next) = next {
+                    *ahead = Some(next);
+                }
+                (polled, waits)
+            }),
+        };
         if polled.is_ready() {
             ending.first_byte.get_or_insert_with(Instant::now);
         }
@@ -100,11 +115,11 @@ impl hyper::body::Body for Traced {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.ahead.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        if self.ahead.is_none() { self.body.size_hint() } else { SizeHint::default() }
     }
 }
 

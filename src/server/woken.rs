@@ -35,15 +35,15 @@ impl Default for Woken {
 }
 
 impl Woken {
-    /// What `poll` gives, which must be polled by nobody else.
-    pub(super) fn poll<T>(&mut self, cx: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+    /// What `poll` gives, which must be polled by nobody else. It also says whether it has nothing more until it is woken.
+    pub(super) fn poll<T>(&mut self, cx: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> (Poll<T>, bool)) -> Poll<T> {
         // In this order: what rings after the look at the bell wakes the task.
         self.bell.task.register(cx.waker());
         if self.waits && !self.bell.rang.swap(false, Ordering::AcqRel) {
             return Poll::Pending;
         }
-        let polled = poll(&mut Context::from_waker(&self.waker));
-        self.waits = polled.is_pending();
+        let (polled, waits) = poll(&mut Context::from_waker(&self.waker));
+        self.waits = waits;
         polled
     }
 }
@@ -74,7 +74,9 @@ mod tests {
         let mut poll = |cx: &mut Context<'_>| {
             woken.poll(cx, |cx| {
                 asked += 1;
-                receive.poll_recv(cx)
+                let polled = receive.poll_recv(cx);
+                let waits = polled.is_pending();
+                (polled, waits)
             })
         };
         for _ in 0..3 {

@@ -1,9 +1,8 @@
-//! What the user and the model say about an action: whether the user orders it or says not to run anything, and whether an answer
-//! only announces it (`I'll search through the files.`), as small models in an editor write it instead of the call. Advice (`you
-//! can use the following command`) counts only if the user has ordered the action: otherwise the user may have asked for the
-//! advice.
+//! What the user and the model say about an action: whether the user orders it, and whether an answer only announces it (`I'll
+//! search through the files.`), as small models in an editor write it instead of the call. Advice (`you can use the following
+//! command`) counts only if the user has ordered the action: otherwise the user may have asked for the advice.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::borrow::Cow;
 
 use crate::{event::Tools, openai::Message};
 
@@ -45,34 +44,16 @@ const ADVICE: [&[&str]; 7] = [
     &["following", "command"],
     &["following", "steps"],
 ];
-/// Verbs of running, and pronouns for what is not to be run: `Do not execute it.`
-const RUNS: [&str; 8] = ["run", "execute", "call", "do", "running", "executing", "calling", "doing"];
-const WHAT: [&str; 8] = ["it", "this", "that", "them", "these", "anything", "any", "yet"];
-/// Words after such a verb and its pronoun: not everything is forbidden.
-const EXCEPT: [&str; 5] = ["else", "other", "more", "but", "except"];
-/// What was not run.
-const DONE: [&str; 3] = ["executed", "run", "called"];
-/// The ends and the beginnings of clauses that forbid calls.
-const NO_CALLS: [&[&str]; 7] = [
-    &["no", "tool", "calls"],
-    &["no", "tools"],
-    &["no", "calls"],
-    &["without", "tool", "calls"],
-    &["without", "any", "tool"],
-    &["without", "any", "tools"],
-    &["without", "tools"],
-];
-const EXPLAINS: [&[&str]; 4] =
-    [&["dry", "run", "only"], &["just", "explain"], &["only", "explain"], &["please", "just", "explain"]];
-/// The ends of clauses that forbid to run anything, in other languages than English, by language.
-static ENDS: LazyLock<BTreeMap<String, Vec<String>>> =
-    LazyLock::new(|| toml::from_str(include_str!("announced.toml")).unwrap_or_default());
 /// A longer message of the user is more than an order: it has code or logs. In bytes.
 const ORDER_BYTES: usize = 1000;
-/// Signs that separate clauses.
-const CLAUSES: [char; 16] = ['.', ',', ';', ':', '!', '?', '\n', '(', ')', '。', '，', '；', '：', '！', '？', '،'];
 /// Maximum number of words between, which may say when or how.
 const BETWEEN: usize = 2;
+
+/// The words of the user, if the message is theirs and no longer than an order.
+pub(super) fn asked(message: &Message) -> Option<Cow<'_, str>> {
+    let asked = message.content.text();
+    (message.role == "user" && asked.len() <= ORDER_BYTES).then_some(asked)
+}
 
 /// Whether the user has ordered something that an editor's tools do: a sentence begins with it, and names a file or the like.
 pub(super) fn orders(asked: &Message) -> bool {
@@ -90,23 +71,6 @@ pub(super) fn orders(asked: &Message) -> bool {
         meant && !sentence.trim_end().ends_with('?') && first.is_some_and(|word| ORDERS.contains(word))
     };
     asked.len() <= ORDER_BYTES && asked.split_inclusive(['\n', '?', '!']).flat_map(|line| line.split(". ")).any(order)
-}
-
-/// Whether the user says not to run anything. With another object (`don't run the tests`), only that one is meant.
-pub(super) fn forbids(asked: &Message) -> bool {
-    let plain = asked.content.text().to_lowercase().replace('’', "'").replace("do not ", "don't ");
-    let forbids = |clause: &str| {
-        let words = words(clause);
-        words.windows(2).enumerate().any(|(at, pair)| {
-            let denies = matches!(pair, ["don't" | "without" | "never", verb] if RUNS.contains(verb));
-            let rest = words.get(at + 2..).unwrap_or_default();
-            denies && rest.first().is_none_or(|what| WHAT.contains(what)) && !rest.iter().any(|word| EXCEPT.contains(word))
-        }) || words.windows(4).any(|four| matches!(four, ["not", "to", "be", act] if DONE.contains(act)))
-            || NO_CALLS.iter().any(|phrase| words.strip_suffix(&["please"]).unwrap_or(&words).ends_with(phrase))
-            || EXPLAINS.iter().any(|phrase| words.starts_with(phrase))
-            || ENDS.values().flatten().any(|end| clause.trim().ends_with(end.as_str()))
-    };
-    asked.role == "user" && plain.len() <= ORDER_BYTES && plain.split(CLAUSES).any(forbids)
 }
 
 /// Whether an answer without a call tells the user to act, and asks nothing.
@@ -141,59 +105,6 @@ pub(super) fn announces(said: &str, tools: &Tools) -> bool {
 mod tests {
     use super::*;
     use crate::event::{Tool, ToolChoice};
-
-    #[test]
-    fn a_user_may_forbid_to_run_anything() {
-        for asked in [
-            "Write a script that removes the folder. Do not run anything yourself.",
-            "Give me an example of a call; don’t execute it.",
-            "Show me the command without running it",
-            "Repeat this, do not execute: rm -rf build",
-            "Plan it. Don't call any tool yet.",
-            "How would you tidy this up? Explain it first and don't do anything.",
-            "Print a call of the tool, not to be run.",
-            "Which call is that? Never run it.",
-            "No tool calls, just words: what is in the file?",
-            "Only explain how this works.",
-            "Zeig mir den Aufruf, aber führe ihn nicht aus.",
-            "Erkläre nur. Bitte noch nichts ausführen!",
-            "Montre l'appel sans l'exécuter.",
-            "Explique d'abord, n'exécute rien.",
-            "Muéstrame la llamada, no la ejecutes.",
-            "Explica y no ejecutes nada todavía.",
-            "Mostre a chamada sem executar.",
-            "Spiega soltanto, non eseguire nulla.",
-            "Leg het uit en voer niets uit.",
-            "Покажи вызов, ничего не запускай.",
-            "Поясни, але нічого не виконуй.",
-            "Wyjaśnij, niczego nie uruchamiaj.",
-            "只解释一下，不要执行任何操作。",
-            "给我一个例子，不要执行。",
-            "説明だけして、実行しないでください。",
-            "설명만 하고 실행하지 마세요.",
-            "Sadece açıkla, hiçbir şey çalıştırma.",
-            "اشرح فقط، لا تنفذ أي شيء.",
-        ] {
-            assert!(forbids(&Message::text("user", asked)), "{asked}");
-        }
-        for asked in [
-            "Fix the bug, but do not run the tests.",
-            "Run it.",
-            "Do it without delay.",
-            "Why does it not run?",
-            "Delete it, but don't do anything else.",
-            "Fix it without doing more than that.",
-            "There are no tools in the box. Find them.",
-            "Do a dry run of the build.",
-            "Lösche den Ordner, aber führe die Tests nicht aus.",
-            "Borra la carpeta y no ejecutes las pruebas.",
-            "删除文件夹，但不要执行测试。",
-            "Удали папку, но не запускай тесты.",
-            "Supprime le dossier sans lancer les tests.",
-        ] {
-            assert!(!forbids(&Message::text("user", asked)), "{asked}");
-        }
-    }
 
     #[test]
     fn an_order_names_what_tools_can_do() {

@@ -2,9 +2,9 @@
 //! such a text does not make the call in it, so it is asked whether it means the call.
 //!
 //! A call is found in two ways: the text is read as an answer of the model would be, and the call is looked for by its letters,
-//! in whatever form the text has it ([`letters`]).
+//! in whatever form the text has it ([`letters`]). Both are done when a call depends on it: most answers have none.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::answer::{Answer, Setup};
 use crate::{
@@ -32,13 +32,34 @@ const PIECES: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Quoted {
     tools: Arc<Tools>,
-    /// The calls that the text is read to have.
-    calls: Vec<same::Call>,
-    results: Vec<String>,
-    /// The user's words.
-    asked: Option<String>,
+    /// The last one first.
+    texts: Vec<Text>,
+    /// How a text is read; `None`: no call is asked about.
+    setup: Option<Setup>,
+    /// The calls that the texts since the model's last answer are read to have.
+    calls: OnceLock<Vec<same::Call>>,
     /// In mode `react`, the calls of this turn: the model was asked about them, or has meant them.
     meant: Vec<same::Call>,
+}
+
+/// A text that the model has read.
+#[derive(Debug)]
+struct Text {
+    text: String,
+    /// How much of it is searched for the letters of a call, in bytes.
+    searched: usize,
+    kind: TextKind,
+    /// The model has not answered since.
+    is_last: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextKind {
+    Result,
+    /// The user's words.
+    Asked,
+    /// Something else in a message of the user's.
+    Beside,
 }
 
 impl Quoted {
@@ -48,6 +69,10 @@ impl Quoted {
         if !plan.tools.iter().any(|tool| tool.effect != Effect::Reads) {
             return quoted;
         }
+        quoted.setup = Some(Setup {
+            scanner: scanner::Options { may_ask: scanner::MayAsk::Never, ..plan.scanner() },
+            ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(&plan.tools), Arc::clone(schemas))
+        });
         let (mut is_last, mut room) = (true, TEXTS_BYTES);
         for message in plan.chat.messages.iter().rev() {
             if message.role == "assistant" {
@@ -63,15 +88,16 @@ impl Quoted {
             if !is_result && message.role != "user" {
                 continue;
             }
-            if is_last {
-                quoted.calls.extend(read_all(plan, schemas, &text));
-            }
-            let text = head(&text, TEXT_BYTES.min(room)).to_owned();
-            room -= text.len();
-            if is_result {
-                quoted.results.push(text);
-            } else if is_spoken(message) {
-                quoted.asked = Some(text);
+            let searched = head(&text, TEXT_BYTES.min(room)).len();
+            room -= searched;
+            let kind = match is_result {
+                true => TextKind::Result,
+                false if is_spoken(message) => TextKind::Asked,
+                false => TextKind::Beside,
+            };
+            let text = if is_last { text.into_owned() } else { text[..searched].to_owned() };
+            quoted.texts.push(Text { text, searched, kind, is_last });
+            if kind == TextKind::Asked {
                 break;
             }
         }
@@ -84,19 +110,30 @@ impl Quoted {
             return false;
         }
         let tool = self.tools.get(call.name());
-        if self.calls.contains(call) {
+        if self.calls.get_or_init(|| self.read()).contains(call) {
             return true;
         }
         if tool.is_some_and(|tool| tool.effect == Effect::Reads) {
             return false;
         }
         let wanted = Wanted::of(tool.map_or_else(|| vec![call.name()], names), call.arguments());
-        let result = |text: &String| {
-            let has = |text: &str| Letters::of(text).contain(&wanted, false);
-            has(text) || without_margins(text).is_some_and(|text| has(&text))
+        let is_there = |text: &Text| {
+            let (kind, text) = (text.kind, &text.text[..text.searched]);
+            let has = |text: &str| Letters::of(text).contain(&wanted, kind == TextKind::Asked);
+            match kind {
+                TextKind::Result => has(text) || without_margins(text).is_some_and(|text| has(&text)),
+                // The user may name tool and values without writing a call.
+                TextKind::Asked => has(text),
+                TextKind::Beside => false,
+            }
         };
-        // The user may name tool and values without writing a call.
-        self.results.iter().any(result) || self.asked.as_ref().is_some_and(|text| Letters::of(text).contain(&wanted, true))
+        self.texts.iter().any(is_there)
+    }
+
+    /// The calls that the texts since the model's last answer are read to have.
+    fn read(&self) -> Vec<same::Call> {
+        let last = self.texts.iter().filter(|text| text.is_last);
+        self.setup.iter().flat_map(|setup| last.clone().flat_map(|text| read_all(setup, &text.text))).collect()
     }
 }
 
@@ -133,14 +170,14 @@ fn without_margins(text: &str) -> Option<String> {
 }
 
 /// The calls in a text, if it names a tool with effects.
-fn read_all(plan: &Plan, schemas: &Arc<Schemas>, text: &str) -> Vec<same::Call> {
-    if !plan.tools.iter().any(|tool| tool.effect != Effect::Reads && text.contains(tool.name.as_str())) {
+fn read_all(setup: &Setup, text: &str) -> Vec<same::Call> {
+    if !setup.tools.iter().any(|tool| tool.effect != Effect::Reads && text.contains(tool.name.as_str())) {
         return Vec::new();
     }
     // As if a call were required, nothing around the calls makes them examples.
-    let mut tools = Arc::clone(&plan.tools);
-    Arc::make_mut(&mut tools).choice = ToolChoice::Required;
-    pieces(text).flat_map(|piece| read(plan, &tools, schemas, piece)).collect()
+    let mut setup = setup.clone();
+    Arc::make_mut(&mut setup.tools).choice = ToolChoice::Required;
+    pieces(text).flat_map(|piece| read(&setup, piece)).collect()
 }
 
 /// The text, and what it introduces: the words before a call may say that it is not to be run (`Repeat this: {..}`).
@@ -153,12 +190,9 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     std::iter::once(text).chain(introduced.take(PIECES))
 }
 
-/// The calls of these tools in one text.
-fn read(plan: &Plan, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str) -> Vec<same::Call> {
-    let mut answer = Answer::new(Setup {
-        scanner: scanner::Options { may_ask: scanner::MayAsk::Never, ..plan.scanner() },
-        ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(tools), Arc::clone(schemas))
-    });
+/// The calls in one text.
+fn read(setup: &Setup, text: &str) -> Vec<same::Call> {
+    let mut answer = Answer::new(setup.clone());
     let mut open = Assembly::default();
     let mut calls = Vec::new();
     let mut keep = |event: Event<'_>| {

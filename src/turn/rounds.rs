@@ -75,8 +75,8 @@ struct Asks {
     kept: Vec<ToolCall>,
     /// What the first answer replies to.
     quoted: Arc<Quoted>,
-    /// That message says not to run anything.
-    forbidden: bool,
+    /// The user's words, if that message is the user's and short.
+    asked: Arc<str>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -226,7 +226,7 @@ impl<O: Sink> Rounds<O> {
             agent.begin(&self.shared, &mut self.plan).await;
         }
         extras::put_back(&self.shared, &mut self.plan).await;
-        self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter)).await;
+        self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter, HEAVY_BYTES)).await;
         let mut may_hold = !self.plan.asking.learned.no_grammar;
         loop {
             self.plan.asking.learned.without_refused(&mut self.plan.chat.rest);

@@ -47,10 +47,13 @@ const HEADERS: usize = 100;
 /// Maximum size of a head, and of each part of a body's framing, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
 
+/// Space for the head of a request, in bytes.
+const REQUEST_BYTES: usize = 512;
+
 /// Writes the head of the request, which the body follows.
 pub(super) fn request_head(request: &HttpRequest, target: &str, host: &str, user_agent: &str) -> Vec<u8> {
     let HttpRequest { method, headers, body, .. } = request;
-    let mut start = String::new();
+    let mut start = String::with_capacity(REQUEST_BYTES);
     let _ = write!(start, "{method} {target} HTTP/1.1\r\nhost: {host}\r\n");
     if !body.is_empty() || *method != http::Method::GET {
         let _ = write!(start, "content-length: {}\r\n", body.len());

@@ -7,7 +7,7 @@ use super::{
     candidate::Candidate,
     emitted::Writing,
     preceding::Mentioned,
-    words::{asks_to_wait, leaves_a_step},
+    words::{asks_to_wait, forbids, leaves_a_step},
 };
 use crate::{
     adapter::syntax::{Parsed, value::is_json},
@@ -91,7 +91,7 @@ impl Scanner {
     /// Whether calls that end at `to` count at once. `form`: the form that closes them.
     fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
         let is_required = self.tools.must_call();
-        let forbidden = self.options.forbidden && !is_required && !self.only_read(calls);
+        let forbidden = !is_required && !self.only_read(calls) && self.is_forbidden();
         let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
         if marked {
             return match forbidden || self.is_doubtful(candidate, calls, to) {
@@ -247,6 +247,11 @@ impl Scanner {
             Some(reason) if is_json(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
             _ => self.send(&cut, false, out),
         }
+    }
+
+    /// Whether the user said not to run anything.
+    fn is_forbidden(&self) -> bool {
+        *self.forbidden.get_or_init(|| forbids(&self.options.asked))
     }
 
     /// Whether all of these calls are of tools that only read, as far as is known.

@@ -1,5 +1,7 @@
 //! What the caller knows about an answer before it begins.
 
+use std::sync::Arc;
+
 /// Options of a scanner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -18,8 +20,9 @@ pub struct Options {
     pub elements: bool,
     /// Whether the model can be asked what it meant.
     pub may_ask: MayAsk,
-    /// Whether the user said not to run anything (`Don't run it.`): calls with effects are doubtful, wherever they are.
-    pub forbidden: bool,
+    /// The last words of the user. If they say not to run anything (`Don't run it.`), calls with effects are doubtful, wherever they
+    /// are.
+    pub asked: Arc<str>,
 }
 
 /// Whether the model can be asked what it meant.
@@ -56,7 +59,7 @@ impl Default for Options {
             unmarked: true,
             elements: false,
             may_ask: MayAsk::Never,
-            forbidden: false,
+            asked: Arc::default(),
         }
     }
 }

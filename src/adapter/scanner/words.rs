@@ -6,6 +6,7 @@ mod clauses;
 mod depends;
 mod disowned;
 mod english;
+mod forbids;
 mod foreign;
 mod languages;
 mod lead;
@@ -15,6 +16,7 @@ mod subject;
 
 pub(super) use after::{OPENERS, Written, follows_a_subject, offers_choice, takes_back};
 pub(super) use disowned::{describes, is_disowned, is_quoting};
+pub(super) use forbids::forbids;
 pub(super) use lead::{Lead, asks_to_wait, leaves_a_step};
 
 #[cfg(test)]

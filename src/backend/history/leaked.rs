@@ -51,16 +51,20 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &
     });
 }
 
-/// The size of the old answers that contain markers, in bytes: what cleaning the history has to read.
-pub fn marked_bytes(messages: &[Message], adapter: &Adapter) -> usize {
-    let answers = messages.iter().filter(|message| message.role == "assistant");
-    let marked = |text: &str| if adapter.marks(text) { text.len() } else { 0 };
-    let bytes = |content: &Content| match content {
-        Content::Text(text) => marked(text),
-        Content::Parts(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).map(marked).sum(),
-        Content::None => 0,
+/// The size of the old answers that contain markers, in bytes: what cleaning the history has to read. 0 if all old answers together
+/// have fewer than `least` bytes: they are not looked through for it.
+pub fn marked_bytes(messages: &[Message], adapter: &Adapter, least: usize) -> usize {
+    let answers = messages.iter().filter(|message| message.role == "assistant").map(|message| &message.content);
+    let bytes = |counts: &dyn Fn(&str) -> bool| -> usize {
+        let size = |text: &str| if counts(text) { text.len() } else { 0 };
+        let sizes = answers.clone().map(|content| match content {
+            Content::Text(text) => size(text),
+            Content::Parts(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).map(size).sum(),
+            Content::None => 0,
+        });
+        sizes.sum()
     };
-    answers.map(|message| bytes(&message.content)).sum()
+    if bytes(&|_| true) < least { 0 } else { bytes(&|text| adapter.marks(text)) }
 }
 
 /// The text without its calls and control tokens.

@@ -31,7 +31,8 @@ impl<O: Sink> Rounds<O> {
         self.outlet.sent.begin();
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
-            self.asks.forbidden = self.plan.chat.messages.last().is_some_and(announced::forbids);
+            let asked = self.plan.chat.messages.last().and_then(announced::asked);
+            self.asks.asked = asked.unwrap_or_default().as_ref().into();
         }
         let plan = &self.plan;
         Box::new(Reading {
@@ -53,7 +54,7 @@ impl<O: Sink> Rounds<O> {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: scanner::Options { may_ask, forbidden: self.asks.forbidden, ..plan.scanner() },
+            scanner: scanner::Options { may_ask, asked: Arc::clone(&self.asks.asked), ..plan.scanner() },
             policy: Policy {
                 may_reask: may_ask == scanner::MayAsk::Now,
                 answers_refused: self.agent.is_some(),

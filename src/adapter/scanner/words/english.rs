@@ -101,9 +101,9 @@ pub(super) const REQUESTS: [&str; 10] = [
 /// there.`
 pub(super) const LOOKS: [&str; 3] = ["looks like", "look like", "looks like this"];
 /// Labels of text that is not the model's call.
-pub(super) const LABELS: [&str; 19] = [
+pub(super) const LABELS: [&str; 15] = [
     "syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output",
-    "sample", "format", "illustration", "listing", "template", "before", "after", "old", "note",
+    "sample", "format", "illustration", "listing", "template",
 ];
 /// Words of a line about what is still to be done: `The changelog needs an entry`.
 pub(super) const TO_DO: [&str; 5] = ["needs", "need", "must", "missing", "requires"];
