@@ -30,6 +30,7 @@ pub(crate) use damage::{
 };
 pub use fixer::{Checked, Fixer};
 pub use patch::shown_patch;
+pub(crate) use name::without_random_prefix;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
 pub(crate) use role::{Role, is_text, words};
