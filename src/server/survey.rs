@@ -1,5 +1,6 @@
 //! Finds out how toolglot would ask each model of each backend, and why, for `toolglot doctor`, `toolglot models`, the page and
-//! the lines at the start. It uses the same backends, plan and turn that serve clients, so its report is what really happens.
+//! the lines at the start. It uses the same backends, plan and turn that serve clients, and what was learned about the model, so its
+//! report is what happens to a client that sends `tools`.
 
 use std::{
     fmt,
@@ -222,14 +223,10 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
         false => Arc::new(listed.clone()),
     };
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
-    let (tools_mode, tools_why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
-        (Some(mode), _) => (mode, "its route in the configuration says so"),
-        (None, Some(can)) if can.tools => (ToolMode::Native, "the backend says that it takes tools"),
-        (None, Some(_)) => (ToolMode::Prompt, "the backend says that it takes no tools"),
-        (None, None) => (ToolMode::Native, "the backend does not say; if it refuses tools, they go into the prompt"),
-    };
-    let tools_cost = cost(backend, &reader, &listed.id, tools_mode, tools)?;
-    let mut notes = notes(app, &listed.id, &model, &reader, tools_mode);
+    let route = app.config.route(&listed.id).and_then(|route| route.tools);
+    let learned = Learned::of(&*app.turns.store, Tenant::default().prefix(), backend, &listed.id, &model).await.on_route(route);
+    let tools_cost = cost(backend, &reader, &listed.id, learned, tools)?;
+    let mut notes = notes(app, &listed.id, &model, &reader, learned.tools);
     notes.extend(trimmed(app, backend, &model, tools)?);
     let (proof, proof_means) = reader.adapter.proven();
     Ok(Spoken {
@@ -238,8 +235,8 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
         adapter_why: reader.why,
         proof,
         proof_means,
-        tools: tools_mode,
-        tools_why,
+        tools: learned.tools,
+        tools_why: learned.why(route, &model),
         capabilities: model.capabilities.map(words),
         context: model.context,
         tried: None,
@@ -258,7 +255,7 @@ fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, 
 }
 
 /// What the tools add to a request, in tokens, about.
-fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &[Value]) -> Result<Option<u64>, Error> {
+fn cost(backend: &Backend, reader: &Found, model: &str, learned: Learned, tools: &[Value]) -> Result<Option<u64>, Error> {
     if tools.is_empty() || backend.kind == Kind::Replay {
         return Ok(None);
     }
@@ -271,8 +268,8 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             chat: &incoming.request,
             tools: &Arc::new(incoming.tools),
             offer: true,
-            mode,
-            learned: Learned::default(),
+            mode: learned.tools,
+            learned,
             vision: false,
             num_ctx: None,
             authorization: None,
