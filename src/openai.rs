@@ -10,6 +10,9 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 
 pub mod answer;
+mod users_voice;
+
+pub use users_voice::{asked, is_spoken};
 
 /// A chat request. `rest` holds every field that has no member of its own, in the client's order. Its JSON has the fields in a
 /// fixed order, so that equal requests give equal bytes.

@@ -29,14 +29,12 @@ use crate::{
 
 mod react;
 mod repeats;
-mod spoken;
 #[cfg(test)]
 mod tests;
 mod trim;
 
 pub use react::React;
 pub use repeats::Repeats;
-pub use spoken::is_spoken;
 pub use trim::trim;
 
 /// How one chat request is answered.
@@ -166,7 +164,7 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 /// # Errors
 /// The tools of mode `react` take too much of the model's context.
 pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { mut incoming, mode, front, backend, mut learned, model, adapter, caller, passed, mut react } = request;
+    let Request { mut incoming, mode, front, backend, learned, model, adapter, caller, passed, mut react } = request;
     let context = context(config, &backend, model);
     if let Some(react) = &mut react {
         // Of some backends nobody may know the context.
@@ -182,9 +180,6 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
     let repeats = Repeats::of(&chat.messages, &tools);
     chat.messages = verbatim.unwrap_or(chat.messages);
     shape::break_turns(shape, &mut chat.messages, adapter.turns());
-    if let Some(mode) = wanted.filter(|mode| *mode != ToolMode::Client) {
-        (learned.tools, learned.tools_unseen) = (mode, false);
-    }
     if let Some(context) = context.filter(|_| react.is_none() && !as_written)
         && let Some(note) = trim(&mut chat, &mut tools, context, config.limits.tools_percent)
     {
@@ -201,7 +196,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
     let id = format!("{}{}", front.id_prefix(), uuid::Uuid::new_v4().simple());
     Ok(Plan {
         asking: Asking {
-            learned,
+            learned: learned.on_route(wanted),
             verbatim: as_written,
             vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
             context: Bounds { most: model.context, set: model.context_set, cap: config.limits.context_tokens },

@@ -8,10 +8,9 @@ use std::{borrow::Cow, collections::HashMap};
 
 use serde_json::Value;
 
-use super::is_spoken;
 use crate::{
     event::{Effect, Tools},
-    openai::Message,
+    openai::{Message, is_spoken},
 };
 
 /// The answered calls of a turn, in order.

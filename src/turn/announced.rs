@@ -106,7 +106,7 @@ pub(super) fn forbids(asked: &Message) -> bool {
             || EXPLAINS.iter().any(|phrase| words.starts_with(phrase))
             || ENDS.values().flatten().any(|end| clause.trim().ends_with(end.as_str()))
     };
-    asked.role == "user" && plain.len() <= ORDER_BYTES && plain.split(CLAUSES).any(forbids)
+    plain.len() <= ORDER_BYTES && plain.split(CLAUSES).any(forbids)
 }
 
 /// Whether an answer without a call tells the user to act, and asks nothing.

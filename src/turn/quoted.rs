@@ -14,7 +14,8 @@ use crate::{
     adapter::{CLIENT_RESULT, scanner},
     event::{Assembly, Channel, Delta, Effect, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
     fix::Schemas,
-    plan::{Plan, is_spoken},
+    openai::is_spoken,
+    plan::Plan,
 };
 
 mod letters;

@@ -7,8 +7,8 @@ use crate::{
     client::shape,
     event::{self, Tool, Tools, Why},
     fix::{self, End},
-    openai::{Content, Message, ToolCall, answer::call_id},
-    plan::{Plan, is_spoken},
+    openai::{Content, Message, ToolCall, answer::call_id, is_spoken},
+    plan::Plan,
 };
 
 #[cfg(test)]
