@@ -1,4 +1,6 @@
-//! What is held until the end of the answer: unmarked calls after prose, and the delimiters around the whole answer.
+//! Calls whose fate depends on what follows, and the delimiters around the whole answer. There are four kinds of such calls
+//! ([`Doubt`]): unmarked calls after prose; doubtful calls with markers; calls that count, but may be taken back together with the
+//! next one; and a call that is refused if it counts.
 
 use super::wrap::Wrap;
 use crate::{adapter::syntax::Parsed, event::Why};
@@ -11,7 +13,7 @@ pub(super) fn same(one: &Parsed, other: &Parsed) -> bool {
     one.name == other.name && (one.arguments == other.arguments || value(one).is_some_and(|one| value(other) == Some(one)))
 }
 
-/// Calls that count if nothing but calls follows.
+/// Calls whose fate depends on what follows.
 #[derive(Default)]
 pub(super) struct Tentative {
     calls: Vec<Parsed>,
