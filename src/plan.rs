@@ -1,5 +1,6 @@
-//! Makes one [`Plan`] from the configuration, the request, and what was learned about the model. Every decision about a request
-//! is made here, once. Synchronous.
+//! Makes one [`Plan`] from the configuration, the request, and what was learned about the model: how the model is asked, how its
+//! answers are read, and how the client gets them. `server` decides before that which mode counts, and which tools of the
+//! registry there are. Synchronous.
 
 use std::{
     path::PathBuf,
@@ -10,7 +11,7 @@ use std::{
 use http::{HeaderMap, HeaderValue};
 
 use crate::{
-    adapter::{Adapter, Found, Library, scanner},
+    adapter::{Adapter, Found, GENERIC, Library, scanner},
     backend::{self, Backend, Bounds, Learned, Model, Size, ToolMode},
     client::{
         Incoming,
@@ -284,7 +285,7 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
     let template = model.template.as_deref();
     let found = library.find(name, template);
     Ok(match &model.base {
-        Some(base) if library.iter().last().is_some_and(|generic| Arc::ptr_eq(generic, &found.adapter)) => {
+        Some(base) if found.adapter.name == GENERIC => {
             let by_base = library.find(base, template);
             Found { why: format!("it was made from `{base}`: {}", by_base.why), ..by_base }
         }

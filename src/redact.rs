@@ -53,6 +53,11 @@ pub fn shown(text: &str, most: usize) -> String {
     out
 }
 
+/// The beginning of a text as it is, at most this many bytes.
+pub fn head(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
 /// [`shown`] at the length of a name or a message.
 pub fn line(text: &str) -> String {
     shown(text, LINE_CHARS)

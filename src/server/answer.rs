@@ -15,12 +15,12 @@ use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use super::{
-    facts::Target,
     forward::{self, Endpoint},
     headers, react,
     received::Received,
     reply,
     state::{App, Live},
+    target::Target,
 };
 use crate::{
     backend::Learned,
@@ -66,7 +66,7 @@ where
     A: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     in_form(front, move |app, request| {
-        app.process.seen.chat();
+        app.process.counts.chat();
         served(front, endpoint, handler.clone(), app, request)
     })
 }

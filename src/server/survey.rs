@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
-    facts::Target,
     forward::{self, Endpoint},
     received::Received,
     state::App,
+    target::Target,
 };
 use crate::{
     adapter::{Adapter, Found},
@@ -27,7 +27,7 @@ use crate::{
     config::{Environment, Mode, Tenant, state_directory},
     error::Error,
     event::Note,
-    openai::ChatRequest,
+    openai::{ChatRequest, tokens},
     plan::{self, Plan, now},
     redact,
     store::{self, Files, Key},
@@ -55,12 +55,12 @@ pub struct Surveyed {
     /// Number of models that it lists.
     pub listed: usize,
     /// The described models.
-    pub models: Vec<Spoken>,
+    pub models: Vec<ModelReport>,
 }
 
 /// A model, and how toolglot would ask it.
 #[derive(Debug, Serialize)]
-pub struct Spoken {
+pub struct ModelReport {
     /// Its name, as one line.
     pub name: String,
     /// The adapter that reads it; serialized, its name.
@@ -117,8 +117,7 @@ const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 const MODELS: usize = 100;
 /// The largest answer of a backend.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// Approximate bytes of text in a token.
-const TOKEN: usize = 4;
+
 /// All backends with their models, or only the models of this name. `tools`, in OpenAI's form, are only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
     let found = app.backends.current().await;
@@ -129,7 +128,7 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
             Some(_) => None,
         };
         let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
-        let models = join_all(spoken).await.into_iter().collect::<Result<Vec<Spoken>, Error>>()?;
+        let models = join_all(spoken).await.into_iter().collect::<Result<Vec<ModelReport>, Error>>()?;
         Ok(Surveyed {
             name: redact::line(&found.backend.name),
             url: redact::line(&found.backend.url),
@@ -217,7 +216,7 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
 }
 
 /// How this model would be spoken to.
-pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
+pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<ModelReport, Error> {
     let model = match backend.traits().describes {
         true => Arc::clone(&app.backends.describe(backend, &listed.id).await.model),
         false => Arc::new(listed.clone()),
@@ -229,7 +228,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
     let mut notes = notes(app, &listed.id, &model, &reader, learned.tools);
     notes.extend(trimmed(app, backend, &model, tools)?);
     let (proof, proof_means) = reader.adapter.proven();
-    Ok(Spoken {
+    Ok(ModelReport {
         name: redact::line(&model.id),
         adapter: reader.adapter,
         adapter_why: reader.why,
@@ -279,7 +278,7 @@ fn cost(backend: &Backend, reader: &Found, model: &str, learned: Learned, tools:
             crate::upstream::Outgoing::Recorded(_) => 0,
         })
     };
-    Ok(Some((size(tools)?.saturating_sub(size(&[])?) / TOKEN) as u64))
+    Ok(Some(tokens::usual(size(tools)?.saturating_sub(size(&[])?) as u64)))
 }
 
 /// A request with these tools, as toolglot reads it.

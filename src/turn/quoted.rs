@@ -16,6 +16,7 @@ use crate::{
     fix::Schemas,
     openai::is_spoken,
     plan::Plan,
+    redact,
 };
 
 mod letters;
@@ -69,7 +70,7 @@ impl Quoted {
             if is_last {
                 quoted.calls.extend(read_all(plan, schemas, &text));
             }
-            let text = head(&text, TEXT_BYTES.min(room)).to_owned();
+            let text = redact::head(&text, TEXT_BYTES.min(room)).to_owned();
             room -= text.len();
             if is_result {
                 quoted.results.push(text);
@@ -112,11 +113,6 @@ fn names(tool: &Tool) -> Vec<&str> {
         names.push(tool);
     }
     names
-}
-
-/// The beginning of a text, at most this many bytes.
-fn head(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
 /// The lines without their numbers, as tools that read and search print them; `None`: no line has one.
@@ -168,7 +164,7 @@ fn read(plan: &Plan, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str) -> 
     let mut keep = |event: Event<'_>| {
         calls.extend(open.event(&event).map(|(_, call)| made(&call.name, &call.arguments)));
     };
-    answer.delta(Delta::Text(Channel::Content, head(text, TEXT_BYTES)), &mut keep);
+    answer.delta(Delta::Text(Channel::Content, redact::head(text, TEXT_BYTES)), &mut keep);
     answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
     answer.finish(&mut keep);
     calls

@@ -465,7 +465,9 @@ fn finish_reasons_of_google() {
     let of = |reason: &str| {
         decoded(
             Dialect::Google,
-            &format!("data: {{\"candidates\":[{{\"finishReason\":\"{reason}\",\"finishMessage\":\"print(x='unknown field'\"}}]}}\n\n"),
+            &format!(
+                "data: {{\"candidates\":[{{\"finishReason\":\"{reason}\",\"finishMessage\":\"print(x='unknown field'\"}}]}}\n\n"
+            ),
         )
     };
     for (reason, expected) in [("STOP", "stop"), ("MAX_TOKENS", "length"), ("SAFETY", "content_filter"), ("OTHER", "stop")] {

@@ -1,4 +1,4 @@
-//! What the client was told of an answer: its calls and its text.
+//! What the client was told of one answer: its calls and its text. `turn::sent` is about the whole turn.
 
 /// A call as it is compared: its name, and its arguments without whitespace.
 pub(in crate::turn) type Made = (String, String);
