@@ -20,7 +20,7 @@ mod write;
 
 pub use asides::CLIENT_RESULT;
 pub use call::{Call, JsonKeys, Lax, Named, Nested, Syntax, Tagged, Trim};
-pub use library::{Found, Library};
+pub use library::{Found, GENERIC, Library};
 pub use scanner::Scanner;
 pub use write::Written;
 

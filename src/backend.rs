@@ -177,10 +177,10 @@ impl Backend {
     ///
     /// # Errors
     /// 429 (`rate_limit_exceeded`) if the wait would exceed two minutes.
-    pub async fn turn(&self, store: &dyn Common) -> Result<(), Error> {
+    pub async fn wait_for_quota(&self, store: &dyn Common) -> Result<(), Error> {
         match &self.pace {
             Some(pace) => {
-                pace.turn_of_all(&Key::local(store::Kind::Requests, format!("{}\n{}", self.name, self.url)), store).await
+                pace.wait_among_all(&Key::local(store::Kind::Requests, format!("{}\n{}", self.name, self.url)), store).await
             }
             None => Ok(()),
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::Error,
     event::{Note, Tools},
-    openai::{ChatRequest, Content, Message},
+    openai::{ChatRequest, Content, Message, VOID_EMPTY, VOID_FIELD},
 };
 
 pub(crate) mod compact;
@@ -101,11 +101,11 @@ fn with_result(message: &mut Message) {
     }
 }
 
-/// Removes Void's marks from native histories: a foreign field that strict backends refuse, and its placeholder for an empty
-/// text, which models imitate. Returns whether there were any.
+/// Removes Void's marks from native histories: its own field, and in messages with it the placeholder for an empty text. Returns
+/// whether there were any, which tells that the client is Void.
 fn without_void_marks(message: &mut Message) -> bool {
-    let marked = message.rest.shift_remove("anthropicReasoning").is_some();
-    if marked && matches!(&message.content, Content::Text(text) if text == "(empty message)") {
+    let marked = message.rest.shift_remove(VOID_FIELD).is_some();
+    if marked && matches!(&message.content, Content::Text(text) if text == VOID_EMPTY) {
         message.content = if message.tool_calls.is_empty() { Content::Text(String::new()) } else { Content::None };
     }
     marked

@@ -155,6 +155,14 @@ pub enum Why {
     Repeated,
 }
 
+impl Why {
+    /// What the user reads of a refused call.
+    pub fn notice(&self, tool: &str) -> String {
+        let subject = if tool.is_empty() { "a tool" } else { tool };
+        format!("[toolglot] call of {subject} was not run: {self}")
+    }
+}
+
 impl std::fmt::Display for Why {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

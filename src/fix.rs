@@ -29,6 +29,7 @@ pub(crate) use damage::{
     IDS, NAME_KEYS, begins_as_member, ends_inside, has_odd_quote, holds_python_call, holds_structure, is_variable,
 };
 pub use fixer::{Checked, Fixer};
+pub(crate) use name::without_random_prefix;
 pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};

@@ -10,9 +10,12 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 
 pub mod answer;
+pub mod tokens;
 mod unanswered;
+mod users_voice;
 
 pub use unanswered::Unanswered;
+pub use users_voice::{asked, is_spoken};
 
 /// A chat request. `rest` holds every field that has no member of its own, in the client's order. Its JSON has the fields in a
 /// fixed order, so that equal requests give equal bytes.
@@ -78,6 +81,11 @@ pub struct ToolCall {
     /// Opaque data of the backend (`extra_content`), which goes back to it.
     pub extra: Option<Value>,
 }
+
+/// What Void writes instead of an empty text. Models imitate it.
+pub const VOID_EMPTY: &str = "(empty message)";
+/// A field of Void's own in a message. Strict backends refuse it.
+pub const VOID_FIELD: &str = "anthropicReasoning";
 
 /// The longest name of a function, in bytes.
 pub const NAME_BYTES: usize = 64;

@@ -1,5 +1,6 @@
-//! Makes one [`Plan`] from the configuration, the request, and what was learned about the model. Every decision about a request
-//! is made here, once. Synchronous.
+//! Makes one [`Plan`] from the configuration, the request, and what was learned about the model: how the model is asked, how its
+//! answers are read, and how the client gets them. `server` decides before that which mode counts, and which tools of the
+//! registry there are. Synchronous.
 
 use std::{
     path::PathBuf,
@@ -10,7 +11,7 @@ use std::{
 use http::{HeaderMap, HeaderValue};
 
 use crate::{
-    adapter::{Adapter, Found, Library, scanner},
+    adapter::{Adapter, Found, GENERIC, Library, scanner},
     backend::{self, Backend, Bounds, Learned, Model, Size, ToolMode},
     client::{
         Incoming,
@@ -29,14 +30,12 @@ use crate::{
 
 mod react;
 mod repeats;
-mod spoken;
 #[cfg(test)]
 mod tests;
 mod trim;
 
 pub use react::React;
 pub use repeats::Repeats;
-pub use spoken::is_spoken;
 pub use trim::trim;
 
 /// How one chat request is answered.
@@ -166,7 +165,7 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 /// # Errors
 /// The tools of mode `react` take too much of the model's context.
 pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { mut incoming, mode, front, backend, mut learned, model, adapter, caller, passed, mut react } = request;
+    let Request { mut incoming, mode, front, backend, learned, model, adapter, caller, passed, mut react } = request;
     let context = context(config, &backend, model);
     if let Some(react) = &mut react {
         // Of some backends nobody may know the context.
@@ -182,9 +181,6 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
     let repeats = Repeats::of(&chat.messages, &tools);
     chat.messages = verbatim.unwrap_or(chat.messages);
     shape::break_turns(shape, &mut chat.messages, adapter.turns());
-    if let Some(mode) = wanted.filter(|mode| *mode != ToolMode::Client) {
-        (learned.tools, learned.tools_unseen) = (mode, false);
-    }
     if let Some(context) = context.filter(|_| react.is_none() && !as_written)
         && let Some(note) = trim(&mut chat, &mut tools, context, config.limits.tools_percent)
     {
@@ -201,7 +197,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
     let id = format!("{}{}", front.id_prefix(), uuid::Uuid::new_v4().simple());
     Ok(Plan {
         asking: Asking {
-            learned,
+            learned: learned.on_route(wanted),
             verbatim: as_written,
             vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
             context: Bounds { most: model.context, set: model.context_set, cap: config.limits.context_tokens },
@@ -289,7 +285,7 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
     let template = model.template.as_deref();
     let found = library.find(name, template);
     Ok(match &model.base {
-        Some(base) if library.iter().last().is_some_and(|generic| Arc::ptr_eq(generic, &found.adapter)) => {
+        Some(base) if found.adapter.name == GENERIC => {
             let by_base = library.find(base, template);
             Found { why: format!("it was made from `{base}`: {}", by_base.why), ..by_base }
         }

@@ -58,6 +58,11 @@ pub fn as_shown(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The beginning of a text as it is, at most this many bytes.
+pub fn head(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
 /// [`shown`] at the length of a name or a message.
 pub fn line(text: &str) -> String {
     shown(text, LINE_CHARS)

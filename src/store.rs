@@ -58,6 +58,9 @@ pub enum Kind {
     Trial,
 }
 
+/// How long most values are kept. docs/fleet.md lists all of them.
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The key of a stored value: whose it is, its kind, and which one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {

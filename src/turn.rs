@@ -3,8 +3,21 @@
 //! dropping the turn drops the upstream request. A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every
 //! `NEXT_SIGN`.
 //!
-//! `rounds` asks the backend, `reading` reads one answer, `answer` and `gate` decide what the client sees of it, `react` runs
-//! tools.
+//! | module | job |
+//! |---|---|
+//! | `rounds` | asks the backend, reads the answer, asks again |
+//! | `attempts` | sends one request, again if the backend is not ready |
+//! | `reading` | reads one answer: bytes, frames, deltas |
+//! | `answer`, `gate` | decide what the client sees of an answer |
+//! | `outlet`, `sent` | the path to the client, and what has gone there in this turn |
+//! | `reask` | words the messages that ask the model again |
+//! | `users_words`, `promised`, `quoted` | what the user orders or forbids; what the model announces; calls that it has read |
+//! | `react` | runs tools in mode `react` |
+//! | `spool` | calls of mode `shell`, for `toolglot call` |
+//! | `fit`, `count` | makes the context large enough; estimates a prompt's tokens |
+//! | `extras` | data that a backend wants back with a call (thought signatures) |
+//! | `prefix` | how much of a request the backend had read before |
+//! | `recorded`, `tap` | reads a recorded answer again; lets others observe a turn |
 
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -27,24 +40,25 @@ use crate::{
     upstream::{Client, Silence},
 };
 
-mod announced;
 pub mod answer;
+mod attempts;
 pub mod count;
 mod extras;
 mod fit;
 mod gate;
 mod outlet;
 pub mod prefix;
+mod promised;
 mod quoted;
 mod react;
 mod reading;
 mod reask;
 pub mod recorded;
 mod rounds;
-mod send;
 mod sent;
 mod spool;
 pub mod tap;
+mod users_words;
 
 use rounds::Rounds;
 use tap::Tap;

@@ -8,8 +8,8 @@ use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/adapters.rs"));
 
-/// The file whose forms follow every family's own.
-const GENERIC: &str = "generic";
+/// The adapter whose forms follow every family's own, and which reads models that no other one knows.
+pub const GENERIC: &str = "generic";
 
 /// The adapters of a process: a snapshot that a reload replaces as a whole.
 #[derive(Debug, Clone)]

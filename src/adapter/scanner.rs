@@ -5,12 +5,14 @@
 //! * Calls are recognised only if tools are offered. Nothing counts inside code fences and inline code, with three exceptions:
 //!   the whole content is a call (`entry.rs`, `begin_fence`), the client's prompt asks for elements, or the code encloses the
 //!   whole answer (`wrap.rs`).
-//! * A marked form counts anywhere. An unmarked form counts only at the start or end of the answer, if its name resolves and all
-//!   required keys are present.
+//! * A marked form counts anywhere, unless the words around it make it doubtful: then the model is asked. An unmarked form counts
+//!   only at the start or end of the answer, if its name resolves and all required keys are present.
 //! * A call inside reasoning counts only if the reasoning is never closed and only calls follow. A message to the user contains
 //!   no calls.
 //! * A truncated answer has no end in this sense: an unmarked call after prose stays text, a draft in reasoning stays a draft.
 //! * Text that looked like a call and was not one is emitted unchanged.
+//!
+//! ARCHITECTURE.md ("What counts as a call") has all the rules, and the file that decides each.
 //!
 //! Text is held only while it may still become a marker, and whitespace only while a call may follow it. The result does not
 //! depend on how the text was cut into pieces.
@@ -40,12 +42,12 @@ mod framing;
 mod header;
 mod line;
 mod marker;
+mod mentioned;
 mod message;
 mod named_line;
 mod options;
 mod preceding;
 mod proof;
-mod spoken;
 mod strings;
 mod tentative;
 mod text;
@@ -85,8 +87,8 @@ pub struct Scanner {
     forbidden: OnceLock<bool>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 /// What the text at the current position is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Region {
     Text,
     Reasoning,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::Error,
     event::{Note, Tools},
-    openai::{ChatRequest, Content},
+    openai::{ChatRequest, Content, tokens},
 };
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ const TEMPLATE: u64 = 32;
 impl Size {
     /// The size of a conversation with its tools.
     pub fn of(chat: &ChatRequest, tools: &Tools) -> Size {
-        let tools = tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.len() + 60);
+        let tools = tools.iter().map(|tool| tokens::tool_bytes(&tool.name, &tool.description, &tool.schema));
         let text = chat.messages.iter().map(|message| {
             let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len() + 30);
             text_bytes(&message.content) + calls.sum::<usize>() + 12
@@ -82,15 +82,15 @@ impl Size {
             _ => 0,
         });
         Size {
-            bytes: (tools.sum::<usize>() + text.sum::<usize>()) as u64,
+            bytes: tools.sum::<u64>() + text.sum::<usize>() as u64,
             images: images.sum::<usize>() as u64,
             answer: limit_of(chat).unwrap_or(ANSWER),
         }
     }
 
-    /// An upper bound of the tokens needed, answer included: three bytes per token.
+    /// An upper bound of the tokens needed, answer included.
     fn enough(self) -> u64 {
-        self.bytes / 3 + self.images * IMAGE + self.answer
+        tokens::at_most(self.bytes) + self.images * IMAGE + self.answer
     }
 
     /// Tokens of the images.
@@ -98,19 +98,19 @@ impl Size {
         self.images * IMAGE
     }
 
-    /// An estimate of the prompt's tokens: 3.6 bytes per token, plus images and what the template adds.
+    /// An estimate of the prompt's tokens, with images and what the template adds.
     pub fn estimate(self) -> u64 {
-        self.bytes * 10 / 36 + TEMPLATE + self.image_tokens()
+        tokens::of_prompt(self.bytes) + TEMPLATE + self.image_tokens()
     }
 
-    /// The prompt's tokens without images, at four bytes per token, a usual ratio for text.
+    /// The prompt's tokens without images, at the usual ratio for text.
     pub fn tokens(self) -> u64 {
-        self.bytes / 4
+        tokens::usual(self.bytes)
     }
 
-    /// A lower bound of the prompt's tokens: eight bytes per token, which not even indented code reaches.
+    /// A lower bound of the prompt's tokens.
     fn least(self) -> u64 {
-        self.bytes / 8
+        tokens::at_least(self.bytes)
     }
 
     /// Refuses a conversation that cannot fit into the context (in tokens; `None`: unknown, nothing is refused).

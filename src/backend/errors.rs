@@ -58,8 +58,6 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("' is unsupported", Refusal::Fields),
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
-    // Our own text, made from a finish reason of Google's.
-    ("could not read the model's tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),
@@ -75,6 +73,9 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("tool '*' not found", Refusal::Parser),
 ];
 
+/// The code of an error that the decoder makes because the backend could not read the model's call.
+pub(super) const MALFORMED_CALL: &str = "malformed_function_call";
+
 /// Texts of errors about a conversation that is too long, in lower case.
 const TOO_LONG: &[&str] = &["context length", "context size", "context window", "exceed_context", "input length exceeds"];
 
@@ -86,6 +87,10 @@ const PAGE_CHARS: usize = 200;
 impl Refusal {
     /// The refusal that an error expresses (from [`error_from`] or the decoder), if any.
     pub fn of(error: &Error) -> Option<Refusal> {
+        // Its message repeats what the model wrote, which may be anything.
+        if error.code.as_deref() == Some(MALFORMED_CALL) {
+            return Some(Refusal::Parser);
+        }
         let message = error.message.to_lowercase();
         let says = |text: &str| text.split('*').all(|piece| message.contains(piece));
         REFUSALS.iter().find(|(text, _)| says(text)).map(|(_, refusal)| *refusal)

@@ -10,17 +10,13 @@ use super::chat::Chat;
 use crate::{
     adapter::quote::Turns,
     event::Note,
-    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
+    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, VOID_EMPTY, VOID_FIELD, answer::call_id},
 };
 
 pub(super) mod leaked;
 #[cfg(test)]
 mod tests;
 
-/// Void writes this instead of an empty text, and models imitate it.
-const PLACEHOLDER: &str = "(empty message)";
-/// A field of Void's own, which strict backends refuse.
-const FOREIGN: &str = "anthropicReasoning";
 
 /// The chat with a clean history and without `tools`, which are written separately for the backend. `turns`: the control
 /// tokens of the model's prompt, which are broken up in results.
@@ -31,7 +27,8 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
     let mut results: Vec<(usize, Cow<'a, Message>)> = Vec::new();
     for (at, message) in chat.messages.iter().enumerate() {
         let mut message = Cow::Borrowed(message);
-        let stays = |name: &str, value: &Value| name != FOREIGN && !value.is_null();
+        // A verbatim history (`ToolMode::Client`) still has what `client` removed from the others.
+        let stays = |name: &str, value: &Value| name != VOID_FIELD && !value.is_null();
         if !message.rest.iter().all(|(name, value)| stays(name, value)) {
             message.to_mut().rest.retain(|name, value| stays(name, value));
         }
@@ -159,8 +156,8 @@ fn mime(part: &Value) -> Option<&str> {
 /// Whether a text is Void's placeholder for an empty one.
 fn is_placeholder(content: &Content) -> bool {
     match content {
-        Content::Text(text) => text.trim() == PLACEHOLDER,
-        Content::Parts(parts) => parts.len() <= 1 && content.text().trim() == PLACEHOLDER,
+        Content::Text(text) => text.trim() == VOID_EMPTY,
+        Content::Parts(parts) => parts.len() <= 1 && content.text().trim() == VOID_EMPTY,
         Content::None => false,
     }
 }

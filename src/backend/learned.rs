@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Backend, Capabilities, Model, Refusal, ToolMode, may_garble_tools};
-use crate::store::{Key, Kind};
+use crate::store::{self, Key, Kind, Store};
 
 /// How to ask a model at a backend, as learned from its refusals. Kept in the store for a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -36,6 +36,12 @@ impl Learned {
         Key { tenant: tenant.to_owned(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
     }
 
+    /// What is known about a model that the backend calls `name`: what was learned, else what its backend reports.
+    pub async fn of(store: &dyn Store, tenant: &str, backend: &Backend, name: &str, model: &Model) -> Learned {
+        let kept = store::read(store, &Learned::key(tenant, backend, name)).await;
+        kept.unwrap_or_else(|| Learned::told(backend, model))
+    }
+
     /// What follows from the backend's own report about the model.
     pub fn told(backend: &Backend, model: &Model) -> Learned {
         let tools = match model.capabilities {
@@ -43,6 +49,28 @@ impl Learned {
             _ => ToolMode::Native,
         };
         Learned { tools, tools_unseen: may_garble_tools(backend, model), ..Learned::default() }
+    }
+
+    /// The same with what the model's route says about tools. `client` says only what becomes of a client's own tool prompt.
+    pub fn on_route(self, tools: Option<ToolMode>) -> Learned {
+        match tools.filter(|tools| *tools != ToolMode::Client) {
+            Some(tools) => Learned { tools, tools_unseen: false, ..self },
+            None => self,
+        }
+    }
+
+    /// Why tools are offered so, in words. `route`: what the model's route says about tools.
+    pub fn why(&self, route: Option<ToolMode>, model: &Model) -> &'static str {
+        match (self.tools, model.capabilities) {
+            (tools, _) if route == Some(tools) => "its route in the configuration says so",
+            (ToolMode::Native, Some(Capabilities { tools: true, .. })) => "the backend says that it takes tools",
+            (ToolMode::Native, None) => "the backend does not say; if it refuses tools, they go into the prompt",
+            (ToolMode::Prompt, Some(Capabilities { tools: false, .. })) => "the backend says that it takes no tools",
+            (ToolMode::Prompt, _) => "learned in the last day: the backend refuses the model's tools or garbles them",
+            (ToolMode::Raw, _) => "learned in the last day: the backend's own parser fails on the model's calls",
+            // The backend has described the model in another way since.
+            (ToolMode::Native | ToolMode::Client, _) => "learned in the last day",
+        }
     }
 
     /// Learns whether the backend prints the tools so that the model can read them.

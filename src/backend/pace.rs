@@ -45,12 +45,12 @@ impl Pace {
         Pace { requests, window, patience, turns: Arc::default() }
     }
 
-    /// Waits for the next turn among all instances that share the store, which counts the requests per window under `key`. If the
+    /// Waits for the next place among all instances that share the store, which counts the requests per window under `key`. If the
     /// store is not shared or cannot be reached, only this instance's requests count.
     ///
     /// # Errors
-    /// As [`Pace::turn`].
-    pub async fn turn_of_all(&self, key: &Key, store: &dyn Common) -> Result<(), Error> {
+    /// As [`Pace::wait`].
+    pub async fn wait_among_all(&self, key: &Key, store: &dyn Common) -> Result<(), Error> {
         let begun = Instant::now();
         while store.link().is_some_and(Link::is_present) {
             let (count, left) = store.count(key, self.window).await;
@@ -62,14 +62,14 @@ impl Pace {
             }
             tokio::time::sleep(left).await;
         }
-        self.turn().await
+        self.wait().await
     }
 
-    /// Waits for the next turn of this instance.
+    /// Waits for the next place of this instance.
     ///
     /// # Errors
     /// 429 (`rate_limit_exceeded`) if the wait would exceed the patience.
-    pub async fn turn(&self) -> Result<(), Error> {
+    pub async fn wait(&self) -> Result<(), Error> {
         let mut waiting = Waiting { pace: self, at: self.reserve(Instant::now())?, taken: false };
         tokio::time::sleep_until(waiting.at).await;
         waiting.taken = true;

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::output::read;
 use crate::{
-    adapter::{Adapter, Library},
+    adapter::{Adapter, GENERIC, Library},
     config::{Config, Environment, Overlay, Overrides, quoting_line},
     error::Error,
     mcp::{
@@ -52,7 +52,6 @@ struct Findings {
     faults: Vec<Fault>,
 }
 
-const GENERIC: &str = "generic";
 /// Maximum depth of fixtures below their adapters.
 const DEPTH: usize = 2;
 

@@ -297,7 +297,7 @@ fn tools(offered: &Catalogue) -> String {
             may(tool.permission)
         );
     }
-    let total: usize = offered.tools.iter().map(Offered::tokens).sum();
+    let total: u64 = offered.tools.iter().map(Offered::tokens).sum();
     let _ = writeln!(out, "{:width$}  {total:>6}  (an estimate: four bytes a token)", "all");
     out
 }

@@ -15,7 +15,7 @@ use crate::{
     backend::Kind,
     config::{Config, Environment},
     error::Error,
-    server::survey::{self, Spoken},
+    server::survey::{self, ModelReport},
 };
 
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(super) struct Models {
 struct Row {
     backend: String,
     #[serde(flatten)]
-    model: Spoken,
+    model: ModelReport,
 }
 
 const HEAD: [&str; 8] = ["MODEL", "BACKEND", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "TRIED", "WHY"];

@@ -1,7 +1,10 @@
 //! Reads the workspace folder from an editor's system prompt: `The user's workspace contains these folders:`, one folder per
 //! line, and an overview of the files that begins with the folder's name. (Void, `common/prompt/prompts.ts`.)
 
-use crate::{event::Workspace, openai::Message};
+use crate::{
+    event::Workspace,
+    openai::{Message, is_spoken},
+};
 
 const FOLDERS: &str = "workspace contains these folders:";
 const OVERVIEW: [&str; 2] = ["<files_overview>", "</files_overview>"];
@@ -16,9 +19,9 @@ pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
     if folders.next().is_some() {
         return None;
     }
-    let spoken = messages.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    let words = messages.iter().rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
     let (names, entries) = overview(&prompt, Workspace::name_of(folder));
-    Workspace::new(folder, names, entries, spoken.unwrap_or_default())
+    Workspace::new(folder, names, entries, words.unwrap_or_default())
 }
 
 /// The names that mean the folder itself, and the entries in it. Such names are the folder's own and `workspace`, unless the

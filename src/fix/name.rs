@@ -166,10 +166,10 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
             unique(&offered, |offered| offered.folded == bare)
         })
         .or_else(|| unique(&offered, |offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
-        .or_else(|| unique(&offered, |offered| random_prefix(offered.name).is_some_and(|bare| fold(bare) == folded)))
+        .or_else(|| unique(&offered, |offered| without_random_prefix(offered.name).is_some_and(|bare| fold(bare) == folded)))
         .or_else(|| {
-            let bare = fold(random_prefix(name)?);
-            unique(&offered, |offered| match random_prefix(offered.name) {
+            let bare = fold(without_random_prefix(name)?);
+            unique(&offered, |offered| match without_random_prefix(offered.name) {
                 Some(rest) => fold(rest) == bare,
                 None => offered.folded == bare,
             })
@@ -225,7 +225,7 @@ pub(crate) fn fold(name: &str) -> String {
 
 /// The name without a random prefix of six letters or digits, which Void adds to the tools of MCP servers. One of the six must be
 /// a digit: `delete_card` is not `card` with a random prefix.
-fn random_prefix(name: &str) -> Option<&str> {
+pub(crate) fn without_random_prefix(name: &str) -> Option<&str> {
     let (prefix, bare) = name.split_once('_')?;
     let random = prefix.len() == 6
         && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())

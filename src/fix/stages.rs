@@ -83,7 +83,7 @@ fn without_arguments(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report 
     if text != "{}" {
         fixes.push(Fix::whole(Code::C1, 0..text.len(), Verdict::Coerced, "no arguments"));
     }
-    let settled = match settle(text, root, fixes, call) {
+    let settled = match fitted(text, root, fixes, call) {
         Ok(settled) => settled,
         Err(why) => return Report::refused(why),
     };
@@ -129,7 +129,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             fixes.extend(reading.repairs.into_iter().map(fix_of));
             fixes.extend(reread);
             fixes.extend(closed);
-            let mut result = settle(text, reading.root, fixes, call)?;
+            let mut result = fitted(text, reading.root, fixes, call)?;
             if is_converted_after_repair(&result.fixes) {
                 return Err(Why::Ambiguous("its brackets or quotes are damaged".to_owned()));
             }
@@ -292,7 +292,7 @@ fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
 }
 
 /// Coerces and validates one container, without its wrappers if it fits only then.
-fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
+fn fitted<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
     let Some(schema) = call.schema else {
         // Without a schema, only repeated keys are checked.
         if keys::repeat(&root) {

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     event::{Effect, Origin, Tool},
     fix::{self, End, Schemas},
+    openai::tokens,
 };
 
 /// All tools that can be offered now. Built-in ones come first, the others are sorted by server and name.
@@ -106,9 +107,9 @@ impl Offered {
         }
     }
 
-    /// The cost of offering it, in tokens, estimated at four bytes per token.
-    pub fn tokens(&self) -> usize {
-        (self.wire_name.len() + self.description.len() + self.schema.len() + FRAME).div_ceil(4)
+    /// An estimate of the cost of offering it, in tokens.
+    pub fn tokens(&self) -> u64 {
+        tokens::usual(tokens::tool_bytes(&self.wire_name, &self.description, &self.schema))
     }
 
     /// Whether it is a built-in tool.
@@ -116,6 +117,3 @@ impl Offered {
         self.service.backend == BackendType::BuiltIn
     }
 }
-
-/// The JSON around name, description and schema of a tool.
-const FRAME: usize = 80;

@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 
 use super::response::ServiceInfo;
-use crate::openai::{NAME_BYTES, distinct};
+use crate::{
+    fix::without_random_prefix,
+    openai::{NAME_BYTES, distinct},
+};
 
 #[cfg(test)]
 mod tests;
@@ -72,13 +75,6 @@ fn bare<'t>(written: &str, offered: &[Named<'t>], context: &[ServiceInfo]) -> Op
             None
         }
     }
-}
-
-/// Void puts six random characters and `_` before every tool of an MCP server.
-fn without_random_prefix(written: &str) -> Option<&str> {
-    let (prefix, rest) = written.split_once('_')?;
-    let is_random = prefix.len() == 6 && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    (is_random && !rest.is_empty()).then_some(rest)
 }
 
 fn plain(full: &str) -> String {

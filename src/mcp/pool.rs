@@ -1,10 +1,8 @@
 //! The tools of all registered servers and the built-in tools: one list, and one way to call any of them. Connections are opened
 //! when needed, kept, and reopened after a failure. A server that is down delays no other.
 //!
-//! If a server dies during a call: its transport (`process`, `http` or `sse`) notes in `fault` why the connection ended.
-//! `connection` answers the call with an error such as `the connection was lost: the process ended (exit status: 1); it wrote:
-//! ...`, which the model reads as the tool's answer. The call is never repeated, because it may have had its effect. The next call
-//! opens a new connection (`slot`); while that fails, calls are answered with the error at once, for 0.5 s to 15 s.
+//! ARCHITECTURE.md ("If a server dies during a call") tells how `process`, `http`, `sse`, `fault`, `connection` and `slot` work
+//! together then.
 
 use std::{
     collections::HashMap,

@@ -11,6 +11,7 @@ use crate::{
     event::{Note, Origin, ToolChoice},
     mcp::catalogue::Catalogue,
     openai::{ChatRequest, Content, Message},
+    redact,
 };
 
 /// How a turn of mode `react` runs tools.
@@ -57,7 +58,7 @@ impl React {
         let about: Vec<String> = about
             .map(|(server, text)| {
                 // Written by the server, and read in the voice of the system.
-                let text = quote::defused(start(text.trim(), most), adapter, &incoming.tools);
+                let text = quote::defused(redact::head(text.trim(), most), adapter, &incoming.tools);
                 format!("About the tools of {server}:\n{text}")
             })
             .collect();
@@ -71,7 +72,7 @@ impl React {
         let most = context.saturating_mul(self.limits.tools_percent) / 100;
         let mut servers: Vec<(&str, usize, u64)> = Vec::new();
         for tool in &self.catalogue.tools {
-            let tokens = tool.tokens() as u64;
+            let tokens = tool.tokens();
             match servers.iter_mut().find(|(name, ..)| *name == tool.service.server) {
                 Some((_, tools, sum)) => (*tools, *sum) = (*tools + 1, *sum + tokens),
                 None => servers.push((&tool.service.server, 1, tokens)),
@@ -92,11 +93,6 @@ impl React {
         ))
         .with_code("context_length_exceeded"))
     }
-}
-
-/// The beginning of a text, at most this many bytes.
-fn start(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
 /// Puts text after the system text.

@@ -6,10 +6,9 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::is_spoken;
 use crate::{
     event::{Effect, Tools},
-    openai::Message,
+    openai::{Message, is_spoken},
     same,
 };
 

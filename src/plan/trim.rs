@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     event::{Note, Tool, Tools},
-    openai::ChatRequest,
+    openai::{ChatRequest, tokens},
 };
 
 /// A rule of shortening. Rules are applied to all tools, one after the other, until the tools fit.
@@ -27,12 +27,10 @@ const RULES: [Rule; 4] = [
 
 /// Keys of a schema, apart from the description, that do not affect what is valid.
 const NOTES: [&str; 6] = ["title", "$schema", "$comment", "examples", "example", "markdownDescription"];
-/// Approximate bytes of text in a token.
-const TOKEN: u64 = 4;
 
 /// An estimate of the tokens that the tools take in a prompt.
 fn cost(tools: &Tools) -> u64 {
-    tools.iter().map(|tool| (tool.name.len() + tool.description.len() + tool.schema.len() + 60) as u64).sum::<u64>() / TOKEN
+    tokens::usual(tools.iter().map(|tool| tokens::tool_bytes(&tool.name, &tool.description, &tool.schema)).sum())
 }
 
 /// Shortens the tools until they take at most `percent` of `context` (in tokens), or nothing is left to shorten. Returns a

@@ -15,12 +15,12 @@ use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use super::{
-    facts::Target,
     forward::{self, Endpoint},
     headers, react,
     received::Received,
     reply,
     state::{App, Live},
+    target::Target,
 };
 use crate::{
     backend::Learned,
@@ -29,7 +29,6 @@ use crate::{
     error::Error,
     event::Note,
     plan::{self, Caller, Passed, Plan},
-    store,
     turn::{self, tap::Tap},
 };
 
@@ -67,7 +66,7 @@ where
     A: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     in_form(front, move |app, request| {
-        app.process.seen.chat();
+        app.process.counts.chat();
         served(front, endpoint, handler.clone(), app, request)
     })
 }
@@ -179,8 +178,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let described = app.backends.describe(&backend, &incoming.request.model).await;
     let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
     let caller = Caller { tenant: tenant.prefix().to_owned(), client: user_agent };
-    let key = Learned::key(&caller.tenant, &backend, &incoming.request.model);
-    let learned = store::read(&*app.turns.store, &key).await.unwrap_or_else(|| Learned::told(&backend, model));
+    let learned = Learned::of(&*app.turns.store, &caller.tenant, &backend, &incoming.request.model, model).await;
     let passed =
         Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
     plan::plan(&app.config, plan::Request { incoming, mode, front, backend, learned, model, adapter, caller, passed, react })

@@ -83,7 +83,7 @@ pub(super) async fn send(
     }
     sent.extend(backend.extra_headers.clone());
     sent.extend(app.process.instance.onward(headers));
-    backend.turn(&*app.turns.store).await?;
+    backend.wait_for_quota(&*app.turns.store).await?;
     app.turns.client.send(&Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }
 

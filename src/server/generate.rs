@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
-    facts::Target,
     react,
     received::Received,
     reply,
     state::App,
+    target::Target,
 };
 use crate::{
     client::front::{self, TRACE},
@@ -67,7 +67,7 @@ pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Respon
 }
 
 async fn answer(app: &App, request: Request, tools: bool) -> Response {
-    app.process.seen.chat();
+    app.process.counts.chat();
     let received = Received::read(app, request).await;
     let received = match received.and_then(|received| received.check_values().map(|()| received)) {
         Ok(received) => received,

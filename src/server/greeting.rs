@@ -12,7 +12,7 @@ use super::{
     backends::Found,
     listen::Bound,
     state::App,
-    survey::{self, Spoken},
+    survey::{self, ModelReport},
 };
 use crate::{
     backend::{Kind, Model, ToolMode},
@@ -98,7 +98,7 @@ pub(super) async fn found(app: &App, found: &[Found], address: &str) {
 }
 
 /// How a model is read and asked, and why.
-fn asked(spoken: &Spoken) -> String {
+fn asked(spoken: &ModelReport) -> String {
     let tools = match spoken.tools {
         ToolMode::Native => "native tools",
         ToolMode::Prompt => "tools in the prompt",

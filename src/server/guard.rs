@@ -1,7 +1,8 @@
 //! The checks before every route: Host (against DNS rebinding), Origin (against foreign web pages), Via (against loops), the
 //! client key, and the content type of a body. MCP routes are stricter than the routes of models, because tools act on this
-//! machine: a web page must come from this very server, or have the token. The page's own routes admit no other page at all. A
-//! route that no table here names is for operators only. A server that is about to end lets nothing pass.
+//! machine: a web page must come from this very server, or have the token. The page's own routes admit only the page itself.
+//! Origins in `allowed_origins` may use everything. A route that no table here names is for operators only. A server that is
+//! about to end lets nothing pass.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -175,13 +176,21 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
 
 /// Whether tenants that are not operators may use this path: models in every API, tools over MCP, the state of the server.
 fn is_for_tenants(path: &str) -> bool {
-    let mut segments = path.split('/').skip(1);
-    let first = segments.next().unwrap_or_default();
-    let of_models = if PREFIXES.contains(&first) { segments.next().unwrap_or_default() } else { first };
-    OPEN.contains(&path)
-        || TOOL_PATHS.contains(&path)
-        || PREFIXES.contains(&first) && of_models.is_empty()
-        || MODEL_ROUTES.contains(&of_models)
+    let bare = without_prefix(path);
+    // A prefix alone is the root: clients of Ollama look whether a server is there.
+    let is_root = bare != path && matches!(bare, "" | "/");
+    OPEN.contains(&path) || TOOL_PATHS.contains(&path) || is_root || is_model_route(path)
+}
+
+/// Whether this is a route of models, in any API: open to tenants and to pages on this machine.
+fn is_model_route(path: &str) -> bool {
+    without_prefix(path).split('/').nth(1).is_some_and(|first| MODEL_ROUTES.contains(&first))
+}
+
+/// The path after its prefix (`/react`), if it has one.
+fn without_prefix(path: &str) -> &str {
+    let first = path.split('/').nth(1).filter(|first| PREFIXES.contains(first));
+    first.and_then(|first| path.get(1 + first.len()..)).unwrap_or(path)
 }
 
 /// The host of `host`, `host:port`, `[v6]`, `[v6]:port`, without brackets; `""` for anything else.
@@ -196,11 +205,6 @@ fn host_of(authority: &str) -> &str {
 
 fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-/// Whether pages on this machine may use this path: the routes of models, in every API.
-fn is_model_route(path: &str) -> bool {
-    path.split('/').skip(1).take(2).any(|segment| MODEL_ROUTES.contains(&segment))
 }
 
 fn is_mcp_route(path: &str) -> bool {

@@ -27,7 +27,7 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
 
 /// With client keys, only operators get more than the fact that it runs, because errors of backends contain addresses.
 pub(super) async fn health(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    let seen = &app.process.seen;
+    let seen = &app.process.counts;
     let mut health = json!({
         "status": "ok",
         "toolglot": env!("CARGO_PKG_VERSION"),

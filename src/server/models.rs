@@ -23,7 +23,7 @@ use crate::{
 const CLAUDE_CODE: &[&str] = &["claude-code/", "claude-cli/"];
 
 pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>, headers: HeaderMap) -> Response {
-    app.process.seen.lists.fetch_add(1, Ordering::Relaxed);
+    app.process.counts.lists.fetch_add(1, Ordering::Relaxed);
     let found = app.backends.current().await;
     let mut data = entries(&app, &sender.tenant, &found);
     let agent = headers::text(&headers, header::USER_AGENT).unwrap_or_default();

@@ -16,13 +16,13 @@ use tokio::time::Instant;
 use super::{
     answer::{self, Asked},
     backends,
-    facts::Target,
     forward::{self, Endpoint},
     models,
     received::{Prefix, Received},
     reply,
     sender::Sender,
     state::App,
+    target::Target,
 };
 use crate::{
     backend::{self, Backend, Decoder, Dialect, Kind, Model},

@@ -10,10 +10,10 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
-use super::{account::Account, facts::Target, headers, page::turns::Opening, sender::Sender, state::App};
+use super::{account::Account, headers, page::turns::Opening, sender::Sender, state::App, target::Target};
 use crate::{
     client::front,
-    config::{Exchanges, Mode, Tenant},
+    config::{Exchanges, Mode},
     error::Error,
     openai, plan,
 };
@@ -140,30 +140,6 @@ impl Received {
             self.body.len()
         );
         Err(Error::client(what).with_status(413).with_code("request_too_large"))
-    }
-}
-
-impl Target {
-    /// The model with the name that a client used. Models that the tenant may not use do not exist for it.
-    pub(super) async fn find(app: &App, tenant: &Tenant, called: String) -> Result<Target, Error> {
-        let model = app.config.own_name(&called);
-        let found = if tenant.may_use(&model, &called) {
-            app.backend_of(&model).await
-        } else {
-            Err(Error::client("").with_status(404).with_code("model_not_found"))
-        };
-        match (found, &tenant.models) {
-            (Ok(backend), _) => Ok(Target { called, model, backend }),
-            // Why it is not there may name models of others.
-            (Err(error), Some(own)) => {
-                let what = match error.status {
-                    404 => format!("there is no model `{called}` for your key, which is for: {}", own.join(", ")),
-                    _ => format!("no backend that has the model `{called}` answers"),
-                };
-                Err(Error { message: what, ..error })
-            }
-            (Err(error), None) => Err(error),
-        }
     }
 }
 

@@ -47,6 +47,7 @@ pub(super) fn reload(live: &Live) -> Result<(), Error> {
         ("listen", config.listen != before.listen),
         ("mcp", config.mcp != before.mcp),
         ("store", config.store != before.store),
+        ("log_format", config.log_format != before.log_format),
         ("workers", config.workers != before.workers),
         ("limits.connections", config.limits.connections != before.limits.connections),
     ] {

@@ -8,14 +8,15 @@ use axum::extract::FromRef;
 use super::{
     apart::Apart,
     backends::{Backends, Described},
+    counts::Counts,
     draining::Draining,
     instance::Instance,
     metrics::Metrics,
     otel::Spans,
     page::{bypass::Bypass, turns::Turns},
     recording::Recorder,
-    seen::{Missed, Seen},
     settings::Settings,
+    unknown::Missed,
 };
 use crate::{
     adapter::{Adapter, Library},
@@ -46,7 +47,7 @@ pub(super) struct Process {
     pub(super) apart: Arc<Apart>,
     pub(super) recorder: Option<Recorder>,
     pub(super) mcp: Engine,
-    pub(super) seen: Seen,
+    pub(super) counts: Counts,
     pub(super) metrics: Arc<Metrics>,
     /// `None`: no collector is configured.
     pub(super) spans: Option<Arc<Spans>>,
@@ -140,7 +141,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         instance: Instance::new(),
         apart: Apart::new()?,
         recorder: settings.record.clone().map(Recorder::new).transpose()?,
-        seen: Seen::default(),
+        counts: Counts::default(),
         metrics: Arc::default(),
         spans: Spans::of(&settings.environment, &client),
         missed: Missed::default(),

@@ -1,5 +1,6 @@
 //! Finds out how toolglot would ask each model of each backend, and why, for `toolglot doctor`, `toolglot models`, the page and
-//! the lines at the start. It uses the same backends, plan and turn that serve clients, so its report is what really happens.
+//! the lines at the start. It uses the same backends, plan and turn that serve clients, and what was learned about the model, so its
+//! report is what happens to a client that sends `tools`.
 
 use std::{
     fmt,
@@ -14,10 +15,10 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
-    facts::Target,
     forward::{self, Endpoint},
     received::Received,
     state::App,
+    target::Target,
 };
 use crate::{
     adapter::{Adapter, Found},
@@ -26,7 +27,7 @@ use crate::{
     config::{Environment, Mode, Tenant, state_directory},
     error::Error,
     event::Note,
-    openai::ChatRequest,
+    openai::{ChatRequest, tokens},
     plan::{self, Plan, now},
     redact,
     store::{self, Files, Key},
@@ -54,12 +55,12 @@ pub struct Surveyed {
     /// Number of models that it lists.
     pub listed: usize,
     /// The described models.
-    pub models: Vec<Spoken>,
+    pub models: Vec<ModelReport>,
 }
 
 /// A model, and how toolglot would ask it.
 #[derive(Debug, Serialize)]
-pub struct Spoken {
+pub struct ModelReport {
     /// Its name, as one line.
     pub name: String,
     /// The adapter that reads it; serialized, its name.
@@ -116,8 +117,7 @@ const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 const MODELS: usize = 100;
 /// The largest answer of a backend.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// Approximate bytes of text in a token.
-const TOKEN: usize = 4;
+
 /// All backends with their models, or only the models of this name. `tools`, in OpenAI's form, are only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
     let found = app.backends.current().await;
@@ -128,7 +128,7 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
             Some(_) => None,
         };
         let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
-        let models = join_all(spoken).await.into_iter().collect::<Result<Vec<Spoken>, Error>>()?;
+        let models = join_all(spoken).await.into_iter().collect::<Result<Vec<ModelReport>, Error>>()?;
         Ok(Surveyed {
             name: redact::line(&found.backend.name),
             url: redact::line(&found.backend.url),
@@ -216,30 +216,26 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
 }
 
 /// How this model would be spoken to.
-pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
+pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<ModelReport, Error> {
     let model = match backend.traits().describes {
         true => Arc::clone(&app.backends.describe(backend, &listed.id).await.model),
         false => Arc::new(listed.clone()),
     };
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
-    let (tools_mode, tools_why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
-        (Some(mode), _) => (mode, "its route in the configuration says so"),
-        (None, Some(can)) if can.tools => (ToolMode::Native, "the backend says that it takes tools"),
-        (None, Some(_)) => (ToolMode::Prompt, "the backend says that it takes no tools"),
-        (None, None) => (ToolMode::Native, "the backend does not say; if it refuses tools, they go into the prompt"),
-    };
-    let tools_cost = cost(backend, &reader, &listed.id, tools_mode, tools)?;
-    let mut notes = notes(app, &listed.id, &model, &reader, tools_mode);
+    let route = app.config.route(&listed.id).and_then(|route| route.tools);
+    let learned = Learned::of(&*app.turns.store, Tenant::default().prefix(), backend, &listed.id, &model).await.on_route(route);
+    let tools_cost = cost(backend, &reader, &listed.id, learned, tools)?;
+    let mut notes = notes(app, &listed.id, &model, &reader, learned.tools);
     notes.extend(trimmed(app, backend, &model, tools)?);
     let (proof, proof_means) = reader.adapter.proven();
-    Ok(Spoken {
+    Ok(ModelReport {
         name: redact::line(&model.id),
         adapter: reader.adapter,
         adapter_why: reader.why,
         proof,
         proof_means,
-        tools: tools_mode,
-        tools_why,
+        tools: learned.tools,
+        tools_why: learned.why(route, &model),
         capabilities: model.capabilities.map(words),
         context: model.context,
         tried: None,
@@ -258,7 +254,7 @@ fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, 
 }
 
 /// What the tools add to a request, in tokens, about.
-fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &[Value]) -> Result<Option<u64>, Error> {
+fn cost(backend: &Backend, reader: &Found, model: &str, learned: Learned, tools: &[Value]) -> Result<Option<u64>, Error> {
     if tools.is_empty() || backend.kind == Kind::Replay {
         return Ok(None);
     }
@@ -271,8 +267,8 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             chat: &incoming.request,
             tools: &Arc::new(incoming.tools),
             offer: true,
-            mode,
-            learned: Learned::default(),
+            mode: learned.tools,
+            learned,
             vision: false,
             num_ctx: None,
             authorization: None,
@@ -282,7 +278,7 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             crate::upstream::Outgoing::Recorded(_) => 0,
         })
     };
-    Ok(Some((size(tools)?.saturating_sub(size(&[])?) / TOKEN) as u64))
+    Ok(Some(tokens::usual(size(tools)?.saturating_sub(size(&[])?) as u64)))
 }
 
 /// A request with these tools, as toolglot reads it.

@@ -1,10 +1,27 @@
 //! Answers requests for unknown paths: the answer suggests the path that was meant, and each such path is logged once.
 
+use std::{collections::HashSet, sync::Mutex};
+
 use axum::{extract::State, response::Response};
 use http::{Method, Uri};
 
 use super::{reply, state::App};
-use crate::{error::Error, redact};
+use crate::{error::Error, lock::Hold, redact};
+
+/// Unknown paths that were requested.
+#[derive(Debug, Default)]
+pub(super) struct Missed(Mutex<HashSet<String>>);
+
+/// Maximum number of paths that are remembered; further ones are not logged.
+const PATHS: usize = 100;
+
+impl Missed {
+    /// Whether this is the first time.
+    pub(super) fn is_new(&self, what: &str) -> bool {
+        let mut paths = self.0.hold();
+        paths.len() < PATHS && paths.insert(what.to_owned())
+    }
+}
 
 /// No such path.
 pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) -> Response {
@@ -54,5 +71,12 @@ mod tests {
         ] {
             assert!(hint(path).contains(expected), "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_is_new_once_and_few_are_remembered() {
+        let missed = Missed::default();
+        assert!(missed.is_new("/a") && !missed.is_new("/a") && missed.is_new("/b"));
+        assert_eq!((0..1000).filter(|at| missed.is_new(&at.to_string())).count(), PATHS - 2);
     }
 }

@@ -23,7 +23,6 @@ struct Counted {
 
 /// How long to wait for a tokenizer.
 const PATIENCE: Duration = Duration::from_secs(2);
-const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The tokens of this chat's prompt as it would be sent.
 pub async fn tokens(plan: &Plan, shared: &Shared) -> Result<u64, Error> {
@@ -47,7 +46,7 @@ pub(super) async fn learn(plan: &Plan, shared: &Shared, usage: Usage) {
     if tokens == 0 || size.images > 0 {
         return;
     }
-    store::write(&*shared.store, key(plan), &Counted { bytes: size.bytes, tokens }, TTL).await;
+    store::write(&*shared.store, key(plan), &Counted { bytes: size.bytes, tokens }, store::DAY).await;
 }
 
 fn key(plan: &Plan) -> Key {

@@ -1,14 +1,12 @@
 //! Keeps what a backend wants back with a call in the next turn (Google's thought signature), under the call's id, and puts it
 //! back into the history if the client has dropped it.
 
-use std::time::Duration;
-
 use super::Shared;
 use crate::{
     client::front,
     event::Event,
     plan::Plan,
-    store::{Key, Kind},
+    store::{self, Key, Kind},
 };
 
 /// The extras of one turn.
@@ -19,9 +17,6 @@ pub(super) struct Extras {
     /// Ids, each with what belongs to it; not yet in the store.
     fresh: Vec<(String, String)>,
 }
-
-/// How long a conversation may be idle.
-const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Extras {
     /// Looks at an event on its way to the client; `answer` is the answer's id.
@@ -41,7 +36,7 @@ impl Extras {
     /// Stores what the latest events have brought.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan) {
         for (id, extra) in self.fresh.drain(..) {
-            shared.store.put(key(plan, id), extra.into(), TTL).await;
+            shared.store.put(key(plan, id), extra.into(), store::DAY).await;
         }
     }
 }

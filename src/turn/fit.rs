@@ -24,8 +24,6 @@ pub(super) struct Context {
 
 /// How long to wait until Ollama reports what is loaded.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long a learned context is valid: the free GPU memory changes with other programs.
-const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Compares the conversation with the context of its model.
 ///
@@ -55,7 +53,8 @@ pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> 
     let kept_loaded = loaded.as_ref().filter(|_| stepped_back.is_none());
     let (num_ctx, short) = window.choose(size, kept_loaded, plan.asking.context);
     if window != kept {
-        store::write(&*shared.store, key, &window, WINDOW_TTL).await;
+        // The free GPU memory changes with other programs.
+        store::write(&*shared.store, key, &window, store::DAY).await;
     }
     let notes: Vec<Note> = stepped_back.into_iter().chain(short).collect();
     for note in &notes {

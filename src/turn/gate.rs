@@ -16,9 +16,9 @@
 use std::sync::Arc;
 
 use super::{
-    announced::{advises, announces},
+    promised::{advises, announces},
     quoted::Quoted,
-    reask::{Reask, not_run},
+    reask::Reask,
 };
 use crate::{
     client::shape::Carrier,
@@ -224,7 +224,7 @@ impl Gate {
             }
             // It quotes the result once more.
             if self.said.text {
-                return self.notice(&not_run(name, &Why::Quoted), out);
+                return self.notice(&Why::Quoted.notice(name), out);
             }
         }
         let (before, tools) = &self.before;
@@ -266,13 +266,13 @@ impl Gate {
         if matches!(why, Why::Schema(_)) {
             return self.deliver(name, None, raw, None, out);
         }
-        self.notice(&not_run(name, why), out);
+        self.notice(&why.notice(name), out);
     }
 
     /// A refused call after one that was delivered: nobody is asked again, but the user is told. The text between them is withheld.
     fn beside(&mut self, name: &str, why: &Why, out: &mut dyn Sink) {
         let gap = if self.said.line_start { "" } else { "\n" };
-        let notice = format!("{gap}{}\n", not_run(name, why));
+        let notice = format!("{gap}{}\n", why.notice(name));
         self.said.left(&notice);
         out.event(Event::Text(&notice));
     }

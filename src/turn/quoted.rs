@@ -11,8 +11,9 @@ use crate::{
     adapter::{CLIENT_RESULT, scanner},
     event::{Assembly, Channel, Delta, Effect, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
     fix::Schemas,
-    plan::{Plan, is_spoken},
-    same,
+    openai::is_spoken,
+    plan::Plan,
+    redact, same,
 };
 
 mod letters;
@@ -88,7 +89,7 @@ impl Quoted {
             if !is_result && message.role != "user" {
                 continue;
             }
-            let searched = head(&text, TEXT_BYTES.min(room)).len();
+            let searched = redact::head(&text, TEXT_BYTES.min(room)).len();
             room -= searched;
             let kind = match is_result {
                 true => TextKind::Result,
@@ -147,11 +148,6 @@ fn names(tool: &Tool) -> Vec<&str> {
     names
 }
 
-/// The beginning of a text, at most this many bytes.
-fn head(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
-}
-
 /// The lines without their numbers, as tools that read and search print them; `None`: no line has one.
 fn without_margins(text: &str) -> Option<String> {
     let bare = |line: &str| -> Option<usize> {
@@ -198,7 +194,7 @@ fn read(setup: &Setup, text: &str) -> Vec<same::Call> {
     let mut keep = |event: Event<'_>| {
         calls.extend(open.event(&event).map(|(_, call)| same::Call::new(&call.name, &call.arguments)));
     };
-    answer.delta(Delta::Text(Channel::Content, head(text, TEXT_BYTES)), &mut keep);
+    answer.delta(Delta::Text(Channel::Content, redact::head(text, TEXT_BYTES)), &mut keep);
     answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
     answer.finish(&mut keep);
     calls

@@ -15,7 +15,7 @@ use crate::{
     config::Progress,
     event::{Effect, Event, FinishReason, Note, ToolChoice, Usage},
     mcp::pool::Pool,
-    openai::{Content, Message, ToolCall, answer::call_id},
+    openai::{Content, Message, ToolCall, answer::call_id, tokens},
     plan::{Plan, React, Repeats},
     same,
 };
@@ -38,7 +38,7 @@ use judge::{Fate, Judge};
 use limits::Limit;
 use results::Seen;
 use runs::{Done, Runner};
-pub(super) use steps::{Next, Step};
+pub(super) use steps::{AfterCalls, Step};
 use trace::Trace;
 
 /// Runs the calls of a turn.
@@ -173,7 +173,7 @@ impl Agent {
         self.used.rounds += 1;
         self.used.tokens += match outcome.usage {
             Some(usage) => usage.prompt_tokens + usage.completion_tokens,
-            None => Size::of(&plan.chat, &plan.tools).tokens() + said.len() as u64 / 4,
+            None => Size::of(&plan.chat, &plan.tools).tokens() + tokens::usual(said.len() as u64),
         };
         self.trace.fixes(self.used.rounds, &outcome.checked);
         let (written, thought) = self.collected.take();
@@ -226,7 +226,7 @@ impl Agent {
             let extra = call.extra.and_then(|extra| serde_json::from_str(&extra).ok());
             calls.push(Pending { call: ToolCall { id, name: call.name, arguments, extra }, fate, result: None });
         }
-        if self.settle(&mut calls, plan) {
+        if self.apply_limits(&mut calls, plan) {
             return self.wrap_up(plan, Limit::Repeats);
         }
         let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));
@@ -273,8 +273,8 @@ impl Agent {
     }
 
     /// All results are there: they go into the conversation.
-    pub(super) async fn conclude(&mut self, shared: &Shared, plan: &mut Plan) -> Next {
-        let Some(Round { calls, .. }) = self.round.take() else { return Next::Again };
+    pub(super) async fn conclude(&mut self, shared: &Shared, plan: &mut Plan) -> AfterCalls {
+        let Some(Round { calls, .. }) = self.round.take() else { return AfterCalls::Again };
         let mut handed = Vec::new();
         let mut results = Vec::new();
         let (mut run, mut failed) = (0, 0);
@@ -324,7 +324,7 @@ impl Agent {
             Some(start) => resume::keep(shared, plan, start, &handed, tainted, seconds).await,
             None => {}
         }
-        if handed.is_empty() { Next::Again } else { Next::HandOver(handed) }
+        if handed.is_empty() { AfterCalls::Again } else { AfterCalls::HandOver(handed) }
     }
 
     /// How the user is told what runs.
@@ -334,7 +334,7 @@ impl Agent {
 
     /// Decides which of the calls still run, by what was done before and by the limits. `true`: the conversation already has the
     /// results of all of them.
-    fn settle(&mut self, calls: &mut [Pending], plan: &Plan) -> bool {
+    fn apply_limits(&mut self, calls: &mut [Pending], plan: &Plan) -> bool {
         let retry = plan.rules.retry;
         let refused_only = calls.iter().all(|call| matches!(call.fate, Fate::Answered { refused: true, .. }));
         if refused_only && self.used.excused < retry {

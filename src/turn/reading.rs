@@ -33,7 +33,7 @@ pub(super) struct Reading {
 
 /// What to decode next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum Input {
     /// A new batch.
     Batch,
     /// The remaining frames of the last batch.
@@ -64,22 +64,22 @@ impl Reading {
     }
 
     /// Waits for the backend, unless frames of the last batch remain.
-    pub(super) async fn next(&mut self) -> Result<Next, Error> {
+    pub(super) async fn next(&mut self) -> Result<Input, Error> {
         if self.lags {
             yield_now().await;
-            return Ok(Next::Rest);
+            return Ok(Input::Rest);
         }
         self.batch.clear();
-        Ok(if self.body.read(&mut self.batch).await? == 0 { Next::End } else { Next::Batch })
+        Ok(if self.body.read(&mut self.batch).await? == 0 { Input::End } else { Input::Batch })
     }
 
     /// Decodes what `next` brought. `true`: the answer is over.
     ///
     /// # Errors
     /// The answer is incomplete. A failure of the connection goes before the decoder's error.
-    pub(super) fn take<O: Sink>(&mut self, next: Result<Next, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
+    pub(super) fn take<O: Sink>(&mut self, next: Result<Input, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, batch, cuttable, lags, .. } = self;
-        if let (Ok(Next::Batch), Some(tap)) = (&next, &mut onward.outlet.tap) {
+        if let (Ok(Input::Batch), Some(tap)) = (&next, &mut onward.outlet.tap) {
             tap.upstream(batch);
         }
         let mut read_delta = |delta: Delta<'_>| {
@@ -93,14 +93,14 @@ impl Reading {
             answer.delta(delta, onward);
         };
         let broken = match next {
-            Ok(Next::End) => {
+            Ok(Input::End) => {
                 if let Some(frame) = frames.finish() {
                     decoder.frame(&frame, &mut read_delta)?;
                 }
                 None
             }
             Ok(next) => {
-                if next == Next::Batch {
+                if next == Input::Batch {
                     frames.push(batch);
                 }
                 // The clock is read between frames: most batches are one.

@@ -7,8 +7,8 @@ use crate::{
     client::shape,
     event::{self, Tool, Tools, Why},
     fix::{self, End},
-    openai::{Content, Message, ToolCall, answer::call_id},
-    plan::{Plan, is_spoken},
+    openai::{Content, Message, ToolCall, answer::call_id, is_spoken},
+    plan::Plan,
 };
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ impl Reask {
     pub(super) fn notice(&self) -> Option<String> {
         match self {
             Reask::Refused { why: Why::Unannounced(text), .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-            Reask::Refused { name, why, .. } => Some(not_run(name, why)),
+            Reask::Refused { name, why, .. } => Some(why.notice(name)),
             Reask::Silent | Reask::Announced | Reask::Uncalled => None,
         }
     }
@@ -64,12 +64,6 @@ impl std::fmt::Display for Reask {
             Reask::Announced => f.write_str("an action was announced or explained, and no tool was called"),
         }
     }
-}
-
-/// What the user reads of a call that was refused.
-pub(super) fn not_run(name: &str, why: &Why) -> String {
-    let subject = if name.is_empty() { "a tool" } else { name };
-    format!("[toolglot] call of {subject} was not run: {why}")
 }
 
 /// Longer schemas are not quoted, in bytes.

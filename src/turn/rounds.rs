@@ -21,15 +21,15 @@ use self::loading::Loading;
 use super::{
     Shared,
     answer::{Answer, Reask},
+    attempts::send,
     extras::{self, Extras},
     fit,
     outlet::{Aside, Onward, Outlet},
     prefix,
     quoted::Quoted,
     react::Agent,
-    reading::{Next, Reading},
+    reading::{Input, Reading},
     reask,
-    send::send,
     sent::Sent,
     spool,
     tap::Tap,
@@ -138,7 +138,7 @@ impl<O: Sink> Rounds<O> {
         let stepped = match stepped {
             // The client knows nothing of this request.
             Err(error) if self.asks.because.is_some() && !self.outlet.aside.has_called() => {
-                self.settle(&error);
+                self.give_first_answer(&error);
                 Ok(false)
             }
             stepped => stepped,
@@ -238,7 +238,7 @@ impl<O: Sink> Rounds<O> {
             if let Outgoing::Http(request) = &mut prepared.outgoing {
                 request.headers.extend(plan.asking.passed.onward.clone());
             }
-            plan.backend.turn(&*self.shared.store).await?;
+            plan.backend.wait_for_quota(&*self.shared.store).await?;
             if let Some(garbled) = backend::garbles_tools(&self.shared.client, &round, &prepared).await {
                 self.saw_tools(garbled).await;
                 continue;
@@ -319,7 +319,7 @@ impl<O: Sink> Rounds<O> {
     }
 
     /// Runs the bytes through the stages.
-    fn take(&mut self, next: Result<Next, Error>) -> Result<bool, Error> {
+    fn take(&mut self, next: Result<Input, Error>) -> Result<bool, Error> {
         let Some(mut reading) = self.reading.take() else { return Ok(false) };
         let mut onward = self.onward();
         let over = reading.take(next, &mut onward);
@@ -368,7 +368,7 @@ impl<O: Sink> Rounds<O> {
 
     /// The backend failed when the model was asked again: the answer before that is the whole answer. Its refused call becomes a
     /// notice, and its valid calls are delivered.
-    fn settle(&mut self, error: &Error) {
+    fn give_first_answer(&mut self, error: &Error) {
         tracing::warn!(status = error.status, code = error.code, "asking the model again failed: {error}");
         let Asks { because, kept, .. } = std::mem::take(&mut self.asks);
         if let Some(line) = because.and_then(|reask| reask.notice()) {

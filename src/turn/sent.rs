@@ -1,4 +1,5 @@
-//! Remembers what was sent to the client in a turn, over all answers of the model.
+//! Remembers what was sent to the client in a turn, over all answers of the model. What one answer has delivered and said is in
+//! `gate::told`.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use crate::event::Usage;
 /// The client's part of this turn.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    spoken: bool,
+    any: bool,
     said: String,
     /// The last line of prose has no line break, and what comes next does not continue it.
     gap: bool,
@@ -33,7 +34,7 @@ const SAID_BYTES: usize = 64 * 1024;
 impl Sent {
     /// Whether the client has received anything of this turn. From then on, a fault is part of the answer.
     pub(super) fn has_any(&self) -> bool {
-        self.spoken
+        self.any
     }
 
     /// The prose of the current answer.
@@ -65,7 +66,7 @@ impl Sent {
 
     /// The client gets something that is not prose.
     pub(super) fn something(&mut self) {
-        self.spoken = true;
+        self.any = true;
     }
 
     /// The client gets this prose; whether the line before must be ended first.
@@ -73,7 +74,7 @@ impl Sent {
         if self.said.len() < SAID_BYTES {
             self.said.push_str(text);
         }
-        self.spoken = true;
+        self.any = true;
         std::mem::take(&mut self.gap)
     }
 

@@ -5,19 +5,14 @@
 //! expires. If instances share a store, the call is there, so that exactly one run takes it, and the file only says where to
 //! look. For the history, the call stays in the store of the turns.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::Shared;
 use crate::{
     client::shape::shell::{Spooled, history},
     plan::Plan,
-    store::{Key, Kind},
+    store::{self, Key, Kind},
 };
-
-/// How long a command stays valid.
-const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Stores the calls. Must finish before the commands are sent.
 pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
@@ -29,16 +24,16 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
         let whole = call.to_string();
         let key = Key::local(Kind::SpooledCall, id.clone());
         if let Some(link) = shared.store.link() {
-            shared.store.put(key.clone(), whole.clone().into(), TTL).await;
+            shared.store.put(key.clone(), whole.clone().into(), store::DAY).await;
             if link.is_present() {
                 call["arguments"] = json!("");
                 call["shared"] = json!(true);
             }
         }
-        if !shared.spool.put(key, call.to_string().into(), TTL).await {
+        if !shared.spool.put(key, call.to_string().into(), store::DAY).await {
             tracing::error!(tool = name, id, "the call cannot be kept: `toolglot call` will not find it");
         }
-        shared.store.put(past(plan, id), whole.into(), TTL).await;
+        shared.store.put(past(plan, id), whole.into(), store::DAY).await;
     }
 }
 

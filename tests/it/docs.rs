@@ -1,7 +1,11 @@
 //! What README.md and the pages under docs/ show: configurations can be read, commands and their options exist, those that
 //! need neither model nor daemon run, and the example of a new adapter runs as it is written.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use toolglot::config::{Config, Environment, Overrides};
 
@@ -164,6 +168,47 @@ fn the_example_of_a_new_adapter_runs_as_it_is_written() {
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}{}", text(&output.stderr));
     assert!(said.contains("call get_weather {\"city\": \"Oslo\"}") && said.contains("parrot"), "{said}");
+}
+
+/// Whether a text of Rust has this name as an item, a field, a variant or a method.
+fn has_item(code: &str, name: &str) -> bool {
+    let before = |at: usize| code[..at].trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(name).any(|(at, _)| {
+        let (ahead, after) = (code[..at].ends_with(is_word), &code[at + name.len()..]);
+        let kinds = ["fn", "struct", "enum", "trait", "const", "static", "type", "mod", "use"];
+        let declared = kinds.contains(&before(at).as_str()) || after.starts_with([':', ',', '(', ';']) || after.starts_with(" {");
+        !ahead && !after.starts_with(is_word) && declared
+    })
+}
+
+#[test]
+fn every_item_that_the_architecture_names_exists() {
+    let page = fs::read_to_string("ARCHITECTURE.md").unwrap();
+    let mut files = vec![PathBuf::from("src")];
+    let mut sources: Vec<(String, String)> = Vec::new();
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.to_string_lossy().replace('\\', "/");
+            sources.push((name, fs::read_to_string(&path).unwrap()));
+        }
+    }
+    let is_path = |code: &&str| code.contains("::") && code.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c));
+    let mut named = 0;
+    for item in page.split('`').skip(1).step_by(2).filter(is_path) {
+        let (parent, name) = item.rsplit_once("::").unwrap();
+        let place = parent.replace("::", "/");
+        let owner = parent.rsplit("::").next().unwrap();
+        let is_there = |(path, code): &(String, String)| match owner.starts_with(char::is_uppercase) {
+            true => code.contains(owner) && has_item(code, name),
+            false => (path.contains(&format!("/{place}.rs")) || path.contains(&format!("/{place}/"))) && has_item(code, name),
+        };
+        assert!(sources.iter().any(is_there), "ARCHITECTURE.md names `{item}`, which there is not");
+        named += 1;
+    }
+    assert!(named > 60, "{named} items found");
 }
 
 #[test]

@@ -56,7 +56,7 @@ const LOCKS: &[&str] = &[
     "src/server/account.rs",      // what became of a request, until its end
     "src/server/metrics.rs",      // counters
     "src/server/otel.rs",         // spans that wait to be sent
-    "src/server/seen.rs",         // which unknown paths were logged
+    "src/server/unknown.rs",      // which unknown paths were logged
     "src/server/page/turns.rs",   // the rows of the page, and what was said in the latest turns
     "src/server/page/kept.rs",    // the same of one turn, while it runs
     "src/server/page/bypass.rs",  // until when what passes as it is

@@ -88,6 +88,20 @@ impl Buffer {
         by
     }
 
+    // `from` is where the text begins that is not yet emitted, `pos` how far it is scanned. What moves them, and whether the text
+    // before them still goes out:
+    //
+    // | method | `from` | `pos` | the text before |
+    // |---|---|---|---|
+    // | `scan_to` | stays | `to` | kept |
+    // | `rescan` | stays | back to `from` | kept |
+    // | `emit_to` | `to` | at least `to` | emitted by the caller |
+    // | `discard_to` | `to` | stays | lost |
+    // | `discard_scanned` | up to `pos` | stays | lost |
+    // | `skip_to` | `to` | `to` | lost |
+    // | `cut_out` | stays | back to `at` | kept; `at..to` is lost |
+    // | `truncate` | stays | at most `at` | kept; all after it is lost |
+
     /// Marks the text before `to` as scanned.
     pub(super) fn scan_to(&mut self, to: usize) {
         self.pos = to;

@@ -69,7 +69,7 @@ struct Attempt<'a> {
 }
 
 /// What follows from reading with one form.
-enum Next {
+enum Decision {
     /// The candidate was decided.
     Over,
     /// More text is needed.
@@ -126,13 +126,13 @@ impl Scanner {
         let counts = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
         let attempt = Attempt { call, form, marked: counts, is_fallback, body, window, read_all, end };
         match self.decide(step, name, &mut candidate, attempt, out) {
-            Next::Over => return true,
-            Next::Waits => {
+            Decision::Over => return true,
+            Decision::Waits => {
                 self.candidate = Some(candidate);
                 return false;
             }
-            Next::Again => {}
-            Next::Form => {
+            Decision::Again => {}
+            Decision::Form => {
                 candidate.entries.pop_front();
                 (candidate.reader, candidate.confirmed) = (None, false);
             }
@@ -160,20 +160,20 @@ impl Scanner {
         candidate: &mut Candidate,
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
-    ) -> Next {
+    ) -> Decision {
         let Attempt { form, marked, is_fallback, body, window, read_all, end, .. } = attempt;
         match step {
-            Step::More if read_all && !end => return Next::Waits,
+            Step::More if read_all && !end => return Decision::Waits,
             // The answer ended before the name did.
             Step::More if read_all => candidate.nameless |= marked && !is_fallback,
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 self.overrun(&name.unwrap_or_default(), candidate, out);
-                return Next::Over;
+                return Decision::Over;
             }
             // Beyond the limit, only a candidate that names an offered tool is held.
             Step::More if !candidate.confirmed && name.is_some_and(|name| self.is_known(&name)) => {
                 candidate.confirmed = true;
-                return Next::Again;
+                return Decision::Again;
             }
             Step::More => self.buf.waste(window - body),
             Step::Done { calls, end: stop } => return self.decide_whole(calls, stop, candidate, attempt, out),
@@ -187,7 +187,7 @@ impl Scanner {
                 if marked && !self.is_drafting() {
                     self.accept(whole, candidate, form, marked, body + stop, out);
                     self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
-                    return Next::Over;
+                    return Decision::Over;
                 }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
@@ -197,14 +197,14 @@ impl Scanner {
             Step::Cut { .. } if self.closes_quotes(candidate) => {
                 self.buf.pass_content(self.buf.len());
                 self.reject(candidate, out);
-                return Next::Over;
+                return Decision::Over;
             }
             // A model that stopped while it wrote a draft did not make the call.
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),
             Step::Cut { whole, cut, closed } => return self.decide_cut(whole, cut, closed, candidate, attempt, out),
             Step::Reject => {}
         }
-        Next::Form
+        Decision::Form
     }
 
     /// Decides about calls that are complete and end at `stop` in the body.
@@ -215,7 +215,7 @@ impl Scanner {
         candidate: &mut Candidate,
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
-    ) -> Next {
+    ) -> Decision {
         let Attempt { call, form, marked, body, end, .. } = attempt;
         let to = body + stop;
         // Markers around nothing are dropped as framing.
@@ -229,20 +229,20 @@ impl Scanner {
             self.tentative.hold_stray(calls, why);
             self.buf.scan_to(to);
             self.before.after_held_call(form);
-            return Next::Over;
+            return Decision::Over;
         }
         if !count || !self.closes_fence(candidate, to, end) || (marked && self.is_mentioned(candidate, &calls, to)) {
-            return Next::Form;
+            return Decision::Form;
         }
         match self.is_meant(&calls, candidate, to, attempt) {
             Some(true) => {
                 self.accept(calls, candidate, form, marked, to, out);
-                Next::Over
+                Decision::Over
             }
             Some(false) => self.pass_mentioned((calls, stop), false, candidate, attempt, out),
             None => {
                 candidate.read = Some((calls, stop));
-                Next::Waits
+                Decision::Waits
             }
         }
     }
@@ -256,17 +256,17 @@ impl Scanner {
         candidate: &mut Candidate,
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
-    ) -> Next {
+    ) -> Decision {
         let to = attempt.body + stop;
         let Some(past) = self.after_closers(candidate, to, attempt.end) else {
             candidate.read = Some((calls, stop));
-            return Next::Waits;
+            return Decision::Waits;
         };
         self.tentative.drop_chain();
         self.before.after_mentioned(Mentioned { end: self.buf.in_answer(past), across_lines });
         self.buf.pass_content(to);
         self.reject(candidate, out);
-        Next::Over
+        Decision::Over
     }
 
     /// Whether the text around calls that end at `to` neither speaks of them nor takes them back. `None`: more text is needed.
@@ -293,14 +293,14 @@ impl Scanner {
         candidate: &Candidate,
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
-    ) -> Next {
+    ) -> Decision {
         let Attempt { call, marked, body, window, .. } = attempt;
         let limited = self.buf.is_cut();
         if closed && !limited {
             whole.push(cut.clone());
             if self.are_proven(&whole, marked) {
                 self.accept_at_end(whole, candidate, out);
-                return Next::Over;
+                return Decision::Over;
             }
             whole.pop();
         }
@@ -316,7 +316,7 @@ impl Scanner {
         };
         if counts {
             self.cut(whole, cut, candidate, out);
-            return Next::Over;
+            return Decision::Over;
         }
         // What its last value contains is not a call of its own.
         let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
@@ -328,7 +328,7 @@ impl Scanner {
             }
         }
         self.buf.waste(window - body);
-        Next::Form
+        Decision::Form
     }
 
     /// Whether text is held because it may be a call.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Maximum length of the tokens at the end of an answer, in characters.
-const ENDS_BYTES: usize = 64;
+const ENDS_CHARS: usize = 64;
 
 /// Whether a text holds nothing but whitespace and tokens that end a turn, or, before the end of the answer, may become that.
 fn is_only_ends(text: &str, end: bool) -> bool {
@@ -131,7 +131,7 @@ impl Scanner {
         let may_begin = |(at, _): &(usize, char)| is_only_ends(&text[*at..], end);
         text.char_indices()
             .rev()
-            .take(ENDS_BYTES)
+            .take(ENDS_CHARS)
             .filter(|(_, c)| matches!(c, '<' | '['))
             .filter(may_begin)
             .last()

@@ -1,11 +1,13 @@
-//! What is held until the end of the answer: unmarked calls after prose, and the delimiters around the whole answer.
+//! Calls whose fate depends on what follows, and the delimiters around the whole answer. There are four kinds of such calls
+//! ([`Doubt`]): unmarked calls after prose; doubtful calls with markers; calls that count, but may be taken back together with the
+//! next one; and a call that is refused if it counts.
 
 use std::collections::HashSet;
 
 use super::wrap::Wrap;
 use crate::{adapter::syntax::Parsed, event::Why};
 
-/// Calls that count if nothing but calls follows.
+/// Calls whose fate depends on what follows.
 #[derive(Default)]
 pub(super) struct Tentative {
     calls: Vec<Parsed>,

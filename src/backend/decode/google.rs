@@ -10,6 +10,7 @@ use super::{
     reported, unreadable,
 };
 use crate::{
+    backend::errors,
     error::Error,
     event::{Channel, Delta, FinishReason, Usage},
 };
@@ -126,7 +127,7 @@ fn reason_of(reason: &str, message: &str) -> Result<FinishReason, Error> {
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => {
             let message = if message.is_empty() { reason } else { message };
             return Err(Error::backend(format!("the backend could not read the model's tool call: {message}"))
-                .with_code("malformed_function_call"));
+                .with_code(errors::MALFORMED_CALL));
         }
         _ => FinishReason::Stop,
     })

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
+    backend::Refusal,
     event::{Channel, Usage},
     wire::{Frames, Framing},
 };
@@ -464,7 +465,9 @@ fn finish_reasons_of_google() {
     let of = |reason: &str| {
         decoded(
             Dialect::Google,
-            &format!("data: {{\"candidates\":[{{\"finishReason\":\"{reason}\",\"finishMessage\":\"print(x\"}}]}}\n\n"),
+            &format!(
+                "data: {{\"candidates\":[{{\"finishReason\":\"{reason}\",\"finishMessage\":\"print(x='unknown field'\"}}]}}\n\n"
+            ),
         )
     };
     for (reason, expected) in [("STOP", "stop"), ("MAX_TOKENS", "length"), ("SAFETY", "content_filter"), ("OTHER", "stop")] {
@@ -473,6 +476,7 @@ fn finish_reasons_of_google() {
     let error = of("MALFORMED_FUNCTION_CALL").1.expect("nothing was said");
     assert_eq!(error.code.as_deref(), Some("malformed_function_call"));
     assert!(error.message.contains("print(x"), "{error}");
+    assert_eq!(Refusal::of(&error), Some(Refusal::Parser), "whatever the model wrote: {error}");
     let blocked = decoded(Dialect::Google, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n");
     assert_eq!(blocked, (vec!["finish content_filter".into()], None));
 }

@@ -6,7 +6,7 @@ async fn whoever_comes_too_early_waits() {
     let started = Instant::now();
     let mut at = Vec::new();
     for _ in 0..5 {
-        pace.turn().await.expect("within patience");
+        pace.wait().await.expect("within patience");
         at.push(started.elapsed().as_secs());
     }
     assert_eq!(at, [0, 0, 60, 60, 120]);
@@ -15,14 +15,14 @@ async fn whoever_comes_too_early_waits() {
 #[tokio::test]
 async fn a_queue_that_is_too_long_is_said() {
     let pace = Pace::new(1, Duration::from_secs(60), Duration::from_secs(90));
-    pace.turn().await.expect("the first");
+    pace.wait().await.expect("the first");
     let second = pace.clone();
-    assert!(tokio::time::timeout(Duration::from_millis(10), second.turn()).await.is_err(), "the second waits a minute");
+    assert!(tokio::time::timeout(Duration::from_millis(10), second.wait()).await.is_err(), "the second waits a minute");
     // The second has gone: its turn is free again.
-    assert!(tokio::time::timeout(Duration::from_millis(10), pace.turn()).await.is_err());
+    assert!(tokio::time::timeout(Duration::from_millis(10), pace.wait()).await.is_err());
     // After one that is still waiting nobody gets in.
-    let mut waiting = Box::pin(pace.turn());
+    let mut waiting = Box::pin(pace.wait());
     assert!(futures_util::FutureExt::now_or_never(&mut waiting).is_none());
-    let error = pace.turn().await.expect_err("too far away");
+    let error = pace.wait().await.expect_err("too far away");
     assert_eq!((error.status, error.code.as_deref()), (429, Some("rate_limit_exceeded")));
 }

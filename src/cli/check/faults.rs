@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::GENERIC;
 use crate::{
-    adapter::{Adapter, Library, render},
+    adapter::{Adapter, GENERIC, Library, render},
     error::Error,
     event::{Assembly, Channel, Delta, Event, FinishReason, Tool, ToolChoice, Tools},
     fix::Schemas,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Report, trial::Trial};
 use crate::{
     cli::output::columns,
-    server::survey::{Spoken, Surveyed},
+    server::survey::{ModelReport, Surveyed},
 };
 
 pub(super) fn table(report: &Report) -> String {
@@ -67,7 +67,7 @@ fn backend_lines(backend: &Surveyed, out: &mut String) {
     }
 }
 
-fn row(model: &Spoken) -> [String; 7] {
+fn row(model: &ModelReport) -> [String; 7] {
     let unknown = || "?".to_owned();
     let can = match &model.capabilities {
         None => unknown(),

@@ -130,7 +130,7 @@ impl Stage {
     fn command(&mut self, call: &ToolCall, out: &mut dyn Sink) {
         if let Err(why) = runnable(&self.tools, &call.name) {
             out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
-            return self.paragraph(&format!("[toolglot] call of {} was not run: {why}\n", call.name), out);
+            return self.paragraph(&format!("{}\n", why.notice(&call.name)), out);
         }
         let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
         let posix =

@@ -144,7 +144,7 @@ impl Writer {
                 self.counts.refused += 1;
                 out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
                 let gap = if self.said { "\n\n" } else { "" };
-                let notice = format!("{gap}[toolglot] call of {} was not run: {why}\n", call.name);
+                let notice = format!("{gap}{}\n", why.notice(&call.name));
                 let notice = self.text.push(&notice);
                 self.say(&notice, out);
             }

@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     pin::Pin,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use futures_util::{Stream, StreamExt};
@@ -30,9 +30,6 @@ use crate::{
 /// How sessions began, in a store that instances share: another instance begins such a session again in the same way. What
 /// streams still owe of it stays with the instance that they are open at.
 pub(super) struct Begun(pub(super) Arc<dyn Common>);
-
-/// How long a session may rest.
-const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) struct Sessions {
     inner: LocalSessionManager,
@@ -160,7 +157,7 @@ impl SessionStore for Begun {
     {
         Box::pin(async move {
             let state = serde_json::to_vec(state)?;
-            self.0.put(Begun::key(id), state.into(), TTL).await;
+            self.0.put(Begun::key(id), state.into(), store::DAY).await;
             Ok(())
         })
     }

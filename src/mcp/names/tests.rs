@@ -53,7 +53,8 @@ fn every_qualified_spelling_leads_to_its_tool() {
     for written in [
         // Several servers have it.
         "read_file", "k3x9ab_read_file", // Another system's.
-        "tauri:read_file", "tauri:list", "nothing", "other__list", "K3X9AB_list", "k3x9a_list", "k3x9ab_", "",
+        "tauri:read_file", "tauri:list", "nothing", // No digit: the word may say what the tool does.
+        "delete_list", "other__list", "K3X9AB_list", "k3x9a_list", "k3x9ab_", "",
     ] {
         assert_eq!(found(written, &offered, &[]), None, "{written}");
     }

@@ -76,7 +76,7 @@ impl Slot {
         let Ok(opened) = opened else {
             return Err(Error::tool("it is still being connected to"));
         };
-        self.settle(since, &opened);
+        self.note_end(since, &opened);
         opened
     }
 
@@ -87,7 +87,7 @@ impl Slot {
             _ => None,
         };
         if let Some((since, opened)) = settled {
-            self.settle(since, &opened);
+            self.note_end(since, &opened);
         }
         match &self.state.hold().state {
             State::Idle => Seen::Idle,
@@ -143,7 +143,7 @@ impl Slot {
     }
 
     /// Notes how connecting ended, once.
-    fn settle(&self, since: Instant, opened: &Result<Arc<Connection>, Error>) {
+    fn note_end(&self, since: Instant, opened: &Result<Arc<Connection>, Error>) {
         let mut inner = self.state.hold();
         if !matches!(&inner.state, State::Connecting { since: own, .. } if *own == since) {
             return;

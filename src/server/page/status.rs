@@ -17,7 +17,7 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
         Err(error) => return reply::error(Kind::OpenAi, &error),
     };
     let mut problems = survey::problems(&surveyed, None, &survey::places(&app));
-    let (lists, chats) = (app.process.seen.lists.load(Ordering::Relaxed), app.process.seen.chats.load(Ordering::Relaxed));
+    let (lists, chats) = (app.process.counts.lists.load(Ordering::Relaxed), app.process.counts.chats.load(Ordering::Relaxed));
     if lists > 0 && chats == 0 {
         problems.push(format!(
             "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"

@@ -1,7 +1,7 @@
 //! Responses in the store, by the tenant who asked for them: the conversation that a request continues, and the items to which it
 //! refers.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +13,6 @@ use crate::{
     store::{self, Common, Key, Kind},
 };
 
-/// How long a response is kept.
-const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum number of responses in a conversation that is put together.
 const MOST: usize = 1000;
 /// Why a response or an item may be missing.
@@ -45,7 +43,7 @@ impl Stored {
     /// Keeps a response. What is too large for the store is not kept.
     pub(super) async fn keep(&self, kept: &Kept) {
         let id = kept.response["id"].as_str().unwrap_or_default();
-        store::write(&*self.store, self.key(id), kept, TTL).await;
+        store::write(&*self.store, self.key(id), kept, store::DAY).await;
     }
 
     /// # Errors

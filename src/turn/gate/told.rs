@@ -1,4 +1,4 @@
-//! What the client was told of an answer: its calls and its text.
+//! What the client was told of one answer: its calls and its text. `turn::sent` is about the whole turn.
 
 use crate::same;
 

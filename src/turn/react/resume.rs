@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use super::super::Shared;
 use crate::{
     client::{front, shape},
-    openai::{ChatRequest, Message, ToolCall},
-    plan::{Plan, is_spoken},
+    openai::{ChatRequest, Message, ToolCall, is_spoken},
+    plan::Plan,
     store::{Key, Kind},
 };
 
@@ -190,9 +190,10 @@ fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
     plan.key(Kind::TurnResults, id)
 }
 
-/// The key of a call. It includes the user's last words, because ids that a model makes are not unique.
+/// The key of a call. It includes the user's last words, because ids that a model makes are not unique. What a client adds by
+/// itself is no part of them: it need not send that again.
 fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
-    let said = before.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    let said = before.iter().rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
     let hash = Sha256::digest(format!("{name}\n{}", said.unwrap_or_default().trim()));
     let id = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     plan.key(Kind::TurnResults, id)

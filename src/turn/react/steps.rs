@@ -3,7 +3,7 @@
 use crate::openai::ToolCall;
 
 /// What follows a round.
-pub(in crate::turn) enum Next {
+pub(in crate::turn) enum AfterCalls {
     /// The model is asked again.
     Again,
     /// The client has calls to run; each with its id.

@@ -10,7 +10,7 @@ use crate::{
     turn::{
         answer::Outcome,
         outlet::Outlet,
-        react::{Next, Step},
+        react::{AfterCalls, Step},
     },
 };
 
@@ -51,8 +51,8 @@ impl<O: Sink> Rounds<O> {
             return true;
         }
         match agent.conclude(&self.shared, &mut self.plan).await {
-            Next::Again => true,
-            Next::HandOver(calls) => {
+            AfterCalls::Again => true,
+            AfterCalls::HandOver(calls) => {
                 for (index, call) in (0..).zip(&calls) {
                     let extra = call.extra.as_ref().map(ToString::to_string);
                     self.outlet.call(index, Some(&call.id), (&call.name, &call.arguments), extra.as_deref());

@@ -6,11 +6,11 @@ use bytes::BytesMut;
 
 use super::{
     super::{
-        announced,
         answer::{Answer, Policy, Reask, Setup},
         quoted::Quoted,
         react::Agent,
         reading::Reading,
+        users_words,
     },
     Rounds,
 };
@@ -18,7 +18,7 @@ use crate::{
     adapter::scanner,
     backend::{Decoder, Dialect, Size},
     event::Sink,
-    upstream,
+    openai, upstream,
     wire::Frames,
 };
 
@@ -31,7 +31,7 @@ impl<O: Sink> Rounds<O> {
         self.outlet.sent.begin();
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
-            let asked = self.plan.chat.messages.last().and_then(announced::asked);
+            let asked = openai::asked(&self.plan.chat.messages).and_then(users_words::asked);
             self.asks.asked = asked.unwrap_or_default().as_ref().into();
         }
         let plan = &self.plan;
@@ -59,7 +59,7 @@ impl<O: Sink> Rounds<O> {
                 may_reask: may_ask == scanner::MayAsk::Now,
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
-                ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(announced::orders),
+                ordered: plan.rules.nudges && openai::asked(&plan.chat.messages).is_some_and(users_words::orders),
                 must_call: self.agent.is_none() && plan.tools.must_call(),
                 call_alone: self.asks.because.as_ref().is_some_and(Reask::wants_call_alone),
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),

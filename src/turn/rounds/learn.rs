@@ -1,8 +1,6 @@
 //! Learns from a refusal how to ask the model in another way, in this turn and in later ones. `backend::errors` recognises
 //! refusals, `backend::learned` says what follows from each.
 
-use std::time::Duration;
-
 use super::Rounds;
 use crate::{
     backend::{self, Refusal},
@@ -10,9 +8,6 @@ use crate::{
     event::Sink,
     store,
 };
-
-/// How long a learned fact is valid: servers are updated.
-const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl<O: Sink> Rounds<O> {
     /// Learns from the error how to ask in another way. `true`: the client has seen nothing yet, so this turn asks again;
@@ -58,9 +53,9 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Stores what was learned about the model.
+    /// Stores what was learned about the model, for a day: servers are updated.
     pub(super) async fn remember(&mut self) {
         let key = self.plan.learned_key();
-        store::write(&*self.shared.store, key, &self.plan.asking.learned, LEARNED_TTL).await;
+        store::write(&*self.shared.store, key, &self.plan.asking.learned, store::DAY).await;
     }
 }

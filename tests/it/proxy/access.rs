@@ -121,6 +121,7 @@ async fn a_page_of_this_machine_may_use_models_and_no_tools() {
         (&proxy, neighbour, None, "/generate", false),
         (&proxy, neighbour, None, "/mcp", false),
         (&proxy, own.as_str(), Some("react"), "/v1/chat/completions", true),
+        (&proxy, own.as_str(), None, "/generate_with_mcp", false),
         (&proxy, "vscode-file://vscode-app", Some("react"), "/v1/chat/completions", true),
         (&proxy, "moz-extension://a1", None, "/v1/chat/completions", false),
         (&trusting, neighbour, Some("react"), "/v1/chat/completions", true),
@@ -136,6 +137,19 @@ async fn a_page_of_this_machine_may_use_models_and_no_tools() {
         let (status, body) = answer(request).await;
         assert_eq!(status != 403, is_allowed, "{origin} at {path} in mode {mode:?}: {status} {body}");
         assert!(is_allowed || body.to_string().contains("allowed_origins"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn the_own_page_opened_elsewhere_may_use_what_it_needs() {
+    let (proxy, _fake) = with("allowed_hosts = [\"box.lan\"]", "").await;
+    let chat = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+    for (path, is_allowed) in
+        [("/ui/normalize", true), ("/mcp", true), ("/v1/chat/completions", false), ("/generate_with_mcp", false)]
+    {
+        let request = proxy.post(path, chat).header("host", "box.lan").header("origin", "http://box.lan");
+        let (status, body) = answer(request).await;
+        assert_eq!(status != 403, is_allowed, "{path}: {status} {body}");
     }
 }
 

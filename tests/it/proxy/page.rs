@@ -450,6 +450,13 @@ async fn the_state_tells_what_is_wrong_and_counts_by_model() {
         "{state}"
     );
     assert!(state["backends"][0]["models"][0]["tools_why"].is_string(), "{state}");
+    // What was learned from a refusal.
+    let (proxy, _fake) = with("", || Script::json(400, r#"{"error":{"message":"m does not support tools"}}"#)).await;
+    ask(&proxy, &serde_json::from_str(&request(false)).unwrap()).await;
+    let (_, state) = answer(proxy.get("/ui/state")).await;
+    let model = &state["backends"][0]["models"][0];
+    assert_eq!(model["tools"], "prompt", "{state}");
+    assert!(model["tools_why"].as_str().unwrap().starts_with("learned"), "{state}");
     let dead = Proxy::start("[[backend]]\nname = \"d\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\n").await;
     let (_, state) = answer(dead.get("/ui/state")).await;
     assert!(state["problems"][0].as_str().unwrap().contains("start it"), "{state}");

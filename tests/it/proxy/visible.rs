@@ -230,6 +230,9 @@ async fn the_configuration_is_read_again_and_a_wrong_one_changes_nothing() {
     crate::mcp::eventually("the fault", || running.said().contains("stays as it was")).await;
     let said = running.said();
     assert!(said.contains("proxy.toml:6") && models().await.contains("\"two/"), "{said}");
+    // What the running process cannot change is named.
+    std::fs::write(&file, format!("log_format = \"json\"\n{}", with("two"))).unwrap();
+    crate::mcp::eventually("the key", || running.said().contains("the change of `log_format` counts at the next start")).await;
     // An editor that empties the file before it writes it.
     std::fs::write(&file, "").unwrap();
     crate::mcp::eventually("the emptiness", || running.said().contains("proxy.toml is empty; the configuration stays")).await;
@@ -239,7 +242,7 @@ async fn the_configuration_is_read_again_and_a_wrong_one_changes_nothing() {
     {
         std::fs::write(&file, with("four")).unwrap();
         running.signal("HUP");
-        crate::mcp::eventually("the signal", || running.said().matches("has been read again").count() >= 2).await;
+        crate::mcp::eventually("the signal", || running.said().matches("has been read again").count() >= 3).await;
         assert!(models().await.contains("\"four/"));
     }
 }

@@ -91,6 +91,17 @@ async fn a_conversation_stays_valid_whatever_the_client_does() {
 }
 
 #[tokio::test]
+async fn what_a_client_adds_by_itself_need_not_come_back() {
+    let room = Room::new(Family::Native, vec![both(), text("ok")]).await;
+    let added = json!({"role": "user", "content": "<system-reminder>Your list is empty.</system-reminder>"});
+    let answer = room.answer(json!({"messages": [{"role": "user", "content": "go"}, added], "tools": read_file()})).await;
+    let message = &answer["choices"][0]["message"];
+    let id = message["tool_calls"][0]["id"].as_str().unwrap();
+    room.post("/react/v1/chat/completions", &next(&room, message, &[(id, "file a")])).send().await.unwrap();
+    assert!(json!(room.model.messages()).to_string().contains("Aiko Tanaka"), "our results are found");
+}
+
+#[tokio::test]
 async fn a_client_that_takes_one_call_gets_one() {
     let two = calls(&[
         ("read_file", json!({"path": "a"})),

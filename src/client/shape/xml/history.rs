@@ -10,11 +10,9 @@ use super::{Grammar, cline, defuse, tags};
 use crate::{
     adapter::quote::Turns,
     event::Tools,
-    openai::{Content, Message, ToolCall, answer::call_id},
+    openai::{Content, Message, ToolCall, VOID_EMPTY, answer::call_id},
 };
 
-/// Void writes this instead of an empty message.
-const EMPTY: &str = "(empty message)";
 /// The result of a call that has none.
 const NOT_RUN: &str = "not run";
 
@@ -34,13 +32,13 @@ pub(super) fn translate(messages: Vec<Message>, tools: &Tools, grammar: Grammar)
         // Mentions were defused in the text alone: before a call is looked for they must stay so, and in its values nothing was.
         let restored = |text: &str| defuse::restore(text, tools.iter().map(|tool| tool.name.as_str()));
         let Some(call) = Call::at_the_end_of(text, tools, grammar, result.as_ref().map(|result| result.name.as_str())) else {
-            message.content = Content::Text(if text == EMPTY { String::new() } else { restored(text) });
+            message.content = Content::Text(if text == VOID_EMPTY { String::new() } else { restored(text) });
             out.push(message);
             continue;
         };
         let id = call_id(&[b"history", &(at as u64).to_le_bytes(), text.as_bytes()]);
         let before = match call.before {
-            "" | EMPTY => Content::None,
+            "" | VOID_EMPTY => Content::None,
             before => Content::Text(restored(before)),
         };
         let arguments = call.arguments(tools, grammar);

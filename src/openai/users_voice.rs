@@ -1,6 +1,6 @@
 //! Whose words a message of the user is.
 
-use crate::openai::Message;
+use super::Message;
 
 /// Elements that clients add by themselves, often after the results of tools.
 const ADDED: [&str; 6] =
@@ -17,6 +17,12 @@ pub fn is_spoken(message: &Message) -> bool {
         (rest, added) = (after.trim_start(), true);
     }
     !added || !rest.is_empty()
+}
+
+/// The message in which the user says what to do next; `None` if calls or results follow it.
+pub fn asked(messages: &[Message]) -> Option<&Message> {
+    let mut latest = messages.iter().rev().take_while(|message| !matches!(message.role.as_str(), "assistant" | "tool"));
+    latest.find(|message| is_spoken(message))
 }
 
 /// What follows the element with this name at the start of a text.
@@ -44,5 +50,18 @@ mod tests {
             assert!(spoken(text), "{text}");
         }
         assert!(!is_spoken(&Message::text("tool", "ok")));
+    }
+
+    #[test]
+    fn what_a_client_adds_does_not_hide_what_the_user_asked() {
+        let of = |roles: &[(&str, &str)]| {
+            let messages: Vec<Message> = roles.iter().map(|(role, text)| Message::text(*role, *text)).collect();
+            asked(&messages).map(|message| message.content.to_text())
+        };
+        let added = ("user", "<system-reminder>Your list is empty.</system-reminder>");
+        assert_eq!(of(&[("user", "Run it."), added]).as_deref(), Some("Run it."));
+        assert_eq!(of(&[("user", "Run it."), ("system", "Be brief."), added]).as_deref(), Some("Run it."));
+        assert_eq!(of(&[("user", "Run it."), ("assistant", ""), ("tool", "ok"), added]), None);
+        assert_eq!(of(&[added]), None);
     }
 }

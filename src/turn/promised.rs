@@ -1,10 +1,9 @@
-//! What the user and the model say about an action: whether the user orders it, and whether an answer only announces it (`I'll
-//! search through the files.`), as small models in an editor write it instead of the call. Advice (`you can use the following
-//! command`) counts only if the user has ordered the action: otherwise the user may have asked for the advice.
+//! What the model says about an action instead of calling: whether an answer only announces it (`I'll search through the files.`),
+//! as small models in an editor do. Advice (`you can use the following command`) counts only if the user has ordered the action:
+//! otherwise the user may have asked for the advice.
 
-use std::borrow::Cow;
-
-use crate::{event::Tools, openai::Message};
+use super::users_words::words;
+use crate::event::Tools;
 
 /// Phrases of a model that is about to act. English only: the editor's prompt is English, and small models follow it.
 const ACTORS: [&[&str]; 8] = [
@@ -24,16 +23,6 @@ const ACTS: [&str; 25] = [
 ];
 /// Phrases that withdraw an announcement.
 const NOT: [&str; 3] = ["not", "never", "know"];
-/// Verbs that begin an order of an action that tools perform.
-const ORDERS: [&str; 19] = [
-    "build", "change", "create", "delete", "edit", "execute", "find", "list", "modify", "open", "overwrite", "read", "remove",
-    "rename", "replace", "run", "search", "start", "update",
-];
-/// Words that may come before such a verb.
-const POLITE: [&str; 4] = ["please", "now", "then", "first"];
-/// Nouns that an order to an editor is about, besides paths.
-const OBJECTS: [&str; 10] =
-    ["directory", "file", "files", "folder", "folders", "project", "terminal", "test", "tests", "workspace"];
 /// Phrases that tell somebody else to act.
 const ADVICE: [&[&str]; 7] = [
     &["you", "can"],
@@ -44,44 +33,14 @@ const ADVICE: [&[&str]; 7] = [
     &["following", "command"],
     &["following", "steps"],
 ];
-/// A longer message of the user is more than an order: it has code or logs. In bytes.
-const ORDER_BYTES: usize = 1000;
 /// Maximum number of words between, which may say when or how.
 const BETWEEN: usize = 2;
-
-/// The words of the user, if the message is theirs and no longer than an order.
-pub(super) fn asked(message: &Message) -> Option<Cow<'_, str>> {
-    let asked = message.content.text();
-    (message.role == "user" && asked.len() <= ORDER_BYTES).then_some(asked)
-}
-
-/// Whether the user has ordered something that an editor's tools do: a sentence begins with it, and names a file or the like.
-pub(super) fn orders(asked: &Message) -> bool {
-    let asked = asked.content.text();
-    let is_path = |word: &str| {
-        let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let has_stem = inner.split_once('.').is_some_and(|(stem, _)| stem.len() > 1); // not `e.g.`
-        (has_stem || inner.contains('/')) && inner.contains(|c: char| c.is_alphabetic())
-    };
-    let order = |sentence: &str| {
-        let plain = sentence.to_lowercase();
-        let words = words(&plain);
-        let first = words.iter().find(|word| !POLITE.contains(word));
-        let meant = words.iter().any(|word| OBJECTS.contains(word)) || sentence.split_whitespace().any(is_path);
-        meant && !sentence.trim_end().ends_with('?') && first.is_some_and(|word| ORDERS.contains(word))
-    };
-    asked.len() <= ORDER_BYTES && asked.split_inclusive(['\n', '?', '!']).flat_map(|line| line.split(". ")).any(order)
-}
 
 /// Whether an answer without a call tells the user to act, and asks nothing.
 pub(super) fn advises(said: &str) -> bool {
     let plain = said.to_lowercase();
     let words = words(&plain);
     !said.trim_end().ends_with('?') && ADVICE.iter().any(|advice| words.windows(advice.len()).any(|some| some == *advice))
-}
-
-fn words(text: &str) -> Vec<&str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect()
 }
 
 /// Whether an answer without a call says that its model acts, or names the one tool that it would call.
@@ -105,31 +64,6 @@ pub(super) fn announces(said: &str, tools: &Tools) -> bool {
 mod tests {
     use super::*;
     use crate::event::{Tool, ToolChoice};
-
-    #[test]
-    fn an_order_names_what_tools_can_do() {
-        for asked in [
-            "Create the file src/util.rs, write a function into it.",
-            "Run the tests with cargo test.",
-            "Please delete notes.txt",
-            "I am done. Now remove the folder `docs`.",
-            "There is a mistake in src/main.rs: greting. Read the file first.",
-        ] {
-            assert!(orders(&Message::text("user", asked)), "{asked}");
-        }
-        let long = format!("Delete the file.\n{}", "x".repeat(ORDER_BYTES));
-        for asked in [
-            "How do I delete a file?",
-            "Tell me how to run the tests.",
-            "Create a function that adds two numbers.",
-            "List the advantages of Rust, e.g. its speed.",
-            "Run the tests?",
-            "The command to remove files is rm.",
-            &long,
-        ] {
-            assert!(!orders(&Message::text("user", asked)), "{asked}");
-        }
-    }
 
     #[test]
     fn advice_tells_the_user_to_act() {
