@@ -84,7 +84,7 @@ pub struct Scanner {
     draft: Draft,
     message: Message,
     /// Whether the user said not to run anything; looked for at the first call that depends on it.
-    forbidden: OnceLock<bool>,
+    forbidden: OnceLock<Option<words::Forbidden>>,
 }
 
 /// What the text at the current position is.

@@ -17,7 +17,6 @@ pub(super) mod leaked;
 #[cfg(test)]
 mod tests;
 
-
 /// The chat with a clean history and without `tools`, which are written separately for the backend. `turns`: the control
 /// tokens of the model's prompt, which are broken up in results.
 pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> Chat<'a> {

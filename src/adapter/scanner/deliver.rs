@@ -7,7 +7,7 @@ use super::{
     candidate::Candidate,
     emitted::Writing,
     preceding::Mentioned,
-    words::{asks_to_wait, forbids, leaves_a_step},
+    words::{Forbidden, asks_to_wait, forbids, leaves_a_step},
 };
 use crate::{
     adapter::syntax::{Parsed, value::is_json},
@@ -91,7 +91,7 @@ impl Scanner {
     /// Whether calls that end at `to` count at once. `form`: the form that closes them.
     fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
         let is_required = self.tools.must_call();
-        let forbidden = !is_required && !self.only_read(calls) && self.is_forbidden();
+        let forbidden = !is_required && !self.only_read(calls) && self.is_forbidden(calls);
         let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
         if marked {
             return match forbidden || self.is_doubtful(candidate, calls, to) {
@@ -249,9 +249,14 @@ impl Scanner {
         }
     }
 
-    /// Whether the user said not to run anything.
-    fn is_forbidden(&self) -> bool {
-        *self.forbidden.get_or_init(|| forbids(&self.options.asked))
+    /// Whether the user said not to run such calls.
+    fn is_forbidden(&self, calls: &[Parsed]) -> bool {
+        let writes = |call: &Parsed| known_tool(&self.tools, &call.name).is_some_and(Tool::is_named_as_writing);
+        match *self.forbidden.get_or_init(|| forbids(&self.options.asked)) {
+            None => false,
+            Some(Forbidden::Everything) => true,
+            Some(Forbidden::Running) => !calls.iter().all(writes),
+        }
     }
 
     /// Whether all of these calls are of tools that only read, as far as is known.

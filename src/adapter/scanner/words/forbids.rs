@@ -1,4 +1,4 @@
-//! Whether the user says not to run anything.
+//! What the user says not to run: nothing at all, or not what the model shall only write.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -6,7 +6,23 @@ use super::clauses::plain;
 
 /// Verbs of running, and pronouns for what is not to be run: `Do not execute it.`
 const RUNS: [&str; 8] = ["run", "execute", "call", "do", "running", "executing", "calling", "doing"];
-const WHAT: [&str; 8] = ["it", "this", "that", "them", "these", "anything", "any", "yet"];
+const WHAT: [&str; 7] = ["it", "this", "that", "them", "these", "anything", "yet"];
+/// Nouns for everything that may be run: `Don't run any commands.`
+const ALL: [&str; 9] = ["tool", "tools", "call", "calls", "code", "command", "commands", "thing", "of"];
+/// Words that limit where or how something is not to be run: `Don't run it as root.`
+const WHERE: [&str; 4] = ["as", "on", "in", "with"];
+/// Words that may come before a prohibition. After other words it is a statement: `The tests do not run.`
+const BEFORE: [&str; 20] = [
+    "please", "but", "and", "just", "so", "also", "then", "you", "must", "should", "now", "first", "only", "i", "it", "want",
+    "to", "explain", "plan", "this",
+];
+/// Verbs of orders that change something.
+const ACTING: [&str; 22] = [
+    "fix", "add", "create", "change", "edit", "update", "remove", "delete", "rename", "implement", "refactor", "write", "run",
+    "install", "build", "move", "replace", "make", "insert", "append", "correct", "adjust",
+];
+/// Words that may come before such a verb.
+const POLITE: [&str; 7] = ["please", "now", "then", "first", "just", "and", "but"];
 /// Words after such a verb and its pronoun: not everything is forbidden.
 const EXCEPT: [&str; 5] = ["else", "other", "more", "but", "except"];
 /// What was not run.
@@ -29,21 +45,78 @@ static ENDS: LazyLock<BTreeMap<String, Vec<String>>> =
 /// Signs that separate clauses.
 const CLAUSES: [char; 16] = ['.', ',', ';', ':', '!', '?', '\n', '(', ')', '。', '，', '；', '：', '！', '？', '،'];
 
-/// Whether the user says not to run anything. With another object (`don't run the tests`), only that one is meant.
-pub(crate) fn forbids(asked: &str) -> bool {
-    let plain = plain(asked).replace("do not ", "don't ");
-    let forbids = |clause: &str| {
-        let (clause, words) = (clause.trim(), words(clause));
-        words.windows(2).enumerate().any(|(at, pair)| {
-            let denies = matches!(pair, ["don't" | "without" | "never", verb] if RUNS.contains(verb));
-            let rest = words.get(at + 2..).unwrap_or_default();
-            denies && rest.first().is_none_or(|what| WHAT.contains(what)) && !rest.iter().any(|word| EXCEPT.contains(word))
-        }) || words.windows(4).any(|four| matches!(four, ["not", "to", "be", act] if DONE.contains(act)))
-            || NO_CALLS.iter().any(|phrase| words.strip_suffix(&["please"]).unwrap_or(&words).ends_with(phrase))
-            || EXPLAINS.iter().any(|phrase| words.starts_with(phrase))
+/// What the user forbids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forbidden {
+    /// Every call with effects.
+    Everything,
+    /// Calls with effects, but not those that write: the user orders something beside it (`Write the script, but don't run it`).
+    Running,
+}
+
+/// What the user says not to run. With another object (`don't run the tests`), only that one is meant, and nothing is forbidden. What the
+/// user quotes, and what clients add in elements (rules of the project), forbids nothing either.
+pub(crate) fn forbids(asked: &str) -> Option<Forbidden> {
+    let plain = without_quotes(&without_elements(&plain(asked))).replace("do not ", "don't ");
+    let clauses = || plain.split(CLAUSES).map(|clause| (clause.trim(), words(clause)));
+    let no_calls =
+        |words: &[&str]| NO_CALLS.iter().any(|phrase| words.strip_suffix(&["please"]).unwrap_or(words).ends_with(phrase));
+    if clauses().any(|(_, words)| no_calls(&words)) {
+        return Some(Forbidden::Everything);
+    }
+    let is_order = |words: &[&str]| words.iter().find(|word| !POLITE.contains(word)).is_some_and(|act| ACTING.contains(act));
+    let orders = clauses().any(|(_, words)| is_order(&words));
+    let forbids = clauses().any(|(clause, words)| {
+        is_prohibition(&words)
+            || (!orders && EXPLAINS.iter().any(|phrase| words.starts_with(phrase)))
             || ENDS.values().flatten().any(|end| clause.ends_with(end.as_str()))
+    });
+    forbids.then_some(if orders { Forbidden::Running } else { Forbidden::Everything })
+}
+
+/// `Don't execute it`, `without running anything`, `not to be run`.
+fn is_prohibition(words: &[&str]) -> bool {
+    let starts = |at: usize| words[..at].iter().rposition(|word| matches!(*word, "but" | "and" | "then")).unwrap_or(0);
+    let denies = |(at, pair): (usize, &[&str])| {
+        let is_verb = matches!(pair, ["without" | "never", verb] if RUNS.contains(verb))
+            || (matches!(pair, ["don't", verb] if RUNS.contains(verb))
+                && words[starts(at)..at].iter().all(|word| BEFORE.contains(word)));
+        let rest = words.get(at + 2..).unwrap_or_default();
+        let is_all = match rest {
+            [] => true,
+            ["any", noun, ..] => ALL.contains(noun),
+            [what, ..] => WHAT.contains(what),
+        };
+        is_verb && is_all && !rest.iter().any(|word| EXCEPT.contains(word) || WHERE.contains(word))
     };
-    plain.split(CLAUSES).any(forbids)
+    words.windows(2).enumerate().any(denies)
+        || words.windows(4).any(|four| matches!(four, ["not", "to", "be", act] if DONE.contains(act)))
+}
+
+/// A text without its elements: `<system-reminder>..</system-reminder>`.
+fn without_elements(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once('<') {
+        out.push_str(before);
+        let name = &after[..after.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_'))).unwrap_or(after.len())];
+        let close = format!("</{name}>");
+        rest = match after.find(&close).filter(|_| !name.is_empty()) {
+            Some(at) => &after[at + close.len()..],
+            None => after,
+        };
+    }
+    out + rest
+}
+
+/// A text without what stands between quotes or backticks.
+fn without_quotes(text: &str) -> String {
+    let quotes = ['"', '`'].into_iter().fold(text.replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\""), |text, quote| {
+        let parts: Vec<&str> = text.split(quote).collect();
+        // The last quote may have no partner.
+        let open = parts.len().is_multiple_of(2).then_some(parts.len() - 1);
+        parts.iter().enumerate().filter(|(at, _)| at % 2 == 0 || Some(*at) == open).map(|(_, part)| *part).collect()
+    });
+    quotes
 }
 
 fn words(text: &str) -> Vec<&str> {
@@ -86,7 +159,7 @@ mod tests {
             "Sadece açıkla, hiçbir şey çalıştırma.",
             "اشرح فقط، لا تنفذ أي شيء.",
         ] {
-            assert!(forbids(asked), "{asked}");
+            assert!(forbids(asked).is_some(), "{asked}");
         }
         for asked in [
             "Fix the bug, but do not run the tests.",
@@ -103,7 +176,42 @@ mod tests {
             "Удали папку, но не запускай тесты.",
             "Supprime le dossier sans lancer les tests.",
         ] {
-            assert!(!forbids(asked), "{asked}");
+            assert_eq!(forbids(asked), None, "{asked}");
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_written_may_be_forbidden_to_run() {
+        for asked in [
+            "Write a script that removes the folder. Do not run anything yourself.",
+            "Fix the bug. Do not run it.",
+            "Create the script but don't run it.",
+            "Don't run anything yet, just create the file docs/guide.md.",
+        ] {
+            assert_eq!(forbids(asked), Some(Forbidden::Running), "{asked}");
+        }
+        for asked in
+            ["Show me the command without running it", "Fix it with words only, no tool calls please.", "Don't call any tools."]
+        {
+            assert_eq!(forbids(asked), Some(Forbidden::Everything), "{asked}");
+        }
+    }
+
+    #[test]
+    fn rules_quotations_and_other_objects_forbid_nothing() {
+        for asked in [
+            "The tests do not run. Please run them with --verbose.",
+            "Don't call any external services. Run the unit tests.",
+            "Do not run any migrations. Add a guard to the parser.",
+            "don't run any commands as root. fix the bug",
+            "Just explain it briefly after you fixed it. Fix the bug.",
+            "Only explain what's needed. Fix the bug.",
+            "The dialog says \"Do not execute it\". Change the text.",
+            "Add a comment: `do not call this`.",
+            "<system-reminder>Do not run anything.</system-reminder>\nFix the bug.",
+            "<rules>\nDon't run it.\n</rules> Delete the folder.",
+        ] {
+            assert_eq!(forbids(asked), None, "{asked}");
         }
     }
 }

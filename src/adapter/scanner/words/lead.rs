@@ -79,7 +79,7 @@ impl Lead {
             // `Here is the mail, sent to both:`.
             let is_part = |at: usize| said[at] == "sent" && at + 1 < said.len();
             let is_distant = said.iter().enumerate().any(|(at, word)| DISTANT.contains(word) && !is_part(at));
-            let forbids = FORBIDS.iter().any(|words| sentence.trim_start().starts_with(words));
+            let forbids = FORBIDS.iter().any(|words| sentence.trim_start().starts_with(words)) && !said.contains(&"forget");
             return (!is_distant && !forbids) || wishes(sentence);
         }
         (acts(sentence) || Says::First.is_in(sentence)) && !is_qualified(sentence)
