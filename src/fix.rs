@@ -33,7 +33,7 @@ pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
 pub(crate) use role::{Role, is_text, words};
-pub(crate) use schema::{Place, Types, View, fold};
+pub(crate) use schema::{Place, Types, View, fold, runs_programs};
 pub use schema::{Schema, Schemas};
 pub use tally::Tally;
 

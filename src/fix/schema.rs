@@ -21,6 +21,7 @@ pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};
 
+use crate::event::Tool;
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
 
@@ -59,6 +60,11 @@ const ALIASES: [&[&str]; 6] = [
     &["new_string", "new_str", "new_text"],
     &["query", "q", "search_query", "sql"],
 ];
+
+/// Whether a tool needs nothing but a `command`.
+pub(crate) fn runs_programs(tool: &Tool) -> bool {
+    View::of(Some(tool)).root().required().eq(["command"])
+}
 
 /// The names that models use for the same parameter as `name`, including itself. `name` may be in any spelling (`filePath`).
 pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {

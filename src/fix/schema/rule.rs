@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::{ANY, Schema, Types};
 use crate::json::read::Shape;
 
+/// What a member that may be null, and is left out, stands for.
+static NULL: Value = Value::Null;
+
 /// Up to this number of properties, a linear search is fastest.
 const FEW: usize = 8;
 
@@ -30,6 +33,8 @@ pub(crate) struct Rule {
     /// The `format` is that of a path or a URI.
     pub(crate) is_path: bool,
     pub(crate) default: Option<Value>,
+    /// The schema names `null` as a type or a value. A schema without types allows it, but does not name it.
+    pub(crate) names_null: bool,
 }
 
 /// The properties of an object, in the schema's order, with a lookup by name.
@@ -118,11 +123,16 @@ impl Rule {
         self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
     }
 
-    /// The value that a missing member has: its default or its constant.
+    /// The value that a missing member has: its default, its constant, or `null` if it may be null.
     pub(super) fn default_of<'s>(&self, schema: &'s Schema, name: &str) -> Option<&'s Value> {
         let rule = schema.rule(self.named(name)?.shape);
         let constant = || rule.values.as_ref().filter(|values| values.constant)?.all.first();
-        rule.default.as_ref().or_else(constant)
+        rule.default.as_ref().or_else(constant).or_else(|| rule.may_be_null().then_some(&NULL))
+    }
+
+    /// Whether a member of this rule that is left out counts as `null`.
+    pub(crate) fn may_be_null(&self) -> bool {
+        self.names_null && self.types.allow(Types::NULL) && self.values.as_ref().is_none_or(|values| values.all.contains(&NULL))
     }
 }
 

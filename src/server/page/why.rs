@@ -6,7 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{detail::Split, kept::Reader};
-use crate::event::{FinishReason, Tool, ToolChoice};
+use crate::{
+    event::{FinishReason, Tool, ToolChoice},
+    fix::View,
+};
 
 /// Why something is not a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -130,9 +133,7 @@ fn fault(reader: &Reader, suspect: &Suspect<'_>) -> Option<(u8, String)> {
 }
 
 fn missing(tool: &Tool, given: &Value) -> Vec<String> {
-    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
-    let required = schema["required"].as_array().cloned().unwrap_or_default();
-    required.iter().filter_map(Value::as_str).filter(|key| given.get(*key).is_none()).map(str::to_owned).collect()
+    View::of(Some(tool)).root().required().filter(|key| given.get(*key).is_none()).map(str::to_owned).collect()
 }
 
 /// Code fences, JSON, and elements named after a tool, in their order.
