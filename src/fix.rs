@@ -28,6 +28,7 @@ use crate::json::tree::Value;
 pub(crate) use damage::{
     IDS, NAME_KEYS, begins_as_member, ends_inside, has_odd_quote, holds_python_call, holds_structure, is_variable,
 };
+pub(crate) use fixer::unsure;
 pub use fixer::{Checked, Fixer};
 pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;

@@ -294,7 +294,7 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
             _ => continue,
         };
         let node = super::coerce::from_serde(value);
-        coercion.enter(name, |coercion| coercion.note(Code::N5, level, &node, note));
+        coercion.enter(name, |coercion| coercion.note(code, level, &node, note));
         members.push(Member { key: Cow::Owned(name.to_owned()), start: node.start, node });
     }
 }
@@ -313,9 +313,24 @@ fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule
             coercion.enter(&member.key, |coercion| {
                 coercion.note(Code::N3, Verdict::Coerced, &member.node, "unknown key left out");
                 let path = coercion.path.clone();
+                // A second spelling of a key that is there has the same value: `respell` compares them.
+                if !says_nothing(&member.node) && rule.properties.meant(&member.key).is_none() {
+                    coercion.lost.push(path.clone());
+                }
                 coercion.dropped.push(path);
             });
         }
         known
     });
+}
+
+/// Whether a call means the same without this value.
+fn says_nothing(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Text(text) => matches!(text.trim(), "" | "null" | "None" | "undefined"),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Number(_) | Value::Bool(_) => false,
+    }
 }

@@ -472,6 +472,25 @@ fn a_required_parameter_that_may_be_null_may_be_left_out() {
 }
 
 #[test]
+fn a_key_that_is_left_out_is_a_loss_if_it_says_something() {
+    for (source, lost) in [
+        (r#"{"town":"Turku","dry_run":true}"#, vec!["/dry_run"]),
+        (r#"{"town":"Turku","dry_run":false,"limit":0}"#, vec!["/dry_run", "/limit"]),
+        (r#"{"town":"Turku","except":["Oulu"]}"#, vec!["/except"]),
+        (r#"{"town":"Turku","a":null,"b":"","c":{},"d":[],"e":" ","f":"None"}"#, vec![]),
+        // The same key in another spelling.
+        (r#"{"town":"Turku","Town":"Turku"}"#, vec![]),
+        (r#"{"Town":"Turku","nights":2}"#, vec![]),
+    ] {
+        let report = fixed(STRICT, source, End::Closed);
+        assert!(report.accepted().is_some(), "{source}: {report:?}");
+        assert_eq!(report.lost, lost, "{source}");
+    }
+    // Where everything is allowed, nothing is left out.
+    assert!(fixed(TOWN, r#"{"town":"Turku","dry_run":true}"#, End::Closed).lost.is_empty());
+}
+
+#[test]
 fn keys_have_limits() {
     for (what, schema, source) in [
         (
