@@ -115,6 +115,16 @@ impl Scanner {
         }
     }
 
+    /// A scanner for the rest of an answer, after a native call. It begins like an answer, in what the text before left open, but
+    /// a call precedes it: a result that the model makes up ends it.
+    pub fn anew(&self) -> Scanner {
+        let options = Options { reasoning_open: self.region == Region::Reasoning, ..self.options.clone() };
+        let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
+        let mut scanner = Scanner::new(adapter, tools, schemas, options);
+        scanner.emitted.call();
+        scanner
+    }
+
     /// Scans the next piece of the answer.
     pub fn push(&mut self, channel: Channel, text: &str, out: &mut dyn Sink) {
         if channel == Channel::Reasoning {

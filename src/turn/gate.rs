@@ -29,7 +29,7 @@ use crate::{
 
 mod told;
 
-use told::{Delivered, Said};
+use told::{Delivered, Said, Written};
 pub(super) use told::{Made, made};
 
 /// What becomes of refused calls and of text after calls.
@@ -61,6 +61,10 @@ pub(super) struct Gate {
     /// What the model has read, with the calls in it.
     quoted: Arc<Quoted>,
     delivered: Delivered,
+    /// All calls of this answer so far.
+    written: Written,
+    /// Whether the backend itself has read the call that is passing through.
+    pub(super) native: bool,
     /// The call that is passing through.
     open: Assembly,
     withheld: String,
@@ -95,6 +99,8 @@ impl Gate {
             before: Default::default(),
             quoted: Arc::default(),
             delivered: Delivered::default(),
+            written: Written::default(),
+            native: false,
             open: Assembly::default(),
             withheld: String::new(),
             refused: 0,
@@ -115,7 +121,10 @@ impl Gate {
                     said.push_str(text);
                 }
                 (event, reask) => {
-                    self.kept.extend(self.open.event(event).filter(|_| reask.keeps_others()).map(|(_, call)| call));
+                    let written = &mut self.written;
+                    let mut is_new = |call: &ToolCall| !written.repeats(made(&call.name, &call.arguments), self.native);
+                    let call = self.open.event(event).map(|(_, call)| call).filter(|call| is_new(call));
+                    self.kept.extend(call.filter(|_| reask.keeps_others()));
                 }
             }
             return;
@@ -179,11 +188,6 @@ impl Gate {
         self.abandoned = true;
     }
 
-    /// Native calls begin.
-    pub(super) fn natives_begin(&mut self) {
-        self.delivered.in_text = Some(self.delivered.calls.len());
-    }
-
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
     pub(super) fn is_in_vain(&self) -> bool {
         self.policy.call_alone && self.delivered.count == 0 && self.said.prose.len() > VAIN_BYTES
@@ -226,8 +230,7 @@ impl Gate {
         let (placed, doubt) = self.carrier.placed(name, arguments);
         let arguments = placed.as_ref();
         let key = made(name, arguments);
-        // A backend may repeat as its own call what also was in the text.
-        if self.delivered.had_in_text(&key) {
+        if self.written.repeats(key.clone(), self.native) {
             return;
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
@@ -266,6 +269,9 @@ impl Gate {
         if self.abandoned && matches!(why, Why::Truncated(_)) {
             return;
         }
+        if self.written.repeats(made(name, raw), self.native) || self.is_remains(name, why) {
+            return;
+        }
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered.count > 0, "call refused");
         if self.policy.answers_refused {
@@ -288,6 +294,12 @@ impl Gate {
             return self.deliver(name, None, raw, None, out);
         }
         self.notice(&not_run(name, why), out);
+    }
+
+    /// Whether a refused call is what a backend's parser left in the text of a call that it has read.
+    fn is_remains(&self, name: &str, why: &Why) -> bool {
+        let is_whole = matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
+        !self.native && !is_whole && self.written.has_native(name)
     }
 
     /// A refused call after one that was delivered: nobody is asked again, but the user is told. The text between them is withheld.

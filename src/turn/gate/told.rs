@@ -1,5 +1,7 @@
 //! What the client was told of an answer: its calls and its text.
 
+use serde_json::Value;
+
 /// A call as it is compared: its name, and its arguments without whitespace.
 pub(in crate::turn) type Made = (String, String);
 
@@ -11,10 +13,12 @@ pub(in crate::turn) fn made(name: &str, arguments: &str) -> Made {
 #[derive(Debug, Default)]
 pub(super) struct Delivered {
     pub(super) count: u32,
-    pub(super) calls: Vec<Made>,
-    /// How many of them were in the text, once native calls begin.
-    pub(super) in_text: Option<usize>,
+    calls: Vec<Made>,
 }
+
+/// The calls of this answer, delivered or not, each with whether the backend itself had read it.
+#[derive(Debug, Default)]
+pub(super) struct Written(Vec<(Made, bool)>);
 
 /// The text of this answer so far.
 #[derive(Debug)]
@@ -32,11 +36,6 @@ pub(super) struct Said {
 }
 
 impl Delivered {
-    /// Whether this native call was already delivered from the text.
-    pub(super) fn had_in_text(&self, call: &Made) -> bool {
-        self.in_text.is_some_and(|count| self.calls[..count].contains(call))
-    }
-
     pub(super) fn has(&self, call: &Made) -> bool {
         self.calls.contains(call)
     }
@@ -46,6 +45,37 @@ impl Delivered {
         self.calls.push(call);
         self.count += 1;
         self.count - 1
+    }
+}
+
+impl Written {
+    /// Adds a call. Returns whether it was there before, once in the text and once as a native call: a backend's parser may leave
+    /// in the text what it has read.
+    pub(super) fn repeats(&mut self, call: Made, native: bool) -> bool {
+        let is_other = |(known, by_backend): &(Made, bool)| *by_backend != native && alike(known, &call);
+        let repeats = self.0.iter().any(is_other);
+        self.0.push((call, native));
+        repeats
+    }
+
+    /// Whether the backend itself has read a call of this tool.
+    pub(super) fn has_native(&self, name: &str) -> bool {
+        self.0.iter().any(|((known, _), native)| *native && known == name)
+    }
+}
+
+/// Whether two calls are the same. A backend's parser may order the arguments anew, and take off whitespace around texts.
+fn alike(one: &Made, other: &Made) -> bool {
+    let read = |json: &str| serde_json::from_str(json).ok().map(trimmed);
+    one.0 == other.0 && (one.1 == other.1 || read(&one.1).is_some_and(|value| Some(value) == read(&other.1)))
+}
+
+fn trimmed(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::from(text.trim()),
+        Value::Array(items) => items.into_iter().map(trimmed).collect(),
+        Value::Object(members) => members.into_iter().map(|(key, value)| (key, trimmed(value))).collect(),
+        other => other,
     }
 }
 
@@ -59,5 +89,5 @@ impl Said {
 
 /// JSON text without insignificant whitespace, for comparison.
 fn canonical(json: &str) -> String {
-    serde_json::from_str::<serde_json::Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
+    serde_json::from_str::<Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
 }
