@@ -82,6 +82,7 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
                 if is_placeholder(&message.content) {
                     message.to_mut().content = Content::None;
                 }
+                say_refusal(&mut message);
                 if message.content.is_empty() && message.tool_calls.is_empty() {
                     continue;
                 }
@@ -111,6 +112,24 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
         tools: Vec::new(),
         tool_choice: chat.tool_choice.clone(),
         rest: chat.rest.clone(),
+    }
+}
+
+/// Makes the refusal of an assistant its text: it is in a field or in a part of its own, which only OpenAI's servers know.
+fn say_refusal(message: &mut Cow<'_, Message>) {
+    let refusal = |value: &Value| value.get("refusal").and_then(Value::as_str).map(|text| json!({"type": "text", "text": text}));
+    if let Content::Parts(parts) = &message.content
+        && parts.iter().any(|part| refusal(part).is_some())
+    {
+        let parts = parts.iter().map(|part| refusal(part).unwrap_or_else(|| part.clone())).collect();
+        message.to_mut().content = Content::Parts(parts);
+    }
+    if message.rest.contains_key("refusal") {
+        let message = message.to_mut();
+        match message.rest.shift_remove("refusal") {
+            Some(Value::String(text)) if message.content.text().is_empty() => message.content = Content::Text(text),
+            _ => {}
+        }
     }
 }
 

@@ -163,3 +163,17 @@ fn a_result_without_an_id_answers_the_newest_message_with_calls() {
         cleaned(json!([call("old", "{}"), {"role": "user", "content": "Well?"}, {"role": "tool", "content": "late"}]));
     assert_eq!(messages[2]["tool_call_id"], "old");
 }
+
+#[test]
+fn a_refusal_of_the_assistant_is_its_text() {
+    let part = json!([{"type": "refusal", "refusal": "I cannot."}]);
+    let (messages, _) = cleaned(json!([
+        {"role": "assistant", "content": null, "refusal": "I cannot."},
+        {"role": "assistant", "content": "", "refusal": "I cannot."},
+        {"role": "assistant", "content": part},
+        {"role": "assistant", "content": "I will not.", "refusal": null},
+    ]));
+    let texts: Vec<String> = messages.as_array().unwrap().iter().map(|message| message["content"].to_string()).collect();
+    assert_eq!(texts, [r#""I cannot.""#, r#""I cannot.""#, r#"[{"type":"text","text":"I cannot."}]"#, r#""I will not.""#]);
+    assert!(messages.as_array().unwrap().iter().all(|message| message.get("refusal").is_none()));
+}
