@@ -28,6 +28,7 @@ pub mod messages;
 pub mod ollama;
 mod openai;
 pub mod responses;
+mod pieces;
 
 pub use collected::Collected;
 pub use openai::functions;
