@@ -24,11 +24,12 @@ use crate::{
 mod collected;
 mod conversation;
 mod exact;
+mod files;
 pub mod messages;
 pub mod ollama;
 mod openai;
-pub mod responses;
 mod pieces;
+pub mod responses;
 
 pub use collected::Collected;
 pub use openai::functions;
