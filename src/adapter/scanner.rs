@@ -58,7 +58,7 @@ use candidate::Candidate;
 use draft::Draft;
 use emitted::Emitted;
 use message::Message;
-pub use options::{MayAsk, Options};
+pub use options::{MayAsk, Options, Wanted};
 use preceding::Before;
 use tentative::Tentative;
 

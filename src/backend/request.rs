@@ -97,6 +97,9 @@ fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>
     for message in &mut chat.messages {
         with_wire_names(message, round);
     }
+    if let Some(words) = constrain::answer(round, &mut chat.rest) {
+        chat.rearrange(|messages| render::instruct(messages, words));
+    }
     if round.mode != ToolMode::Native {
         let mut tools = Cow::Borrowed(&**round.tools);
         if !round.offer {
