@@ -81,6 +81,8 @@ pub struct Scanner {
     emitted: Emitted,
     draft: Draft,
     message: Message,
+    /// A native call precedes the text: the backend reads calls, and knows what is reasoning.
+    follows_native: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +114,7 @@ impl Scanner {
             emitted: Emitted::nothing(open),
             draft: Draft::new(open),
             message: Message::new(primed),
+            follows_native: false,
         }
     }
 
@@ -122,6 +125,7 @@ impl Scanner {
         let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
         let mut scanner = Scanner::new(adapter, tools, schemas, options);
         scanner.emitted.call();
+        scanner.follows_native = true;
         scanner
     }
 
@@ -131,7 +135,7 @@ impl Scanner {
             if !text.is_empty() {
                 out.event(Event::Reasoning(text));
             }
-            if self.inside() == Inside::AtEnd && self.tools.wanted() {
+            if self.inside() == Inside::AtEnd && self.tools.wanted() && !self.follows_native {
                 self.draft.push_field(text);
             }
             return;

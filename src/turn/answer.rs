@@ -10,7 +10,7 @@ pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
-    event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
+    event::{Assembly, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally, name::means_none},
     json::extent::{Extent, PlainExtent},
     plan::Repeats,
@@ -39,7 +39,7 @@ pub struct Answer {
     tools: Arc<Tools>,
     /// The last native call. It is complete if anything but the end of the answer follows.
     native: Option<ToolCall>,
-    /// Text came since the last native call.
+    /// Text or reasoning came since the last native call.
     heard: bool,
     /// Whether the answer began inside reasoning, as far as the text before the first native call shows.
     began_inside: Option<bool>,
@@ -159,7 +159,7 @@ impl Answer {
         match delta {
             Delta::Text(channel, text) => {
                 self.close_native(out);
-                self.heard |= channel == Channel::Content && !text.is_empty();
+                self.heard |= !text.is_empty();
                 let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
                 self.scanner.push(channel, text, &mut stage);
             }
@@ -283,7 +283,10 @@ impl Sink for Stage<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{event::ToolChoice, seen::library};
+    use crate::{
+        event::{Channel, ToolChoice},
+        seen::library,
+    };
 
     fn answer(choice: ToolChoice) -> Answer {
         let tools = Arc::new(Tools::new([], choice));
@@ -319,7 +322,9 @@ mod tests {
         assert_eq!(checked("write", ToolChoice::None), 0);
     }
 
-    /// The names of the calls and the text that come of these deltas: `Ok` is text, `Err` a native call.
+    const THINKS: &str = "thinks: ";
+
+    /// The calls and the text that come of these deltas: `Ok` is text (after `THINKS`, reasoning), `Err` a native call.
     fn told(parts: &[Result<&str, (&str, &str)>]) -> (Vec<String>, String) {
         let tool = |name: &str| {
             let schema = r#"{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}"#;
@@ -336,7 +341,10 @@ mod tests {
         };
         for part in parts {
             let delta = match part {
-                Ok(text) => Delta::Text(Channel::Content, text),
+                Ok(text) => match text.strip_prefix(THINKS) {
+                    Some(text) => Delta::Text(Channel::Reasoning, text),
+                    None => Delta::Text(Channel::Content, text),
+                },
                 Err((name, arguments)) => Delta::Call { id: None, name, arguments, extra: None },
             };
             answer.delta(delta, &mut out);
@@ -352,9 +360,10 @@ mod tests {
         const BARE: &str = r#"{"name":"run","arguments":{"a":"x"}}"#;
         const AGAIN: &str = "<tool_call>\n{\"name\":\"write\",\"arguments\":{\"b\":\"2\\n\",\"a\":\"1\"}}\n</tool_call>";
         const CUT: &str = "<tool_call>\n{\"name\":\"write\",\"arguments\":{\"a\":\"1";
+        const DRAFT: &str = "thinks: <tool_call>\n{\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}\n</tool_call>";
         let native = Err(("write", r#"{"a":"1","b":"2"}"#));
         let (write, run) = (r#"write {"a":"1","b":"2"}"#, r#"run {"a":"x"}"#);
-        let cases: [(&[Result<&str, (&str, &str)>], &[&str], &str); 13] = [
+        let cases: [(&[Result<&str, (&str, &str)>], &[&str], &str); 15] = [
             (&[Ok(RUN), native], &[run, write], ""),
             (&[native, Ok(RUN)], &[write, run], ""),
             (&[native, Ok(BARE)], &[write, run], ""),
@@ -368,6 +377,9 @@ mod tests {
             (&[native, Ok(RUN), Err(("run", r#"{"a":"x"}"#))], &[write, run], ""),
             // The model makes up the result, and goes on from there.
             (&[native, Ok("<tool_response>\nok\n</tool_response>\n"), Ok(RUN)], &[write], ""),
+            // A draft in the reasoning of a backend that tells reasoning apart.
+            (&[native, Ok(DRAFT), Err(("run", r#"{"a":"y"}"#))], &[write, r#"run {"a":"y"}"#], ""),
+            (&[native, Ok(DRAFT)], &[write], ""),
             // Two of the backend's own are two.
             (&[native, native], &[write, write], ""),
             // An example is none.

@@ -46,7 +46,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
             b'/' | b'_' => 63,
             _ => return None,
         };
-        bits = bits << 6 | u32::from(six);
+        bits = (bits << 6) | u32::from(six);
         count += 6;
         if count >= 8 {
             count -= 8;

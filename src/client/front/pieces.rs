@@ -52,7 +52,7 @@ impl Blank {
     }
 
     /// A block of another kind begins.
-    pub(super) fn drop(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.text.clear();
     }
 }
@@ -71,7 +71,7 @@ impl Blocks {
     }
 
     pub(super) fn call(&mut self, call: ToolCall) {
-        self.blank.drop();
+        self.blank.forget();
         self.blocks.push(Block::Call(call));
     }
 

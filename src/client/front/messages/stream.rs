@@ -58,7 +58,7 @@ impl Stream {
 
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
-        self.blank.drop();
+        self.blank.forget();
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
         self.delta("input_json_delta", "partial_json", arguments_or_empty(&call.arguments), out);
         self.stop(out);

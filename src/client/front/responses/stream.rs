@@ -134,7 +134,7 @@ impl Stream {
 
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
-        self.blank.drop();
+        self.blank.forget();
         let item = call_item(&self.answer.id("fc"), call, &self.answer.head.tools);
         let (field, event) = match item["type"].as_str() {
             Some("function_call") => ("arguments", "response.function_call_arguments"),
