@@ -259,7 +259,7 @@ impl Guide for At<'_> {
     fn missing(&self, of: Shape, seen: u64) -> u32 {
         let rule = self.schema.rule(of);
         let missing = rule.required.iter().filter(|name| match rule.properties.named(name) {
-            Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self.schema, name).is_none(),
+            Some(number) => number < 64 && seen & (1 << number) == 0 && !rule.is_implied(self.schema, name),
             None => false,
         });
         missing.count() as u32

@@ -7,9 +7,6 @@ use serde_json::Value;
 use super::{ANY, Schema, Types};
 use crate::json::read::Shape;
 
-/// What a member that may be null, and is left out, stands for.
-static NULL: Value = Value::Null;
-
 /// Up to this number of properties, a linear search is fastest.
 const FEW: usize = 8;
 
@@ -123,16 +120,18 @@ impl Rule {
         self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
     }
 
-    /// The value that a missing member has: its default, its constant, or `null` if it may be null.
-    pub(super) fn default_of<'s>(&self, schema: &'s Schema, name: &str) -> Option<&'s Value> {
-        let rule = schema.rule(self.named(name)?.shape);
-        let constant = || rule.values.as_ref().filter(|values| values.constant)?.all.first();
-        rule.default.as_ref().or_else(constant).or_else(|| rule.may_be_null().then_some(&NULL))
+    /// Whether a missing member has a value all the same: its default, its constant, or `null`.
+    pub(super) fn is_implied(&self, schema: &Schema, name: &str) -> bool {
+        let Some(property) = self.named(name) else { return false };
+        let rule = schema.rule(property.shape);
+        rule.default.is_some() || rule.values.as_ref().is_some_and(|values| values.constant) || rule.may_be_null()
     }
 
     /// Whether a member of this rule that is left out counts as `null`.
     pub(crate) fn may_be_null(&self) -> bool {
-        self.names_null && self.types.allow(Types::NULL) && self.values.as_ref().is_none_or(|values| values.all.contains(&NULL))
+        self.names_null
+            && self.types.allow(Types::NULL)
+            && self.values.as_ref().is_none_or(|values| values.all.contains(&Value::Null))
     }
 }
 
