@@ -98,6 +98,7 @@ fn without_arguments(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report 
 
 /// Reads the containers of the text and takes the one that fits. The error is a refusal, unless the text turns out to be
 /// arguments without a container.
+#[allow(clippy::result_large_err, reason = "a refusal is a whole report too, and is made once for a call")]
 fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let anything = Schema::default();
     let schema = call.schema.unwrap_or(&anything);
