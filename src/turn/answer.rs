@@ -322,10 +322,12 @@ mod tests {
         assert_eq!(checked("write", ToolChoice::None), 0);
     }
 
+    type Part = Result<&'static str, (&'static str, &'static str)>;
+
     const THINKS: &str = "thinks: ";
 
     /// The calls and the text that come of these deltas: `Ok` is text (after `THINKS`, reasoning), `Err` a native call.
-    fn told(parts: &[Result<&str, (&str, &str)>]) -> (Vec<String>, String) {
+    fn told(parts: &[Part]) -> (Vec<String>, String) {
         let tool = |name: &str| {
             let schema = r#"{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}"#;
             crate::event::Tool::new(name, "", schema)
@@ -363,7 +365,7 @@ mod tests {
         const DRAFT: &str = "thinks: <tool_call>\n{\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}\n</tool_call>";
         let native = Err(("write", r#"{"a":"1","b":"2"}"#));
         let (write, run) = (r#"write {"a":"1","b":"2"}"#, r#"run {"a":"x"}"#);
-        let cases: [(&[Result<&str, (&str, &str)>], &[&str], &str); 15] = [
+        let cases: [(&[Part], &[&str], &str); 15] = [
             (&[Ok(RUN), native], &[run, write], ""),
             (&[native, Ok(RUN)], &[write, run], ""),
             (&[native, Ok(BARE)], &[write, run], ""),

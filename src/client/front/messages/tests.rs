@@ -320,7 +320,8 @@ fn both(events: &[Event<'_>]) -> [Vec<(String, String)>; 2] {
 fn no_block_is_blank_and_their_order_is_the_same_streamed_and_not() {
     use Event::{Reasoning, Text};
     let call = [Event::CallStart { index: 0, id: Some("a"), name: "f" }, Event::CallEnd { index: 0, extra: None }];
-    let cases: [(&[Event<'_>], &[(&str, &str)]); 6] = [
+    type Kinds = &'static [(&'static str, &'static str)];
+    let cases: [(&[Event<'_>], Kinds); 6] = [
         (
             &[Text("Let me check."), Reasoning("hm"), Text("\n\n"), call[0].clone(), call[1].clone()],
             &[("text", "Let me check."), ("thinking", "hm"), ("tool_use", "")],
