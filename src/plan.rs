@@ -207,7 +207,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
             scanner: scanner::Options {
                 held_bytes: config.limits.held_bytes,
                 argument_bytes: config.limits.argument_bytes,
-                unmarked: !wants_json(&chat),
+                answer: wanted_form(&chat),
                 elements: as_written,
                 may_ask: scanner::MayAsk::after(0, config.retry),
                 ..scanner::Options::default()
@@ -358,10 +358,16 @@ fn without_repeat_penalty(chat: &mut ChatRequest) {
     }
 }
 
-/// Whether the client asked for JSON as the answer itself (`response_format` other than text). Then unmarked JSON is not a call.
-fn wants_json(chat: &ChatRequest) -> bool {
-    let kind = chat.rest.get("response_format").and_then(|format| format.get("type")).and_then(serde_json::Value::as_str);
-    kind.is_some_and(|kind| kind != "text")
+/// The form in which the client wants an answer without calls (`response_format`).
+fn wanted_form(chat: &ChatRequest) -> scanner::Wanted {
+    let format = chat.rest.get("response_format");
+    match format.and_then(|format| format.get("type")).and_then(serde_json::Value::as_str) {
+        None | Some("text") => scanner::Wanted::Text,
+        Some(_) => match format.and_then(|format| format.pointer("/json_schema/schema")) {
+            Some(schema) => scanner::Wanted::Schema(schema.to_string().into()),
+            None => scanner::Wanted::Json,
+        },
+    }
 }
 
 /// Seconds since 1970.

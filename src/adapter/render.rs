@@ -23,8 +23,9 @@ mod lines;
 mod tests;
 mod turns;
 
+use turns::concat;
+pub(crate) use turns::instruct;
 pub use turns::{alternate, fold_system};
-use turns::{concat, instruct};
 
 /// How to ask a family of models for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates apply
 /// to the family's own form; bare JSON has built-in ones.

@@ -60,7 +60,7 @@ use candidate::Candidate;
 use draft::Draft;
 use emitted::Emitted;
 use message::Message;
-pub use options::{MayAsk, Options};
+pub use options::{MayAsk, Options, Wanted};
 use preceding::Before;
 use tentative::Tentative;
 
@@ -85,6 +85,8 @@ pub struct Scanner {
     message: Message,
     /// Whether the user said not to run anything; looked for at the first call that depends on it.
     forbidden: OnceLock<Option<words::Forbidden>>,
+    /// A native call precedes the text: the backend reads calls, and knows what is reasoning.
+    follows_native: bool,
 }
 
 /// What the text at the current position is.
@@ -117,7 +119,19 @@ impl Scanner {
             draft: Draft::new(open),
             message: Message { primed, ..Message::default() },
             forbidden: OnceLock::new(),
+            follows_native: false,
         }
+    }
+
+    /// A scanner for the rest of an answer, after a native call. It begins like an answer, in what the text before left open, but
+    /// a call precedes it: a result that the model makes up ends it.
+    pub fn anew(&self) -> Scanner {
+        let options = Options { reasoning_open: self.region == Region::Reasoning, ..self.options.clone() };
+        let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
+        let mut scanner = Scanner::new(adapter, tools, schemas, options);
+        scanner.emitted.call();
+        scanner.follows_native = true;
+        scanner
     }
 
     /// Scans the next piece of the answer.
@@ -126,7 +140,7 @@ impl Scanner {
             if !text.is_empty() {
                 out.event(Event::Reasoning(text));
             }
-            if self.inside() == Inside::AtEnd && self.tools.wanted() {
+            if self.inside() == Inside::AtEnd && self.tools.wanted() && !self.follows_native {
                 self.draft.push_field(text);
             }
             return;

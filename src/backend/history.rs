@@ -37,6 +37,7 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
                 if is_placeholder(&message.content) {
                     message.to_mut().content = Content::None;
                 }
+                say_refusal(&mut message);
                 if message.content.is_empty() && message.tool_calls.is_empty() {
                     continue;
                 }
@@ -66,6 +67,24 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
     }
 }
 
+/// Makes the refusal of an assistant its text: it is in a field or in a part of its own, which only OpenAI's servers know.
+fn say_refusal(message: &mut Cow<'_, Message>) {
+    let refusal = |value: &Value| value.get("refusal").and_then(Value::as_str).map(|text| json!({"type": "text", "text": text}));
+    if let Content::Parts(parts) = &message.content
+        && parts.iter().any(|part| refusal(part).is_some())
+    {
+        let parts = parts.iter().map(|part| refusal(part).unwrap_or_else(|| part.clone())).collect();
+        message.to_mut().content = Content::Parts(parts);
+    }
+    if message.rest.contains_key("refusal") {
+        let message = message.to_mut();
+        match message.rest.shift_remove("refusal") {
+            Some(Value::String(text)) if message.content.text().is_empty() => message.content = Content::Text(text),
+            _ => {}
+        }
+    }
+}
+
 /// Adds results in the order of their calls: many prompts show no ids, so that the order alone says what answers which call.
 fn settle<'a>(results: &mut Vec<(usize, Cow<'a, Message>)>, messages: &mut Vec<Cow<'a, Message>>) {
     results.sort_by_key(|(place, _)| *place);
@@ -83,9 +102,9 @@ pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
     object(&inner).map(|found| Cow::Owned(found.into_owned()))
 }
 
-/// Moves the images of tool results, which backends do not accept there, into a user message after the results of that turn.
-/// Without `vision`, a line of text names them instead.
-pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool) {
+/// Moves the images and files of tool results, which backends do not accept there, into a user message after the results of that
+/// turn. Without `vision`, or if the backend takes no `files`, a line of text names them instead.
+pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool, files: bool) {
     let has_parts = |message: &Message| message.role == "tool" && matches!(message.content, Content::Parts(_));
     if !messages.iter().any(|message| has_parts(message)) {
         return;
@@ -99,7 +118,7 @@ pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool) {
         if has_parts(&message) {
             let message = message.to_mut();
             if let Content::Parts(parts) = &mut message.content {
-                parts.iter_mut().for_each(|part| show_image(part, &mut images, vision));
+                parts.iter_mut().for_each(|part| show_image(part, &mut images, vision, files));
             }
             message.content = Content::Text(message.content.to_text());
         }
@@ -111,8 +130,20 @@ pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool) {
     *messages = shown;
 }
 
-/// Replaces an image by a line of text, and adds it to `images` if the model sees images.
-fn show_image(part: &mut Value, images: &mut Vec<Value>, vision: bool) {
+/// Replaces an image or a file by a line of text, and adds it to `images` if the model sees it.
+fn show_image(part: &mut Value, images: &mut Vec<Value>, vision: bool, files: bool) {
+    if let Some(file) = part.get("file") {
+        let name = file.get("filename").and_then(Value::as_str).unwrap_or("without a name").to_owned();
+        let file = std::mem::take(part);
+        let text = if files {
+            images.push(file);
+            format!("[file {}: {name}, attached below]", images.len())
+        } else {
+            format!("[a file, {name}: this model cannot read files]")
+        };
+        *part = json!({"type": "text", "text": text});
+        return;
+    }
     if part.get("image_url").is_none() {
         return;
     }
@@ -138,9 +169,10 @@ fn break_turns(message: &mut Cow<'_, Message>, turns: &Turns) {
     }
 }
 
-/// The user message with these images; leaves `images` empty.
+/// The user message with these images and files; leaves `images` empty.
 fn attached(images: &mut Vec<Value>) -> Message {
-    let mut parts = vec![json!({"type": "text", "text": "The images of the results above:"})];
+    let what = if images.iter().any(|part| part.get("file").is_some()) { "files" } else { "images" };
+    let mut parts = vec![json!({"type": "text", "text": format!("The {what} of the results above:")})];
     parts.append(images);
     Message { role: "user".to_owned(), content: Content::Parts(parts), ..Message::default() }
 }

@@ -97,6 +97,9 @@ fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>
     for message in &mut chat.messages {
         with_wire_names(message, round);
     }
+    if let Some(words) = constrain::answer(round, &mut chat.rest) {
+        chat.rearrange(|messages| render::instruct(messages, words));
+    }
     if round.mode != ToolMode::Native {
         let mut tools = Cow::Borrowed(&**round.tools);
         if !round.offer {
@@ -127,7 +130,7 @@ fn with_wire_names(message: &mut Cow<'_, Message>, round: &Round<'_>) {
 
 /// Adapts images and roles to what the model's chat template supports.
 fn addressed<'a>(round: &Round<'a>, mut chat: Chat<'a>) -> Chat<'a> {
-    history::show_images(&mut chat.messages, round.vision);
+    history::show_images(&mut chat.messages, round.vision, round.backend.kind == Kind::OpenAi);
     if round.learned.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold) {
         chat.rearrange(render::fold_system);
     }
@@ -267,11 +270,11 @@ fn check_parts(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<(), Error> {
     };
     for (at, message) in round.chat.messages.iter().enumerate() {
         let Content::Parts(parts) = &message.content else { continue };
-        // Only the images of a result are shown, and only to a model that sees ([`history::show_images`]).
+        // Of a result, only the images are shown, and only to a model that sees ([`history::show_images`]).
         let is_result = message.role == "tool";
         for part in parts.iter().filter(|part| part.get("text").is_none()) {
             match image_url(part) {
-                None if !is_result => dropped(notes, &in_message(at, part), backend),
+                None if !is_result || part.get("file").is_some() => dropped(notes, &in_message(at, part), backend),
                 Some(url) if (round.vision || !is_result) && inline(url).is_none() => {
                     return Err(Error::client(format!(
                         "`messages[{at}]` holds an image by URL; this backend takes images only as `data:` URLs with base64, and nothing \

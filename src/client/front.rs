@@ -24,9 +24,11 @@ use crate::{
 mod collected;
 mod conversation;
 mod exact;
+mod files;
 pub mod messages;
 pub mod ollama;
 mod openai;
+mod pieces;
 pub mod responses;
 
 pub use collected::Collected;

@@ -10,7 +10,7 @@ use crate::{
     client::input,
     config::ShellForm,
     event::{Doubt, Effect, Event, Origin, Sink, Tools, Why},
-    fix::name::unknown,
+    fix::{self, name::unknown},
     openai::{ChatRequest, Message},
 };
 
@@ -192,7 +192,7 @@ fn doubted(key: &str, doubt: Doubt, tools: &Tools) -> String {
     match doubt {
         Doubt::CommandLine => {
             let what = format!("`{key}` is a command line, not a path");
-            match tools.iter().find(|tool| tool.runs_programs()) {
+            match tools.iter().find(|tool| fix::runs_programs(tool)) {
                 Some(tool) => format!("{what}. Call {} with the whole command line as its `command`", tool.name),
                 None => format!("{what}. Write the whole call again, corrected"),
             }

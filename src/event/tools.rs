@@ -169,13 +169,6 @@ impl Tool {
         self.fixing_schema.as_ref().unwrap_or(&self.schema)
     }
 
-    /// Whether its only required parameter is `command`.
-    pub fn runs_programs(&self) -> bool {
-        let schema: serde_json::Value = serde_json::from_str(self.checked_schema()).unwrap_or_default();
-        let required = schema.get("required").and_then(serde_json::Value::as_array);
-        required.is_some_and(|required| required.iter().map(serde_json::Value::as_str).eq([Some("command")]))
-    }
-
     /// The checked schema as parsed by `parse`, which is called once for a tool and its clones. All callers must use the same
     /// type.
     pub(crate) fn parsed<T: Send + Sync + 'static>(&self, parse: impl Fn(&str) -> T) -> Arc<T> {

@@ -30,6 +30,8 @@ pub(super) struct Coercion<'c> {
     pub(super) path: String,
     pub(super) fixes: Vec<Fix>,
     pub(super) dropped: Vec<String>,
+    /// Those of `dropped` that carried a value.
+    pub(super) lost: Vec<String>,
     /// Set if the arguments are ambiguous: why.
     pub(super) doubt: Option<String>,
     fuel: u32,
@@ -46,6 +48,7 @@ impl<'c> Coercion<'c> {
             path: String::new(),
             fixes: Vec::new(),
             dropped: Vec::new(),
+            lost: Vec::new(),
             doubt: None,
             fuel: FUEL,
             looks: Rc::new(Cell::new(FUEL)),
@@ -295,6 +298,7 @@ impl<'c> Coercion<'c> {
             Some((_, tried, trial)) => {
                 self.fixes.extend(trial.fixes);
                 self.dropped.extend(trial.dropped);
+                self.lost.extend(trial.lost);
                 tried
             }
             None => node,

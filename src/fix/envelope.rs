@@ -221,7 +221,8 @@ fn only_string(schema: &Schema) -> Option<String> {
     let rule = schema.rule(schema.top());
     let mut strings = rule.properties.iter().filter(|property| schema.rule(property.shape).types == Types::STRING);
     let only = strings.next()?;
-    let sole = strings.next().is_none() && rule.required.iter().all(|name| *name == only.name);
+    let given = |name: &String| rule.named(name).is_some_and(|property| schema.rule(property.shape).may_be_null());
+    let sole = strings.next().is_none() && rule.required.iter().all(|name| *name == only.name || given(name));
     sole.then(|| only.name.clone())
 }
 

@@ -242,8 +242,17 @@ fn holds_call(value: &Value, tools: &Tools) -> bool {
     }
 }
 
-/// Why the model has to confirm these arguments before a tool with effects gets them: a wrong path means a wrong file.
-fn unsure(report: &Report) -> Option<Why> {
+/// Why the model has to confirm these arguments before a tool with effects gets them: a wrong path means a wrong file, and a call
+/// without its `dry_run` is another call.
+pub(crate) fn unsure(report: &Report) -> Option<Why> {
+    if !report.lost.is_empty() {
+        let keys: Vec<String> = report.lost.iter().map(|path| format!("`{}`", path.trim_start_matches('/'))).collect();
+        let keys = keys.join(", ");
+        return Some(Why::Unsure(format!(
+            "the tool does not know {keys}, and without that the call may do something else. If it is right without {keys}, write the \
+             whole call again without; if not, do not call this tool"
+        )));
+    }
     let fix = report.fixes.iter().find(|fix| fix.rule == Code::T2b)?;
     let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
     Some(Why::Unsure(format!(

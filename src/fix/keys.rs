@@ -248,12 +248,18 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
     let found = members.iter().position(|member| {
         let mut path = String::new();
         push_key(&mut path, &member.key);
-        let property = rule.named(&member.key).filter(|_| !rule.is_required(&member.key));
+        let property = rule
+            .named(&member.key)
+            .filter(|property| !rule.is_required(&member.key) || coercion.schema.rule(property.shape).may_be_null());
         path == refused && property.is_some_and(|property| is_empty(&member.node, coercion.schema.rule(property.shape).types))
     });
     let Some(found) = found else { return false };
-    let Member { key, node, .. } = members.remove(found);
+    let Member { key, node, start } = members.remove(found);
     root.exact = false;
+    // A required one that may be null is null then (N10).
+    if rule.is_required(&key) {
+        members.insert(found, Member { key: key.clone(), start, node: Node::made(Value::Null) });
+    }
     let note = "empty value that the schema does not allow left out";
     coercion.enter(&key, |coercion| coercion.note(Code::K9, Verdict::Guess, &node, note));
     true
@@ -271,20 +277,24 @@ fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
     }
 }
 
-/// N5: fills in a missing required parameter that has a default or only one possible value.
+/// N5: fills in a missing required parameter that has a default or only one possible value. N10: or that may be null, unless its
+/// `null` means something else than that it is not given.
 fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     for name in missing(members, rule) {
         let Some(property) = rule.named(name) else { continue };
         let inner = coercion.schema.rule(property.shape);
-        let (value, level, note) = match (&inner.default, &inner.values) {
-            (Some(default), _) => (default, Verdict::Coerced, "the schema's default filled in"),
+        let (value, code, level, note) = match (&inner.default, &inner.values) {
+            (Some(default), _) => (default, Code::N5, Verdict::Coerced, "the schema's default filled in"),
             (None, Some(Values { all, constant: true })) if all.len() == 1 => {
-                (&all[0], Verdict::Guess, "the only allowed value filled in")
+                (&all[0], Code::N5, Verdict::Guess, "the only allowed value filled in")
+            }
+            _ if inner.may_be_null() && !coercion.keeps_null(name) => {
+                (&serde_json::Value::Null, Code::N10, Verdict::Coerced, "null filled in where nothing was given")
             }
             _ => continue,
         };
         let node = super::coerce::from_serde(value);
-        coercion.enter(name, |coercion| coercion.note(Code::N5, level, &node, note));
+        coercion.enter(name, |coercion| coercion.note(code, level, &node, note));
         members.push(Member { key: Cow::Owned(name.to_owned()), start: node.start, node });
     }
 }
@@ -303,9 +313,24 @@ fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule
             coercion.enter(&member.key, |coercion| {
                 coercion.note(Code::N3, Verdict::Coerced, &member.node, "unknown key left out");
                 let path = coercion.path.clone();
+                // A second spelling of a key that is there has the same value: `respell` compares them.
+                if !says_nothing(&member.node) && rule.properties.meant(&member.key).is_none() {
+                    coercion.lost.push(path.clone());
+                }
                 coercion.dropped.push(path);
             });
         }
         known
     });
+}
+
+/// Whether a call means the same without this value.
+fn says_nothing(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Text(text) => matches!(text.trim(), "" | "null" | "None" | "undefined"),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Number(_) | Value::Bool(_) => false,
+    }
 }

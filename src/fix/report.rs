@@ -65,6 +65,8 @@ pub struct Report {
     pub fixes: Vec<Fix>,
     /// JSON pointers to the members that were left out because the schema forbids them.
     pub dropped: Vec<String>,
+    /// Those of `dropped` that carried a value: without them, the call may do something else than the model meant.
+    pub lost: Vec<String>,
 }
 
 /// The sum of the costs of `fixes`.
@@ -99,13 +101,20 @@ impl Fix {
 impl Report {
     /// The report on a refused call, without arguments.
     pub(super) fn refused(why: Why) -> Report {
-        Report { verdict: Verdict::Refused, arguments: None, why: Some(why), fixes: Vec::new(), dropped: Vec::new() }
+        Report {
+            verdict: Verdict::Refused,
+            arguments: None,
+            why: Some(why),
+            fixes: Vec::new(),
+            dropped: Vec::new(),
+            lost: Vec::new(),
+        }
     }
 
     /// The report on accepted arguments. Its verdict is the highest level of its fixes.
     pub(super) fn passed(arguments: String, fixes: Vec<Fix>, dropped: Vec<String>) -> Report {
         let verdict = fixes.iter().map(|fix| fix.level).max().unwrap_or(Verdict::Clean);
-        Report { verdict, arguments: Some(arguments), why: None, fixes, dropped }
+        Report { verdict, arguments: Some(arguments), why: None, fixes, dropped, lost: Vec::new() }
     }
 
     /// 100 minus the cost of the fixes. Information for people; nothing depends on it.

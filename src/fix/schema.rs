@@ -21,6 +21,7 @@ pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};
 
+use crate::event::Tool;
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
 
@@ -59,6 +60,11 @@ const ALIASES: [&[&str]; 6] = [
     &["new_string", "new_str", "new_text"],
     &["query", "q", "search_query", "sql"],
 ];
+
+/// Whether a tool needs nothing but a `command`.
+pub(crate) fn runs_programs(tool: &Tool) -> bool {
+    View::of(Some(tool)).root().required().eq(["command"])
+}
 
 /// The names that models use for the same parameter as `name`, including itself. `name` may be in any spelling (`filePath`).
 pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
@@ -253,7 +259,7 @@ impl Guide for At<'_> {
     fn missing(&self, of: Shape, seen: u64) -> u32 {
         let rule = self.schema.rule(of);
         let missing = rule.required.iter().filter(|name| match rule.properties.named(name) {
-            Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self.schema, name).is_none(),
+            Some(number) => number < 64 && seen & (1 << number) == 0 && !rule.is_implied(self.schema, name),
             None => false,
         });
         missing.count() as u32

@@ -34,6 +34,8 @@ struct Settled<'s> {
     root: Node<'s>,
     fixes: Vec<Fix>,
     dropped: Vec<String>,
+    /// Those of `dropped` that carried a value.
+    lost: Vec<String>,
     /// Why they do not satisfy the schema.
     fault: Option<String>,
 }
@@ -88,7 +90,7 @@ fn without_arguments(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report 
         Err(why) => return Report::refused(why),
     };
     match settled.fault {
-        None => Report::passed(settled.root.to_json(text), settled.fixes, settled.dropped),
+        None => passed(settled.root.to_json(text), settled),
         Some(fault) if text == "{}" => Report { arguments: Some("{}".to_owned()), ..Report::refused(Why::Schema(fault)) },
         Some(_) => Report::refused(Why::Malformed("there are none, and the tool needs some".to_owned())),
     }
@@ -96,6 +98,7 @@ fn without_arguments(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report 
 
 /// Reads the containers of the text and takes the one that fits. The error is a refusal, unless the text turns out to be
 /// arguments without a container.
+#[allow(clippy::result_large_err, reason = "a refusal is a whole report too, and is made once for a call")]
 fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let anything = Schema::default();
     let schema = call.schema.unwrap_or(&anything);
@@ -174,7 +177,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 settled.fixes.push(Fix::whole(Code::E8, 0..text.len(), Verdict::Lossless, "the same object several times"));
             }
             let json = only_closed(text, &settled.fixes).unwrap_or_else(|| settled.root.to_json(text));
-            Ok(Report::passed(json, settled.fixes, settled.dropped))
+            Ok(passed(json, settled))
         }
         None => Err(refusal.unwrap_or_else(|| Report::refused(Why::NotAnObject))),
     }
@@ -298,7 +301,7 @@ fn fitted<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> 
         if keys::repeat(&root) {
             return coerced(source, root, fixes, &Schema::default(), call);
         }
-        return Ok(Settled { root, fixes, dropped: Vec::new(), fault: None });
+        return Ok(Settled { root, fixes, dropped: Vec::new(), lost: Vec::new(), fault: None });
     };
     let ways = envelope::unwrapped(&root, schema);
     let knows_nothing = schema.rule(schema.top()).properties.is_empty();
@@ -352,7 +355,12 @@ fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, c
         fault = schema.fault(&root, call.keeps_null);
     }
     let fault = fault.map(|fault| fault.to_string());
-    Ok(Settled { fault, root, fixes: coercion.fixes, dropped: coercion.dropped })
+    Ok(Settled { fault, root, fixes: coercion.fixes, dropped: coercion.dropped, lost: coercion.lost })
+}
+
+/// The report on arguments that fit, as this JSON text.
+fn passed(json: String, settled: Settled<'_>) -> Report {
+    Report { lost: settled.lost, ..Report::passed(json, settled.fixes, settled.dropped) }
 }
 
 /// Reads a text without containers: parameters in another form, or the only parameter itself.
@@ -375,7 +383,7 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     let mut fixes = fixes;
     fixes.push(Fix::whole(rule, whole, level, note));
     let settled = coerced(text, node, fixes, schema, call).ok()?;
-    settled.fault.is_none().then(|| Report::passed(settled.root.to_json(text), settled.fixes, settled.dropped))
+    settled.fault.is_none().then(|| passed(settled.root.to_json(text), settled))
 }
 
 /// The first key that contains markup of a calling protocol, which means that the call was torn.

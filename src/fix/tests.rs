@@ -425,6 +425,72 @@ fn keys() {
 }
 
 #[test]
+fn a_required_parameter_that_may_be_null_may_be_left_out() {
+    let schema = |n: &str| {
+        format!(r#"{{"properties":{{"n":{n},"m":{{}}}},"required":["n"],"$defs":{{"some":{{"type":["null","integer"]}}}}}}"#)
+    };
+    for n in [
+        r#"{"type":["integer","null"]}"#,
+        r#"{"type":"integer","nullable":true}"#,
+        r#"{"anyOf":[{"type":"integer"},{"type":"null"}]}"#,
+        r#"{"oneOf":[{"type":"null"},{"type":"string"}]}"#,
+        r#"{"anyOf":[{},{"type":"null"}]}"#,
+        r##"{"$ref":"#/$defs/some"}"##,
+        r#"{"allOf":[{"type":["integer","null"]}]}"#,
+        r#"{"enum":["a","b",null]}"#,
+        r#"{"type":["string","null"],"enum":["a",null]}"#,
+    ] {
+        let schema = schema(n);
+        becomes("N10", &schema, "{}", Verdict::Coerced, json!({"n": null}));
+        becomes("N10", &schema, r#"{"m":1}"#, Verdict::Coerced, json!({"m": 1, "n": null}));
+        let tool = crate::event::Tool::new("f", "", schema.as_str());
+        assert_eq!(View::of(Some(&tool)).root().required().count(), 0, "{n}");
+    }
+    for n in ["{}", "true", r#"{"type":"integer"}"#, r#"{"type":["string","null"],"enum":["a"]}"#, r#"{"enum":["a"]}"#] {
+        let schema = schema(n);
+        is_refused("N10: null is not named", &schema, r#"{"m":1}"#, End::Closed);
+        let tool = crate::event::Tool::new("f", "", schema.as_str());
+        assert_eq!(View::of(Some(&tool)).root().required().count(), 1, "{n}");
+    }
+    // A default says more, and a `null` with a meaning of its own is never made up.
+    let default = r#"{"properties":{"n":{"type":["integer","null"],"default":3}},"required":["n"]}"#;
+    becomes("N5", default, "{}", Verdict::Coerced, json!({"n": 3}));
+    let schema = Schemas::default().get(&Arc::from(schema(r#"{"type":["integer","null"]}"#)));
+    assert!(fix("{}", Some(&schema), &["n".to_owned()], End::Closed).accepted().is_none());
+    // An empty value that the schema does not allow is none.
+    let least = r#"{"properties":{"n":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"m":{}},"required":["n"]}"#;
+    becomes("K9", least, r#"{"n":0}"#, Verdict::Guess, json!({"n": null}));
+    // At any depth, and in lists.
+    let deep = r#"{"properties":{"l":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":["string","null"]}},"required":["a","b"]}}},"required":["l"]}"#;
+    becomes(
+        "N10",
+        deep,
+        r#"{"l":[{"a":1},{"a":2,"b":"x"}]}"#,
+        Verdict::Coerced,
+        json!({"l": [{"a": 1, "b": null}, {"a": 2, "b": "x"}]}),
+    );
+}
+
+#[test]
+fn a_key_that_is_left_out_is_a_loss_if_it_says_something() {
+    for (source, lost) in [
+        (r#"{"town":"Turku","dry_run":true}"#, vec!["/dry_run"]),
+        (r#"{"town":"Turku","dry_run":false,"limit":0}"#, vec!["/dry_run", "/limit"]),
+        (r#"{"town":"Turku","except":["Oulu"]}"#, vec!["/except"]),
+        (r#"{"town":"Turku","a":null,"b":"","c":{},"d":[],"e":" ","f":"None"}"#, vec![]),
+        // The same key in another spelling.
+        (r#"{"town":"Turku","Town":"Turku"}"#, vec![]),
+        (r#"{"Town":"Turku","nights":2}"#, vec![]),
+    ] {
+        let report = fixed(STRICT, source, End::Closed);
+        assert!(report.accepted().is_some(), "{source}: {report:?}");
+        assert_eq!(report.lost, lost, "{source}");
+    }
+    // Where everything is allowed, nothing is left out.
+    assert!(fixed(TOWN, r#"{"town":"Turku","dry_run":true}"#, End::Closed).lost.is_empty());
+}
+
+#[test]
 fn keys_have_limits() {
     for (what, schema, source) in [
         (

@@ -87,6 +87,7 @@ codes! {
     N7 "The whole text is the one parameter, or a list holds the parameters in their order." "Turku" => "{\"town\": \"Turku\"}";
     N8 "A key with a dot names a member of an object." "{\"o.k\": 1}" => "{\"o\": {\"k\": 1}}";
     N9 "The parameters are written as lines, as tags or as a call." "town: Turku" => "{\"town\": \"Turku\"}";
+    N10 "A required property that may be null, and is left out, is null." "{}" => "{\"n\": null}";
     K1 "A string is the number that it spells, also after the parameter's name (`Terminal 7`)." "{\"n\": \"3\"}" => "{\"n\": 3}";
     K2 "A whole number is written without its fraction." "{\"n\": 3.0}" => "{\"n\": 3}";
     K3 "A word or number that means a boolean is that boolean." "{\"b\": \"True\"}" => "{\"b\": true}";

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     event::{Note, Tool, Tools},
+    fix::Place,
     openai::{ChatRequest, tokens},
 };
 
@@ -81,9 +82,9 @@ impl Rule {
 
     /// The descriptions of a schema's properties, at any depth.
     fn schema(&self, schema: &mut Value) {
+        let required: Vec<String> = Place::of(schema, schema).required().map(str::to_owned).collect();
         let Some(object) = schema.as_object_mut() else { return };
         object.retain(|key, _| !NOTES.contains(&key.as_str()));
-        let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
         if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
             for (name, property) in properties {
                 let shorten = if required.iter().any(|key| key == name) { self.required } else { self.optional };

@@ -39,7 +39,10 @@ pub struct Answer {
     tools: Arc<Tools>,
     /// The last native call. It is complete if anything but the end of the answer follows.
     native: Option<ToolCall>,
-    native_seen: bool,
+    /// Text or reasoning came since the last native call.
+    heard: bool,
+    /// Whether the answer began inside reasoning, as far as the text before the first native call shows.
+    began_inside: Option<bool>,
     reason: Option<FinishReason>,
     usage: Option<Usage>,
 }
@@ -88,7 +91,8 @@ impl Answer {
             fixer: Fixer::new(tools, schemas).with_limit(limit),
             gate: Gate::new(policy),
             native: None,
-            native_seen: false,
+            heard: false,
+            began_inside: None,
             reason: None,
             usage: None,
         }
@@ -155,7 +159,8 @@ impl Answer {
         match delta {
             Delta::Text(channel, text) => {
                 self.close_native(out);
-                let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: self.native_seen, out };
+                self.heard |= !text.is_empty();
+                let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
                 self.scanner.push(channel, text, &mut stage);
             }
             Delta::Call { id, name, arguments, extra } => {
@@ -164,11 +169,10 @@ impl Answer {
                 if self.tools.choice == ToolChoice::None || means_none(&self.tools, name) {
                     return;
                 }
-                if !self.native_seen {
+                if self.heard {
                     self.give_way(out);
-                    self.native_seen = true;
-                    self.gate.natives_begin();
                 }
+                self.scanner = self.scanner.anew();
                 self.native = Some(ToolCall {
                     id: id.filter(|id| !id.is_empty()).map(str::to_owned),
                     name: name.to_owned(),
@@ -186,20 +190,19 @@ impl Answer {
     pub fn finish(mut self, out: &mut dyn Sink) -> Outcome {
         let reason = self.reason.unwrap_or(FinishReason::Stop);
         let native = self.native.take();
-        let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: self.native_seen, out };
+        let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
         self.scanner.finish(reason, &mut stage);
         if let Some(call) = native {
-            stage.drop_calls = false;
+            stage.native = true;
             stage.start(&call);
             // Nothing follows it: that it is whole, its own brackets must prove.
             if reason != FinishReason::Length && closed(&call.arguments) {
                 stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
             }
         }
-        stage.drop_calls = false;
         stage.event(Event::Finish { reason, usage: self.usage });
         let (delivered, reask, kept) = self.gate.outcome();
-        let began_inside = self.scanner.began_inside();
+        let began_inside = self.began_inside.or_else(|| self.scanner.began_inside());
         Outcome { delivered, reask, kept, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
     }
 
@@ -215,9 +218,10 @@ impl Answer {
         });
     }
 
-    /// The backend reads calls itself: in the text that is still held, only complete calls count, and leaked markup is dropped.
+    /// The backend reads calls itself: in the text that is still held, only complete calls count, and leaked markup is dropped. What
+    /// follows the native call is read like the beginning of an answer.
     fn give_way(&mut self, out: &mut dyn Sink) {
-        let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: false, out };
+        let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
         let mut open = Assembly::default();
         let mut whole = Vec::new();
         self.scanner.give_way(&mut |event: Event<'_>| match event {
@@ -228,11 +232,13 @@ impl Answer {
             event => stage.event(event),
         });
         whole.iter().for_each(|call| stage.call(call));
+        self.began_inside = self.began_inside.or_else(|| self.scanner.began_inside());
+        self.heard = false;
     }
 
     fn close_native(&mut self, out: &mut dyn Sink) {
         if let Some(call) = self.native.take() {
-            let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: false, out };
+            let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: true, out };
             stage.call(&call);
         }
     }
@@ -248,8 +254,8 @@ fn closed(arguments: &str) -> bool {
 struct Stage<'a> {
     fixer: &'a mut Fixer,
     gate: &'a mut Gate,
-    /// The backend delivered native calls, so calls that the scanner finds are leaks of them.
-    drop_calls: bool,
+    /// The backend itself has read the call that passes; otherwise the scanner found it in the text.
+    native: bool,
     out: &'a mut dyn Sink,
 }
 
@@ -268,11 +274,8 @@ impl Stage<'_> {
 
 impl Sink for Stage<'_> {
     fn event(&mut self, event: Event<'_>) {
-        let call = matches!(event, Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. });
-        if self.drop_calls && call {
-            return;
-        }
         let (gate, out) = (&mut *self.gate, &mut *self.out);
+        gate.native = self.native;
         self.fixer.event(event, &mut |event: Event<'_>| gate.event(event, &mut *out));
     }
 }
@@ -280,7 +283,10 @@ impl Sink for Stage<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{event::ToolChoice, seen::library};
+    use crate::{
+        event::{Channel, ToolChoice},
+        seen::library,
+    };
 
     fn answer(choice: ToolChoice) -> Answer {
         let tools = Arc::new(Tools::new([], choice));
@@ -314,5 +320,76 @@ mod tests {
         };
         assert_eq!(["none", "no_tool", "write"].map(|name| checked(name, ToolChoice::Auto)), [0, 0, 1]);
         assert_eq!(checked("write", ToolChoice::None), 0);
+    }
+
+    type Part = Result<&'static str, (&'static str, &'static str)>;
+
+    const THINKS: &str = "thinks: ";
+
+    /// The calls and the text that come of these deltas: `Ok` is text (after `THINKS`, reasoning), `Err` a native call.
+    fn told(parts: &[Part]) -> (Vec<String>, String) {
+        let tool = |name: &str| {
+            let schema = r#"{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}"#;
+            crate::event::Tool::new(name, "", schema)
+        };
+        let tools = Arc::new(Tools::new([tool("write"), tool("run")], ToolChoice::Auto));
+        let mut answer = Answer::new(Setup::new(Arc::clone(&library().find("any", None).adapter), tools, Arc::default()));
+        let (mut calls, mut text): (Vec<String>, String) = Default::default();
+        let mut out = |event: Event<'_>| match event {
+            Event::CallStart { name, .. } => calls.push(name.to_owned()),
+            Event::CallArguments { json, .. } => calls.last_mut().into_iter().for_each(|call| call.push_str(&format!(" {json}"))),
+            Event::Text(piece) => text.push_str(piece),
+            _ => {}
+        };
+        for part in parts {
+            let delta = match part {
+                Ok(text) => match text.strip_prefix(THINKS) {
+                    Some(text) => Delta::Text(Channel::Reasoning, text),
+                    None => Delta::Text(Channel::Content, text),
+                },
+                Err((name, arguments)) => Delta::Call { id: None, name, arguments, extra: None },
+            };
+            answer.delta(delta, &mut out);
+        }
+        answer.delta(Delta::Finish(FinishReason::ToolCalls), &mut out);
+        answer.finish(&mut out);
+        (calls, text)
+    }
+
+    #[test]
+    fn a_call_in_the_text_after_a_native_one_counts_unless_it_repeats_that() {
+        const RUN: &str = "<tool_call>\n{\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}\n</tool_call>";
+        const BARE: &str = r#"{"name":"run","arguments":{"a":"x"}}"#;
+        const AGAIN: &str = "<tool_call>\n{\"name\":\"write\",\"arguments\":{\"b\":\"2\\n\",\"a\":\"1\"}}\n</tool_call>";
+        const CUT: &str = "<tool_call>\n{\"name\":\"write\",\"arguments\":{\"a\":\"1";
+        const DRAFT: &str = "thinks: <tool_call>\n{\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}\n</tool_call>";
+        let native = Err(("write", r#"{"a":"1","b":"2"}"#));
+        let (write, run) = (r#"write {"a":"1","b":"2"}"#, r#"run {"a":"x"}"#);
+        let cases: [(&[Part], &[&str], &str); 15] = [
+            (&[Ok(RUN), native], &[run, write], ""),
+            (&[native, Ok(RUN)], &[write, run], ""),
+            (&[native, Ok(BARE)], &[write, run], ""),
+            (&[native, Ok("Now the tests:\n"), Ok(RUN)], &[write, run], "Now the tests:"),
+            (&[native, Ok(RUN), Err(("run", r#"{"a":"y"}"#))], &[write, run, r#"run {"a":"y"}"#], ""),
+            // What the parser has read, and what is left of it.
+            (&[native, Ok(AGAIN)], &[write], ""),
+            (&[native, Ok(AGAIN), Ok(RUN)], &[write, run], ""),
+            (&[native, Ok(CUT)], &[write], ""),
+            (&[native, Ok("\n</tool_call>")], &[write], ""),
+            (&[native, Ok(RUN), Err(("run", r#"{"a":"x"}"#))], &[write, run], ""),
+            // The model makes up the result, and goes on from there.
+            (&[native, Ok("<tool_response>\nok\n</tool_response>\n"), Ok(RUN)], &[write], ""),
+            // A draft in the reasoning of a backend that tells reasoning apart.
+            (&[native, Ok(DRAFT), Err(("run", r#"{"a":"y"}"#))], &[write, r#"run {"a":"y"}"#], ""),
+            (&[native, Ok(DRAFT)], &[write], ""),
+            // Two of the backend's own are two.
+            (&[native, native], &[write, write], ""),
+            // An example is none.
+            (&[native, Ok("For example, I could write `{\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}` here.")], &[write], ""),
+        ];
+        for (parts, calls, text) in cases {
+            let (came, said) = told(parts);
+            assert_eq!((came.iter().map(String::as_str).collect::<Vec<_>>(), said.trim()), (calls.to_vec(), text), "{parts:?}");
+        }
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 
 mod told;
 
-use told::{Delivered, Said};
+use told::{Delivered, Said, Written};
 
 /// What becomes of refused calls and of text after calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,6 +62,10 @@ pub(super) struct Gate {
     /// What the model has read: it is asked whether it means a call that is in there.
     pub(super) quoted: Arc<Quoted>,
     delivered: Delivered,
+    /// All calls of this answer so far.
+    written: Written,
+    /// Whether the backend itself has read the call that is passing through.
+    pub(super) native: bool,
     /// The call that is passing through.
     open: Assembly,
     withheld: String,
@@ -96,6 +100,8 @@ impl Gate {
             before: Default::default(),
             quoted: Arc::default(),
             delivered: Delivered::default(),
+            written: Written::default(),
+            native: false,
             open: Assembly::default(),
             withheld: String::new(),
             refused: 0,
@@ -116,7 +122,10 @@ impl Gate {
                     said.push_str(text);
                 }
                 (event, reask) => {
-                    self.kept.extend(self.open.event(event).filter(|_| reask.keeps_others()).map(|(_, call)| call));
+                    let written = &mut self.written;
+                    let mut is_new = |call: &ToolCall| !written.repeats(&call.name, &call.arguments, self.native);
+                    let call = self.open.event(event).map(|(_, call)| call).filter(|call| is_new(call));
+                    self.kept.extend(call.filter(|_| reask.keeps_others()));
                 }
             }
             return;
@@ -158,11 +167,6 @@ impl Gate {
     /// reads if this answer is empty.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
         (self.kept, self.empty, self.asked) = (kept, empty, true);
-    }
-
-    /// Native calls begin.
-    pub(super) fn natives_begin(&mut self) {
-        self.delivered.in_text = Some(self.delivered.calls.len());
     }
 
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
@@ -207,8 +211,7 @@ impl Gate {
         let (placed, doubt) = self.carrier.placed(name, arguments);
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
-        // A backend may repeat as its own call what also was in the text.
-        if self.delivered.had_in_text(&key) {
+        if self.written.repeats(name, arguments, self.native) {
             return;
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
@@ -245,6 +248,9 @@ impl Gate {
         if self.abandoned && matches!(why, Why::Truncated(_)) {
             return;
         }
+        if self.written.repeats(name, raw, self.native) || self.is_remains(name, why) {
+            return;
+        }
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered.count > 0, "call refused");
         if self.policy.answers_refused {
@@ -267,6 +273,12 @@ impl Gate {
             return self.deliver(name, None, raw, None, out);
         }
         self.notice(&why.notice(name), out);
+    }
+
+    /// Whether a refused call is what a backend's parser left in the text of a call that it has read.
+    fn is_remains(&self, name: &str, why: &Why) -> bool {
+        let is_whole = matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
+        !self.native && !is_whole && self.written.has_native(name)
     }
 
     /// A refused call after one that was delivered: nobody is asked again, but the user is told. The text between them is withheld.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     client::shape,
     event::{self, Tool, Tools, Why},
-    fix::{self, End},
+    fix::{self, End, View},
     openai::{Content, Message, ToolCall, answer::call_id, is_spoken},
     plan::Plan,
 };
@@ -221,7 +221,7 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
     let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
     let nearest = offered.first().filter(|tool| likeness(name, &tool.name) >= 1.0);
     let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
-    let program = if nearest.is_some() { None } else { offered.iter().find(|tool| tool.runs_programs()) };
+    let program = if nearest.is_some() { None } else { offered.iter().find(|tool| fix::runs_programs(tool)) };
     // After the names: a small model does what it was told last.
     let program = program
         .map(|tool| format!(" If {name} is a program, run it with {}: its `command` is the whole command line.", tool.name));
@@ -283,9 +283,9 @@ pub(super) fn options(tool: &Tool, raw: &str) -> Vec<String> {
     given.into_iter().map(|(key, _)| key).filter(|key| !required.iter().any(|(needed, _)| needed == key)).collect()
 }
 
+/// The parameters that must be given, each with its schema.
 fn required(tool: &Tool) -> Vec<(String, Value)> {
     let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
-    let keys = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let property = |key: &str| schema.get("properties").and_then(|all| all.get(key)).cloned().unwrap_or_default();
-    keys.map(|key| (key.to_owned(), property(key))).collect()
+    View::of(Some(tool)).root().required().map(|key| (key.to_owned(), property(key))).collect()
 }

@@ -26,6 +26,7 @@ mod recover;
 mod requests;
 mod responses;
 mod slow;
+mod strict;
 mod traces;
 mod visible;
 mod void;

@@ -4,7 +4,7 @@ use minijinja::{Environment, Error, ErrorKind, Value as Data, context, value::Se
 use serde_json::{Value, json};
 
 use super::lines::lines;
-use crate::adapter::write::lax_value;
+use crate::{adapter::write::lax_value, fix::Place};
 
 /// Adds the filters.
 pub(super) fn add(environment: &mut Environment<'_>) {
@@ -79,7 +79,7 @@ fn typescript(schema: &Value) -> String {
         Some("array") => format!("{}[]", schema.get("items").map_or("any".into(), typescript)),
         Some("object") => match schema.get("properties").and_then(Value::as_object) {
             Some(properties) if !properties.is_empty() => {
-                let required = |key: &String| list("required").is_some_and(|list| list.contains(&json!(key)));
+                let required = |key: &String| Place::of(schema, schema).required().any(|name| name == key);
                 let member = |(key, member): (&String, &Value)| {
                     format!("{key}{}: {}", if required(key) { "" } else { "?" }, typescript(member))
                 };

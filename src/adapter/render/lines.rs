@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::filters::spaced;
+use crate::fix::Place;
 
 /// Keywords of a parameter that its line expresses in words, or that it can omit.
 const SAID: [&str; 5] = ["type", "enum", "default", "description", "title"];
@@ -13,11 +14,10 @@ const PLAIN: [&str; 7] = ["type", "properties", "required", "additionalPropertie
 /// One line for each parameter, each after a line break. A schema with other keywords (`$defs`, `anyOf`) is written as JSON.
 pub(super) fn lines(schema: &Value) -> String {
     let known = |schema: &Map<String, Value>| schema.keys().all(|key| PLAIN.contains(&key.as_str()));
-    let Some(schema) = schema.as_object().filter(|schema| known(schema)) else {
+    if !schema.as_object().is_some_and(known) {
         return format!("\nIts parameters: {}", spaced(schema));
-    };
-    let required =
-        |key: &str| schema.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|name| name == key));
+    }
+    let required = |key: &str| Place::of(schema, schema).required().any(|name| name == key);
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flatten().map(|(key, rule)| line(key, rule, required(key))).collect()
 }
@@ -63,7 +63,8 @@ mod tests {
                 "path": {"type": "string", "description": "Where it is. "}, "mode": {"enum": ["fast", "exact"], "default": "fast"},
                 "lines": {"type": "array", "items": {"type": "integer"}}, "depth": {"type": ["integer", "null"], "minimum": 1},
             },
-            "required": ["path", "lines"],
+            // What may be null may be left out: strict schemas list it all the same.
+            "required": ["path", "lines", "depth"],
         });
         let expected = [
             "",

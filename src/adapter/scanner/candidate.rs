@@ -219,7 +219,8 @@ impl Scanner {
         let Attempt { call, form, marked, body, end, .. } = attempt;
         let to = body + stop;
         // Markers around nothing are dropped as framing.
-        let count = self.are_proven(&calls, marked) || (marked && calls.is_empty() && self.options.framing);
+        let is_answer = !marked && self.is_wanted_answer(&self.buf[body..to]);
+        let count = (self.are_proven(&calls, marked) && !is_answer) || (marked && calls.is_empty() && self.options.framing);
         if candidate.mentions {
             return self.pass_mentioned((calls, stop), true, candidate, attempt, out);
         }

@@ -278,8 +278,7 @@ impl Scanner {
         self.begin(at, (fence.length, false), entries, Some(fence))
     }
 
-    fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<Fence>) -> bool {
-        entries.retain(|entry| entry.marked || self.options.unmarked);
+    fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<Fence>) -> bool {
         let begun = !entries.is_empty();
         self.candidate = begun.then(|| Candidate {
             at,

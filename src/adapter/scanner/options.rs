@@ -13,8 +13,8 @@ pub struct Options {
     pub framing: bool,
     /// Whether the answer begins inside reasoning, because the prompt opened it.
     pub reasoning_open: bool,
-    /// Whether unmarked calls are recognised. Not if the client asked for JSON as the answer itself.
-    pub unmarked: bool,
+    /// The form in which the client wants the answer itself.
+    pub answer: Wanted,
     /// Whether the client's prompt asks for elements named after tools, which the client executes anywhere. If so, a line that
     /// begins with such a tag is a call, also in a code fence, and its body is read leniently.
     pub elements: bool,
@@ -23,6 +23,18 @@ pub struct Options {
     /// The last words of the user. If they say not to run anything (`Don't run it.`), calls with effects are doubtful, wherever they
     /// are.
     pub asked: Arc<str>,
+}
+
+/// The form in which a client wants an answer without calls. JSON in this form is the answer, whatever tool it names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Wanted {
+    /// Any text.
+    #[default]
+    Text,
+    /// JSON without a schema. A complete call of an offered tool is a call all the same.
+    Json,
+    /// JSON that satisfies this schema (JSON text).
+    Schema(Arc<str>),
 }
 
 /// Whether the model can be asked what it meant.
@@ -56,7 +68,7 @@ impl Default for Options {
             argument_bytes: 8 * 1024 * 1024,
             framing: true,
             reasoning_open: false,
-            unmarked: true,
+            answer: Wanted::Text,
             elements: false,
             may_ask: MayAsk::Never,
             asked: Arc::default(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Scanner, candidate::Candidate};
+use super::{Scanner, Wanted, candidate::Candidate};
 use crate::{
     adapter::{
         Call, Syntax,
@@ -13,6 +13,7 @@ use crate::{
         End, are_placeholders, fix,
         name::{is_known, known_tool, unknown},
     },
+    json::strict,
 };
 
 impl Scanner {
@@ -47,6 +48,12 @@ impl Scanner {
         if marked { !calls.is_empty() } else { unmarked() }
     }
 
+    /// Whether a text is the answer itself: JSON in the form that the client wants for it.
+    pub(super) fn is_wanted_answer(&self, text: &str) -> bool {
+        let Wanted::Schema(schema) = &self.options.answer else { return false };
+        strict::parse(text.trim()).is_some_and(|root| self.schemas.get(schema).fault(&root, &[]).is_none())
+    }
+
     /// Whether an unmarked call counts: its tool is offered and the required keys are present after fixing.
     fn counts(&self, call: &Parsed) -> bool {
         known_tool(&self.tools, &call.name).is_some_and(|tool| self.has_required(tool, &call.arguments))
@@ -74,6 +81,10 @@ impl Scanner {
     /// `None`: it is text.
     pub(super) fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
         let [call] = calls else { return None };
+        // Where JSON is wanted, it need not be a call.
+        if self.options.answer != Wanted::Text {
+            return None;
+        }
         // A text that cannot be a name counts only if the arguments fit an offered tool. A name in parentheses was written by
         // `quote`: the model repeats a result.
         let plain = || {

@@ -50,7 +50,7 @@ enum Opener {
 impl Scanner {
     /// Enters a wrap at the start of the answer if a call may begin in it. `None`: more text is needed.
     pub(super) fn begin_wrap(&mut self, at: usize, end: bool) -> Option<bool> {
-        if self.tentative.wrap.is_some() || self.emitted.calls() > 0 || !self.tentative.is_empty() || !self.options.unmarked {
+        if self.tentative.wrap.is_some() || self.emitted.calls() > 0 || !self.tentative.is_empty() {
             return Some(false);
         }
         let (mut kind, mut content, mut close) = match self.opener(at, end) {

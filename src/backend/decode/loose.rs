@@ -13,6 +13,13 @@ use serde_json::{Value, value::RawValue};
 #[derive(Debug, Default, Clone)]
 pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
 
+/// The content of a message: a text, or a list of parts, some of which are reasoning (`[{"type": "thinking", "thinking": [..]}]`).
+#[derive(Debug, Default, Clone)]
+pub(super) struct Content<'a> {
+    pub(super) text: Text<'a>,
+    pub(super) thinking: Text<'a>,
+}
+
 /// A count or an index, which may be written as a string or a float.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Number(pub(super) Option<u64>);
@@ -105,6 +112,77 @@ impl<'de> Visitor<'de> for TextVisitor {
             }
         }
         Ok(text)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or a list of parts")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        TextVisitor.visit_borrowed_str(text).map(Content::from)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        TextVisitor.visit_str(text).map(Content::from)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Content::default())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Content::default())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+        TextVisitor.visit_u64(number).map(Content::from)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+        TextVisitor.visit_i64(number).map(Content::from)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+        TextVisitor.visit_f64(number).map(Content::from)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
+        let mut all = Content::default();
+        while let Some(part) = parts.next_element::<Content<'de>>()? {
+            all.text.0.to_mut().push_str(&part.text.0);
+            all.thinking.0.to_mut().push_str(&part.thinking.0);
+        }
+        Ok(all)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Self::Value, A::Error> {
+        let mut content = Content::default();
+        while let Some(key) = part.next_key::<Text<'de>>()? {
+            match &*key.0 {
+                "text" => content.text = part.next_value()?,
+                "thinking" => content.thinking = part.next_value()?,
+                _ => drop(part.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(content)
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Content<'a> {
+    fn from(text: Cow<'a, str>) -> Content<'a> {
+        Content { text: Text(text), ..Content::default() }
     }
 }
 

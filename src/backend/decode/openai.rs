@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::{
     Answer, Out,
     calls::Fragment,
-    loose::{Function, Number, Text},
+    loose::{Content, Function, Number, Text},
     pattern::Lone,
     reported, unreadable,
 };
@@ -57,7 +57,7 @@ struct Choice<'a> {
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    content: Text<'a>,
+    content: Content<'a>,
     refusal: Text<'a>,
     reasoning_content: Text<'a>,
     reasoning: Text<'a>,
@@ -101,10 +101,10 @@ impl<'a> Chunk<'a> {
         else {
             return None;
         };
-        let texts = [content, reasoning_content, reasoning, thinking];
+        let texts = [&content.text, reasoning_content, reasoning, thinking];
         let mut said = texts.into_iter().enumerate().filter(|(_, text)| text.some().is_some());
         let ((at, text), None) = (said.next()?, said.next()) else { return None };
-        let others = [&choice.text, &choice.finish_reason, refusal].into_iter().find_map(Text::some);
+        let others = [&choice.text, &choice.finish_reason, refusal, &content.thinking].into_iter().find_map(Text::some);
         let is_alone = others.is_none() && tool_calls.as_ref().is_none_or(Vec::is_empty);
         let channel = if at == 0 { Channel::Content } else { Channel::Reasoning };
         text.written().filter(|_| is_alone).map(|text| Lone { channel, text, time: "" })
@@ -188,11 +188,11 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
 /// Yields the content of a message or delta.
 fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
     // Some servers write the same reasoning under two names.
-    let reasoning = [&message.reasoning_content, &message.reasoning, &message.thinking];
+    let reasoning = [&message.reasoning_content, &message.reasoning, &message.thinking, &message.content.thinking];
     if let Some(text) = reasoning.into_iter().find_map(Text::some) {
         out(Delta::Text(Channel::Reasoning, text));
     }
-    for text in [&message.content, &message.refusal].into_iter().filter_map(Text::some) {
+    for text in [&message.content.text, &message.refusal].into_iter().filter_map(Text::some) {
         answer.text(Channel::Content, text, out);
     }
     let calls = message.tool_calls.unwrap_or_default();

@@ -648,3 +648,21 @@ proptest! {
         decoded(Dialect::Ollama, &lines);
     }
 }
+
+#[test]
+fn reasoning_in_a_list_of_parts_is_reasoning() {
+    let chunk = |content: &str| {
+        format!(r#"data: {{"choices":[{{"index":0,"delta":{{"content":{content}}},"finish_reason":null}}]}}"#) + "\n\n"
+    };
+    let parts = [
+        r#"[{"type":"thinking","thinking":[{"type":"text","text":"Hm. "}]}]"#,
+        r#"[{"type":"thinking","thinking":"Well."},{"type":"text","text":"Hel"}]"#,
+        r#"[{"type":"text","text":"lo"}]"#,
+        "\"!\"",
+        "null",
+    ];
+    let stream: String = parts.iter().map(|part| chunk(part)).chain(["data: [DONE]\n\n".to_owned()]).collect();
+    let (seen, failed) = decoded(Dialect::OpenAi, &stream);
+    assert_eq!(seen, ["reasoning Hm. ", "reasoning Well.", "text Hel", "text lo", "text !", "finish stop"]);
+    assert_eq!(failed, None);
+}

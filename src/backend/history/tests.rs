@@ -129,7 +129,7 @@ fn images_of_results_are_shown_or_named() {
     let shown = |vision| {
         let chat = ChatRequest::from_value(json!({"model": "m", "messages": conversation})).expect("a request");
         let mut messages = chat.messages.iter().map(Cow::Borrowed).collect();
-        show_images(&mut messages, vision);
+        show_images(&mut messages, vision, true);
         messages.iter().map(|message| json!(message)).collect::<Vec<_>>()
     };
     let seeing = shown(true);
@@ -162,4 +162,36 @@ fn a_result_without_an_id_answers_the_newest_message_with_calls() {
     let (messages, _) =
         cleaned(json!([call("old", "{}"), {"role": "user", "content": "Well?"}, {"role": "tool", "content": "late"}]));
     assert_eq!(messages[2]["tool_call_id"], "old");
+}
+
+#[test]
+fn a_refusal_of_the_assistant_is_its_text() {
+    let part = json!([{"type": "refusal", "refusal": "I cannot."}]);
+    let (messages, _) = cleaned(json!([
+        {"role": "assistant", "content": null, "refusal": "I cannot."},
+        {"role": "assistant", "content": "", "refusal": "I cannot."},
+        {"role": "assistant", "content": part},
+        {"role": "assistant", "content": "I will not.", "refusal": null},
+    ]));
+    let texts: Vec<String> = messages.as_array().unwrap().iter().map(|message| message["content"].to_string()).collect();
+    assert_eq!(texts, [r#""I cannot.""#, r#""I cannot.""#, r#"[{"type":"text","text":"I cannot."}]"#, r#""I will not.""#]);
+    assert!(messages.as_array().unwrap().iter().all(|message| message.get("refusal").is_none()));
+}
+
+#[test]
+fn files_of_results_are_shown_below_them_or_named() {
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": [
+        {"type": "text", "text": "Here."}, {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}},
+    ]});
+    let chat = ChatRequest::from_value(json!({"model": "m", "messages": [call("c", "{}"), result]})).unwrap();
+    for files in [true, false] {
+        let mut messages: Vec<Cow<'_, Message>> = chat.messages.iter().map(Cow::Borrowed).collect();
+        show_images(&mut messages, true, files);
+        assert_eq!(messages.len(), if files { 3 } else { 2 });
+        let text = messages[1].content.to_text();
+        assert!(text.starts_with("Here.") && text.contains("a.pdf"), "{text}");
+        if files {
+            assert_eq!(json!(messages[2].content)[1]["file"]["filename"], "a.pdf");
+        }
+    }
 }

@@ -7,6 +7,8 @@ use std::{collections::HashMap, fmt::Write};
 
 use serde_json::{Map, Value};
 
+use crate::fix::Place;
+
 /// A grammar that is being written. Each rule is written once.
 #[derive(Debug)]
 pub(super) struct Grammar<'s> {
@@ -142,7 +144,9 @@ impl<'s> Grammar<'s> {
         let members: Vec<(bool, String)> = properties
             .iter()
             .map(|(key, property)| {
-                let needed = required.is_some_and(|required| required.iter().any(|name| name == key));
+                let listed = required.is_some_and(|required| required.iter().any(|name| name == key));
+                // What may be null may be left out.
+                let needed = listed && !Place::of(property, self.root).may_be_null();
                 let value = self.schema(property);
                 (needed, format!(r#"{} ws ":" ws {value}"#, literal(&Value::from(key.as_str()).to_string())))
             })

@@ -9,7 +9,7 @@ use super::parameters_of;
 use crate::{
     adapter::render::Style,
     backend::{Kind, Profile, Round, ToolMode, traits::Form},
-    event::{ToolChoice, Tools},
+    event::{Tool, ToolChoice, Tools},
 };
 
 /// How this round asks for calls. Ollama's API cannot require a call, but it can hold an answer to a schema. So a required call is
@@ -25,8 +25,8 @@ pub(super) fn mode(round: &Round<'_>) -> ToolMode {
 
 /// Whether a schema can describe the call: the prompt asks for bare JSON, and the client does not request a form of its own.
 fn describable(round: &Round<'_>) -> bool {
-    let wanted = ["response_format", "format"].iter().any(|field| round.chat.rest.contains_key(*field));
-    round.adapter.prompt.style() == Style::Json && !wanted
+    let is_wanted = FORMS.iter().any(|field| round.chat.rest.contains_key(*field));
+    round.adapter.prompt.style() == Style::Json && !is_wanted
 }
 
 /// Adds a schema for a required call in prompt mode, where the call is the whole answer.
@@ -39,34 +39,101 @@ pub(super) fn required(round: &Round<'_>, fields: &mut Map<String, Value>) {
     if !describable(round) {
         return;
     }
-    let forms: Vec<Value> = round
-        .tools
-        .iter()
-        .filter(|tool| only.is_none_or(|only| *only == tool.name))
-        .map(|tool| {
-            let parameters = parameters_of(tool);
-            // A reference would point into the surrounding schema.
-            let parameters = if tool.schema.contains("\"$ref\"") { json!({"type": "object"}) } else { parameters };
-            json!({
-                "type": "object",
-                "properties": {"name": {"type": "string", "enum": [tool.wire_name]}, "arguments": parameters},
-                "required": ["name", "arguments"],
-            })
-        })
-        .collect();
+    let forms = calls(round, only.map(String::as_str));
     let form = match forms.as_slice() {
         [] => return,
         [one] => one.clone(),
         _ => json!({"anyOf": forms}),
     };
-    match round.backend.traits().form {
-        Some(Form::Format) => drop(fields.insert("format".into(), form)),
-        Some(Form::ResponseFormat) => {
-            let schema = json!({"type": "json_schema", "json_schema": {"name": "call", "schema": form}});
-            fields.insert("response_format".into(), schema);
-        }
-        None => {}
+    if let Some(by) = round.backend.traits().form {
+        hold(by, "call", form, fields);
     }
+}
+
+/// The schemas of the calls that prompt mode asks for. `only`: the one tool that may be called.
+fn calls(round: &Round<'_>, only: Option<&str>) -> Vec<Value> {
+    let tools = round.tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name));
+    let form = |tool: &Tool| {
+        let parameters = parameters_of(tool);
+        // A reference would point into the surrounding schema.
+        let parameters = if tool.schema.contains("\"$ref\"") { json!({"type": "object"}) } else { parameters };
+        json!({
+            "type": "object",
+            "properties": {"name": {"type": "string", "enum": [tool.wire_name]}, "arguments": parameters},
+            "required": ["name", "arguments"],
+        })
+    };
+    tools.map(form).collect()
+}
+
+/// Holds the answer to a schema.
+fn hold(by: Form, name: &str, schema: Value, fields: &mut Map<String, Value>) {
+    match by {
+        Form::Format => fields.insert("format".into(), schema),
+        Form::ResponseFormat => {
+            let form = json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema}});
+            fields.insert("response_format".into(), form)
+        }
+    };
+}
+
+/// Fields in which a client asks for an answer in its own form.
+const FORMS: [&str; 2] = ["response_format", "format"];
+
+/// Where the model may call tools and a call is text to the backend, the client's form of the answer would forbid every call. So it
+/// is not enforced: the returned words for the prompt ask for it. If the calls have a schema too, the answer is held to one of
+/// both. `None`: the fields stay as they are.
+pub(super) fn answer(round: &Round<'_>, fields: &mut Map<String, Value>) -> Option<String> {
+    let is_text = round.mode != ToolMode::Native || round.backend.kind == Kind::Ollama;
+    if !is_text || !round.offer || round.tools.is_empty() || round.tools.choice != ToolChoice::Auto {
+        return None;
+    }
+    let schema = FORMS.iter().find_map(|field| wanted(fields.get(*field)?))?;
+    FORMS.iter().for_each(|field| drop(fields.shift_remove(*field)));
+    let by = round.backend.traits().form.or((round.backend.kind == Kind::OpenAi).then_some(Form::ResponseFormat));
+    if let (ToolMode::Prompt, Style::Json, Some(by)) = (round.mode, round.adapter.prompt.style(), by)
+        && let Some(form) = either(calls(round, None), &schema)
+    {
+        hold(by, "answer", form, fields);
+    }
+    let form = if schema == json!({"type": "object"}) {
+        "one JSON object".into()
+    } else {
+        format!("JSON that fits this schema: {schema}")
+    };
+    Some(format!("If you do not call a tool, your whole answer must be {form}"))
+}
+
+/// The schema that a client wants its answer to have; `None`: any text.
+fn wanted(form: &Value) -> Option<Value> {
+    let any = || json!({"type": "object"});
+    match (form, form.get("type").and_then(Value::as_str)) {
+        (Value::String(name), _) => (name == "json").then(any),
+        (_, Some("json_object")) => Some(any()),
+        (_, Some("json_schema")) => Some(form.pointer("/json_schema/schema").cloned().unwrap_or_else(any)),
+        (_, Some("text")) | (Value::Null, _) => None,
+        // Ollama's `format`.
+        (Value::Object(_), _) => Some(form.clone()),
+        _ => None,
+    }
+}
+
+/// The schema of one of the calls or the answer; `None` if the answer's refers to itself as a whole.
+fn either(mut forms: Vec<Value>, answer: &Value) -> Option<Value> {
+    let mut answer = answer.clone();
+    let mut out = Map::new();
+    // References are relative to the whole document.
+    for place in ["$defs", "definitions"] {
+        out.extend(answer.as_object_mut().and_then(|answer| answer.shift_remove_entry(place)));
+    }
+    let text = format!("{answer}{}", Value::Object(out.clone()));
+    let inside = text.matches("\"$ref\":\"#/$defs/").count() + text.matches("\"$ref\":\"#/definitions/").count();
+    if text.matches("\"$ref\":").count() != inside {
+        return None;
+    }
+    forms.push(answer);
+    out.insert("anyOf".into(), Value::Array(forms));
+    Some(Value::Object(out))
 }
 
 /// Tells vLLM and SGLang to keep special tokens. Otherwise they remove them, and with them the markers of calls, unless they parse

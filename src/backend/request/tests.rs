@@ -471,7 +471,11 @@ fn what_a_client_asks_beside_tools_is_done_or_said() {
                 (Kind::Ollama, "max_completion_tokens") => assert_eq!(body["options"]["num_predict"], 7, "{place}"),
                 (_, "max_completion_tokens") => assert_eq!(body["generationConfig"]["maxOutputTokens"], 7, "{place}"),
                 (_, "response_format") if value["type"] == "text" => assert!(notes.is_empty(), "{place}"),
-                (Kind::Ollama, "response_format") => assert_eq!(body["format"], "json", "{place}"),
+                // Ollama would hold calls to it too.
+                (Kind::Ollama, "response_format") => {
+                    let system = body["messages"][0]["content"].as_str().unwrap();
+                    assert!(body.get("format").is_none() && system.ends_with("must be one JSON object"), "{place}");
+                }
                 (_, "response_format") => {
                     assert_eq!(body["generationConfig"]["responseMimeType"], "application/json", "{place}");
                 }
@@ -529,4 +533,50 @@ fn a_conversation_only_grows() {
             }
         }
     }
+}
+
+/// A schema that the backend enforces would forbid the call that the prompt asks for.
+#[test]
+fn the_clients_form_of_an_answer_permits_calls() {
+    let schema = json!({
+        "type": "object", "properties": {"total": {"$ref": "#/$defs/n"}}, "required": ["total"], "$defs": {"n": {"type": "integer"}},
+    });
+    let form = json!({"type": "json_schema", "json_schema": {"name": "r", "schema": schema, "strict": true}});
+    let with = |kind, mode, choice, field: &str, value: &Value| {
+        let mut case = Case { mode, ..case(kind) };
+        case.tools.choice = choice;
+        let mut chat = conversation();
+        chat[field] = value.clone();
+        case.sent(chat).1
+    };
+    let enforced = |body: &Value| match body.get("format") {
+        Some(format) => format.clone(),
+        None => body["response_format"]["json_schema"]["schema"].clone(),
+    };
+    let asks = |body: &Value| body["messages"].to_string().contains("your whole answer must be JSON that fits this schema");
+    for (kind, field, value) in
+        [(Kind::OpenAi, "response_format", &form), (Kind::Ollama, "response_format", &form), (Kind::Ollama, "format", &schema)]
+    {
+        // The calls in the prompt have a schema too.
+        let body = with(kind, ToolMode::Prompt, ToolChoice::Auto, field, value);
+        let either = enforced(&body);
+        assert_eq!((either["anyOf"].as_array().map(Vec::len), &either["$defs"]), (Some(3), &schema["$defs"]), "{body:#}");
+        assert_eq!(either["anyOf"][0]["properties"]["name"]["enum"], json!(["read_file"]));
+        assert!(asks(&body), "{body:#}");
+        let body = with(kind, ToolMode::Raw, ToolChoice::Auto, field, value);
+        assert!(enforced(&body).is_null() && asks(&body), "{body:#}");
+        // Without calls, nothing changes.
+        for mode in [ToolMode::Native, ToolMode::Prompt, ToolMode::Raw] {
+            let body = with(kind, mode, ToolChoice::None, field, value);
+            assert!(enforced(&body) == schema && !asks(&body), "{mode:?} {body:#}");
+        }
+    }
+    let body = with(Kind::Ollama, ToolMode::Native, ToolChoice::Auto, "response_format", &form);
+    assert!(enforced(&body).is_null() && asks(&body) && body["tools"].is_array(), "{body:#}");
+    // Native calls are not text: the server knows both.
+    let body = with(Kind::OpenAi, ToolMode::Native, ToolChoice::Auto, "response_format", &form);
+    assert!(body["response_format"] == form && !asks(&body), "{body:#}");
+    // A reference to the whole schema would mean another one.
+    let whole = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
+    assert!(enforced(&with(Kind::Ollama, ToolMode::Prompt, ToolChoice::Auto, "format", &whole)).is_null());
 }

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Calls, Head, Kind, TRACE, exact, functions, messages, ollama, responses};
+use super::{
+    Calls, Head, Kind, TRACE, exact, functions, messages, ollama,
+    pieces::{Blocks, Piece},
+    responses,
+};
 use crate::{
     event::{Event, Note, Sink},
     openai::answer::Completion,
@@ -15,6 +19,8 @@ use crate::{
 pub struct Collected {
     head: Head,
     completion: Completion,
+    /// The content, for protocols that have it in blocks; the completion has none then.
+    blocks: Blocks,
     calls: Calls,
     warnings: Vec<Note>,
     elapsed: Duration,
@@ -35,14 +41,14 @@ impl Kind {
 impl Collected {
     /// A collector for one answer.
     pub fn new(head: Head) -> Collected {
-        let (completion, calls) = (Completion::default(), Calls::default());
-        Collected { head, completion, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
+        let (completion, blocks, calls) = (Completion::default(), Blocks::default(), Calls::default());
+        Collected { head, completion, blocks, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
     }
 
     /// Bytes of text, reasoning and arguments so far.
     pub fn size(&self) -> usize {
         let Completion { content, reasoning, calls, .. } = &self.completion;
-        content.len() + reasoning.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+        content.len() + reasoning.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>() + self.blocks.size()
     }
 
     /// Takes the duration of the answer, for protocols that report it.
@@ -62,8 +68,8 @@ impl Collected {
             Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
             Kind::Functions => functions::completion(self.completion.to_value(&self.head.envelope, self.head.reasoning_field)),
             Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
-            Kind::Messages => messages::completion(&self.completion, &self.head),
-            Kind::Responses => responses::completion(&self.completion, self.head),
+            Kind::Messages => messages::completion(&self.completion, &self.blocks, &self.head),
+            Kind::Responses => responses::completion(&self.completion, &self.blocks, self.head),
         };
         let trace = self.trace.and_then(|trace| serde_json::from_str(&trace).ok());
         if let (Some(trace), Some(value)) = (trace, value.as_object_mut()) {
@@ -75,12 +81,20 @@ impl Collected {
 
 impl Sink for Collected {
     fn event(&mut self, event: Event<'_>) {
+        let in_blocks = matches!(self.head.kind, Kind::Messages | Kind::Responses);
         match event {
+            Event::Text(text) if in_blocks => self.blocks.piece(Piece::Text, text),
+            Event::Reasoning(text) if in_blocks && self.head.reasoning_field.is_some() => {
+                self.blocks.piece(Piece::Reasoning, text);
+            }
             Event::Text(text) => self.completion.content.push_str(text),
             Event::Reasoning(text) => self.completion.reasoning.push_str(text),
             Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                let whole = self.calls.event(&event, &self.head.envelope.id);
-                self.completion.calls.extend(whole.map(|(_, call)| call));
+                let whole = self.calls.event(&event, &self.head.envelope.id).map(|(_, call)| call);
+                match whole {
+                    Some(call) if in_blocks => self.blocks.call(call),
+                    whole => self.completion.calls.extend(whole),
+                }
             }
             Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),

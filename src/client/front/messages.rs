@@ -3,7 +3,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Head, Request, exact::Path};
+use super::{
+    Head, Request,
+    exact::Path,
+    pieces::{Block, Blocks, Piece},
+};
 use crate::{
     error::Error,
     event::{FinishReason, ToolCall, Usage},
@@ -53,18 +57,15 @@ fn too_long(message: &str) -> String {
 }
 
 /// A whole answer.
-pub(super) fn completion(completion: &Completion, head: &Head) -> Value {
-    let mut content = Vec::new();
-    if head.reasoning_field.is_some() && !completion.reasoning.is_empty() {
-        content.push(json!({"type": "thinking", "thinking": completion.reasoning, "signature": SIGNATURE}));
-    }
-    if !completion.content.is_empty() {
-        content.push(json!({"type": "text", "text": completion.content}));
-    }
-    content.extend(completion.calls.iter().map(tool_use));
+pub(super) fn completion(completion: &Completion, blocks: &Blocks, head: &Head) -> Value {
+    let content = blocks.iter().map(|block| match block {
+        Block::Said(Piece::Reasoning, text) => json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}),
+        Block::Said(Piece::Text, text) => json!({"type": "text", "text": text}),
+        Block::Call(call) => tool_use(call),
+    });
     let reason = completion.reason.unwrap_or(FinishReason::Stop);
-    let mut message = message(head, completion.usage);
-    message["content"] = Value::Array(content);
+    let mut message = message(head, counted(completion.usage, head));
+    message["content"] = content.collect();
     message["stop_reason"] = json!(stop_reason(reason, completion.stop_sequence.as_deref()));
     message["stop_sequence"] = json!(completion.stop_sequence);
     message
@@ -91,6 +92,12 @@ fn tool_use(call: &ToolCall) -> Value {
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_or_empty(&call.arguments)})
 }
 
+/// The counts of an answer. A backend that counts nothing leaves the estimate with which the answer began.
+fn counted(usage: Usage, head: &Head) -> Usage {
+    let prompt_tokens = if usage.prompt_tokens == 0 { head.prompt_tokens } else { usage.prompt_tokens };
+    Usage { prompt_tokens, ..usage }
+}
+
 fn usage_value(usage: Usage) -> Value {
     // The input does not contain what was read from the cache.
     json!({
@@ -107,7 +114,8 @@ fn stop_reason(reason: FinishReason, sequence: Option<&str>) -> &'static str {
         FinishReason::ToolCalls => "tool_use",
         FinishReason::Length => "max_tokens",
         FinishReason::Stop if sequence.is_some() => "stop_sequence",
-        FinishReason::Stop | FinishReason::ContentFilter => "end_turn",
+        FinishReason::Stop => "end_turn",
+        FinishReason::ContentFilter => "refusal",
     }
 }
 

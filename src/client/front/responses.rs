@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Head, OURS, Request, Special};
+use super::{
+    Head, OURS, Request, Special,
+    pieces::{Block, Blocks, Piece},
+};
 use crate::{
     client::input,
     error::Error,
@@ -93,17 +96,14 @@ pub fn answer_of(item: &str) -> Option<String> {
 }
 
 /// A whole answer.
-pub(super) fn completion(completion: &Completion, head: Head) -> Value {
-    let reasons = head.reasoning_field.is_some() && !completion.reasoning.is_empty();
+pub(super) fn completion(completion: &Completion, blocks: &Blocks, head: Head) -> Value {
     let mut answer = Answer::new(head);
-    if reasons {
-        answer.output.push(reasoning_item(&answer.id("rs"), &completion.reasoning));
-    }
-    if !completion.content.is_empty() {
-        answer.output.push(message_item(&answer.id("msg"), &completion.content));
-    }
-    for call in &completion.calls {
-        let item = call_item(&answer.id("fc"), call, &answer.head.tools);
+    for block in blocks.iter() {
+        let item = match block {
+            Block::Said(Piece::Reasoning, text) => reasoning_item(&answer.id("rs"), text),
+            Block::Said(Piece::Text, text) => message_item(&answer.id("msg"), text),
+            Block::Call(call) => call_item(&answer.id("fc"), call, &answer.head.tools),
+        };
         answer.output.push(item);
     }
     answer.ended(completion.reason.unwrap_or(FinishReason::Stop), Some(completion.usage)).1

@@ -209,3 +209,18 @@ fn a_command_that_begins_with_the_name_of_another_tool_is_asked_about() {
         assert!(!refuses(command), "{command}");
     }
 }
+
+#[test]
+fn a_call_that_lost_a_value_is_asked_about_unless_its_tool_only_reads() {
+    let schema = r#"{"type":"object","properties":{"town":{"type":"string"}},"required":["town"],"additionalProperties":false}"#;
+    let asked = |effect: Effect, arguments: &str| {
+        let tools = Tools::new([Tool { effect, ..Tool::new("raze", "", schema) }], ToolChoice::Auto);
+        let lines = run(&mut Fixer::new(Arc::new(tools), Arc::default()), call(0, "raze", &[arguments], true));
+        lines[0].starts_with("refused raze Unsure(")
+            && lines[0].contains("`dry_run`")
+            && lines[0].ends_with(r#"{"town":"Turku"}"#)
+    };
+    let written = r#"{"town":"Turku","dry_run":true}"#;
+    assert_eq!(Effect::ALL.map(|effect| asked(effect, written)), [false, true, true]);
+    assert!(!asked(Effect::Writes, r#"{"town":"Turku","dry_run":null}"#));
+}

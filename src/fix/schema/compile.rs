@@ -109,6 +109,8 @@ impl Compiler {
         if let Some(value) = map.get("const") {
             rule.values = Some(Values { all: vec![value.clone()], constant: true });
         }
+        rule.names_null = place.types().is_some_and(|types| types.allow(Types::NULL))
+            || rule.values.as_ref().is_some_and(|values| values.all.contains(&Value::Null));
         rule
     }
 }
@@ -204,6 +206,7 @@ impl Rule {
         for branch in branches {
             self.properties.add_missing(&branch.properties);
             self.items = self.items.or(branch.items);
+            self.names_null |= branch.names_null;
         }
         let objects: Vec<&Rc<Rule>> = branches.iter().filter(|branch| branch.types.allow(Types::OBJECT)).collect();
         if let Some((first, others)) = objects.split_first() {
@@ -235,6 +238,7 @@ impl Rule {
         self.choices.extend(&other.choices);
         self.values = self.values.take().or_else(|| other.values.clone());
         self.is_path |= other.is_path;
+        self.names_null |= other.names_null;
         self.default = self.default.take().or_else(|| other.default.clone());
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Rule {
     /// The `format` is that of a path or a URI.
     pub(crate) is_path: bool,
     pub(crate) default: Option<Value>,
+    /// The schema names `null` as a type or a value. A schema without types allows it, but does not name it.
+    pub(crate) names_null: bool,
 }
 
 /// The properties of an object, in the schema's order, with a lookup by name.
@@ -118,11 +120,18 @@ impl Rule {
         self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
     }
 
-    /// The value that a missing member has: its default or its constant.
-    pub(super) fn default_of<'s>(&self, schema: &'s Schema, name: &str) -> Option<&'s Value> {
-        let rule = schema.rule(self.named(name)?.shape);
-        let constant = || rule.values.as_ref().filter(|values| values.constant)?.all.first();
-        rule.default.as_ref().or_else(constant)
+    /// Whether a missing member has a value all the same: its default, its constant, or `null`.
+    pub(super) fn is_implied(&self, schema: &Schema, name: &str) -> bool {
+        let Some(property) = self.named(name) else { return false };
+        let rule = schema.rule(property.shape);
+        rule.default.is_some() || rule.values.as_ref().is_some_and(|values| values.constant) || rule.may_be_null()
+    }
+
+    /// Whether a member of this rule that is left out counts as `null`.
+    pub(crate) fn may_be_null(&self) -> bool {
+        self.names_null
+            && self.types.allow(Types::NULL)
+            && self.values.as_ref().is_none_or(|values| values.all.contains(&Value::Null))
     }
 }
 

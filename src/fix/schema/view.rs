@@ -61,17 +61,30 @@ fn document(text: &str) -> Value {
 }
 
 impl<'v> Place<'v> {
+    /// The place of a subschema of `document`, which may be in a client's own words.
+    pub(crate) fn of(schema: &'v Value, document: &'v Value) -> Place<'v> {
+        Place { schema: Some(schema), base: document }
+    }
+
     /// The names of the members described here, in the schema's order.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'v str> {
         let properties = self.find(&|schema| schema.get("properties")?.as_object());
         properties.into_iter().flat_map(Map::keys).map(String::as_str)
     }
 
-    /// The names of the required members.
+    /// The names of the members that must be given. A strict schema lists every member in `required`, and lets an optional one be
+    /// null instead: such a member may be left out, and is null then (N10).
     pub(crate) fn required(self) -> impl Iterator<Item = &'v str> {
         let names = |place: Place<'v>| place.keyword("required").and_then(Value::as_array);
         let list = names(self).or_else(|| names(self.referred()?));
-        list.into_iter().flatten().filter_map(Value::as_str)
+        list.into_iter().flatten().filter_map(Value::as_str).filter(move |name| !self.property(name).may_be_null())
+    }
+
+    /// Whether the schema says that `null` is allowed here. A schema that says nothing about types does not say so.
+    pub(crate) fn may_be_null(self) -> bool {
+        let says = || self.allows(Types::NULL) == Some(true) && self.accepts(&Value::Null) != Some(false);
+        // In a document that was not translated.
+        self.keyword("nullable") == Some(&Value::Bool(true)) || says()
     }
 
     /// Whether the document says that there are no members. A document without `properties` does not say so.

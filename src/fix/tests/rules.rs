@@ -19,6 +19,7 @@ const ONE: &str = r#"{"properties":{"town":{"type":"string"}},"required":["town"
 const INPUT: &str = r#"{"properties":{"input":{"type":"object"}},"required":["input"]}"#;
 const DEFAULT: &str =
     r#"{"properties":{"n":{"type":"integer","default":7},"m":{"type":"integer","default":8}},"required":["n"]}"#;
+const NULLABLE: &str = r#"{"properties":{"town":{"type":"string"},"nights":{"type":["integer","null"]},"view":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["town","nights","view"],"additionalProperties":false}"#;
 const ALIKE: &str = r#"{"properties":{"a_b":{"type":"string"},"aB":{"type":"string"}},"required":["a_b"]}"#;
 const SPELLED: &str = r#"{"properties":{"m":{"enum":["x y","x_y"]}},"required":["m"]}"#;
 
@@ -117,6 +118,15 @@ fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
         ("N3", STRICT, r#"{"town":"Turku","why":1}"#, town(), STRICT, r#"{"twon":"Turku"}"#, Refused),
         ("N4", TOWN, r#"{"town":"Turku","town":"Turku"}"#, town(), TOWN, r#"{"town":"Turku","town":"Oulu"}"#, Refused),
         ("N5", DEFAULT, "{'m': 1}", json!({"m": 1, "n": 7}), DEFAULT, "{\"n\":1}", Untouched),
+        (
+            "N10",
+            NULLABLE,
+            r#"{"town":"Turku"}"#,
+            json!({"town": "Turku", "nights": null, "view": null}),
+            NULLABLE,
+            r#"{"nights":2,"view":null}"#,
+            Refused,
+        ),
         ("N7", ONE, "Turku", town(), NOTE, "a.txt", Refused),
         (
             "N8",

@@ -6,10 +6,12 @@ use crate::same;
 #[derive(Debug, Default)]
 pub(super) struct Delivered {
     pub(super) count: u32,
-    pub(super) calls: Vec<same::Call>,
-    /// How many of them were in the text, once native calls begin.
-    pub(super) in_text: Option<usize>,
+    calls: Vec<same::Call>,
 }
+
+/// The calls of this answer, delivered or not, each with whether the backend itself had read it.
+#[derive(Debug, Default)]
+pub(super) struct Written(Vec<(same::Call, bool)>);
 
 /// The text of this answer so far.
 #[derive(Debug)]
@@ -27,11 +29,6 @@ pub(super) struct Said {
 }
 
 impl Delivered {
-    /// Whether this native call was already delivered from the text.
-    pub(super) fn had_in_text(&self, call: &same::Call) -> bool {
-        self.in_text.is_some_and(|count| self.calls[..count].contains(call))
-    }
-
     pub(super) fn has(&self, call: &same::Call) -> bool {
         self.calls.contains(call)
     }
@@ -41,6 +38,23 @@ impl Delivered {
         self.calls.push(call);
         self.count += 1;
         self.count - 1
+    }
+}
+
+impl Written {
+    /// Adds a call. Returns whether it was there before, once in the text and once as a native call: a backend's parser may leave
+    /// in the text what it has read.
+    pub(super) fn repeats(&mut self, name: &str, arguments: &str, native: bool) -> bool {
+        // The parser may order the arguments anew, and take off whitespace around texts.
+        let call = same::Call::returned(name, arguments);
+        let repeats = self.0.iter().any(|(known, by_backend)| *by_backend != native && *known == call);
+        self.0.push((call, native));
+        repeats
+    }
+
+    /// Whether the backend itself has read a call of this tool.
+    pub(super) fn has_native(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, native)| *native && known.name() == name)
     }
 }
 

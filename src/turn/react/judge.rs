@@ -117,8 +117,9 @@ impl Judge<'_> {
         call.name.clone_from(&tool.name);
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix::fix(&call.arguments, Some(&schema), &tool.keeps_null, End::Closed);
+        let unsure = if tool.effect == Effect::Reads { None } else { fix::unsure(&report) };
         call.arguments = report.arguments.unwrap_or(call.arguments);
-        self.known(call, report.why, tool)
+        self.known(call, report.why.or(unsure), tool)
     }
 
     /// A call of a tool that we can run.

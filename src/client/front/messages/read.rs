@@ -10,7 +10,7 @@ use crate::{
     client::front::{
         conversation::{Conversation, Settings},
         exact::{self, Path},
-        not_offered,
+        files, not_offered,
     },
     error::Error,
     event::Note,
@@ -43,7 +43,7 @@ pub fn read(body: &[u8]) -> Result<Request, Error> {
     for (at, message) in messages.iter().enumerate() {
         talk.message(&format!("messages[{at}]"), message)?;
     }
-    let mut warnings = Vec::new();
+    let mut warnings = std::mem::take(&mut talk.warnings);
     let listed = openai::list(&body, "tools")?;
     let tools = tools(listed, &talk.found, &mut warnings)?;
     warnings.extend(body.get("mcp_servers").filter(|servers| is_filled(servers)).map(|_| Note::Warning {
@@ -67,6 +67,8 @@ struct Talk {
     conversation: Conversation,
     /// Tools that were looked up in the conversation, in this order.
     found: Vec<String>,
+    /// What the model does not get of the messages.
+    warnings: Vec<Note>,
 }
 
 impl Talk {
@@ -112,7 +114,7 @@ impl Talk {
             let place = format!("{place}[{at}]");
             match kind(block) {
                 "tool_result" => self.result(&place, block)?,
-                _ => said.push(part(&place, block)?),
+                _ => said.extend(parts(&place, block, &mut self.warnings)?),
             }
         }
         self.conversation.user(conversation::content(said));
@@ -130,7 +132,7 @@ impl Talk {
                         self.found.push(name.to_owned());
                         parts.push(conversation::text(format!("Tool {name} is now available.")));
                     }
-                    _ => parts.push(part(&format!("{place}[{at}]"), block)?),
+                    _ => parts.extend(self::parts(&format!("{place}[{at}]"), block, &mut self.warnings)?),
                 }
             }
         }
@@ -191,16 +193,23 @@ fn is_countdown(text: &str) -> bool {
     text.starts_with("<total_tokens>") && text.ends_with("</total_tokens>")
 }
 
-/// A block of the user, or of a result, as a part of a message.
-fn part(place: &str, block: &Value) -> Result<Value, Error> {
+/// A block of the user, or of a result, as parts of a message.
+fn parts(place: &str, block: &Value, warnings: &mut Vec<Note>) -> Result<Vec<Value>, Error> {
     match kind(block) {
-        "text" => text_of(place, block).map(conversation::text),
-        "image" => image(block.get("source").unwrap_or(&Value::Null)).ok_or_else(|| {
-            Error::client(format!(
-                "`{place}.source` must be an image: {{\"type\": \"base64\", \"media_type\": .., \"data\": ..}} or {{\"type\": \"url\", \"url\": ..}}"
-            ))
-        }),
-        "document" | "search_result" => Ok(conversation::text(document(block))),
+        "text" => text_of(place, block).map(|text| vec![conversation::text(text)]),
+        "image" => {
+            let source = block.get("source").unwrap_or(&Value::Null);
+            let image = image(source).ok_or_else(|| {
+                Error::client(format!(
+                    "`{place}.source` must be an image: {{\"type\": \"base64\", \"media_type\": .., \"data\": ..}} or {{\"type\": \"url\", \"url\": ..}}"
+                ))
+            })?;
+            if !matches!(kind(source), "base64" | "url") {
+                warnings.push(files::left_out(place, "an image that lies on another server"));
+            }
+            Ok(vec![image])
+        }
+        "document" | "search_result" => document(place, block, warnings),
         other => Err(Error::client(format!(
             "`{place}` is a block of type `{other}`, which cannot be passed on; possible are text, image, document, search_result and tool_result"
         ))),
@@ -217,16 +226,33 @@ fn image(source: &Value) -> Option<Value> {
     }
 }
 
-/// The text of a document, or its name.
-fn document(block: &Value) -> String {
+/// The content of a document, or its name.
+fn document(place: &str, block: &Value, warnings: &mut Vec<Note>) -> Result<Vec<Value>, Error> {
     let source = block.get("source").unwrap_or(&Value::Null);
-    let inside: Vec<&str> = match kind(source) {
-        "text" => source.get("data").and_then(Value::as_str).into_iter().collect(),
-        "content" => texts(source.get("content")).collect(),
+    let field = |name: &str| source.get(name).and_then(Value::as_str);
+    let title = block.get("title").and_then(Value::as_str);
+    let name = title.unwrap_or("without a name");
+    let inside: Vec<&str> = match (kind(source), field("data")) {
+        ("base64", Some(data)) => {
+            return Ok(vec![files::file(title.unwrap_or("document"), field("media_type").unwrap_or("application/pdf"), data)]);
+        }
+        ("text", Some(data)) => vec![data],
+        ("content", _) => texts(source.get("content")).collect(),
         _ => texts(block.get("content")).collect(),
     };
-    let title = block.get("title").and_then(Value::as_str).unwrap_or("without a name");
-    if inside.is_empty() { format!("[document {title}: not supported]") } else { format!("{title}\n\n{}", inside.join("\n\n")) }
+    let images = source.get("content").and_then(Value::as_array).filter(|_| kind(source) == "content");
+    let images = images.into_iter().flatten().filter(|block| kind(block) == "image");
+    let mut out = Vec::new();
+    for image in images {
+        out.extend(parts(place, image, warnings)?);
+    }
+    if inside.is_empty() && out.is_empty() {
+        warnings.push(files::left_out(place, "a document that lies on another server or has no content"));
+        out.push(conversation::text(format!("[document {name}: not supported]")));
+    } else {
+        out.insert(0, conversation::text(files::named(name, &inside.join("\n\n"))));
+    }
+    Ok(out)
 }
 
 /// The model has to see that the call failed.

@@ -6,9 +6,12 @@ use std::fmt::Write;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Value, json};
 
-use super::{SIGNATURE, error_body, message, stop_reason, usage_value};
+use super::{SIGNATURE, counted, error_body, message, stop_reason, usage_value};
 use crate::{
-    client::front::{Calls, Head, Protocol},
+    client::front::{
+        Calls, Head, Protocol,
+        pieces::{Blank, Piece},
+    },
     error::Error,
     event::{Event, Note, ToolCall, Usage},
     openai::answer::{arguments_or_empty, put_string},
@@ -21,45 +24,41 @@ pub(in crate::client::front) struct Stream {
     head: Head,
     calls: Calls,
     /// The block that is being written.
-    open: Option<Block>,
+    open: Option<Piece>,
+    blank: Blank,
     /// The index of the next block.
     next: u32,
     /// The stop sequence that ended the answer.
     stop_sequence: Option<String>,
 }
 
-/// A block that is written piece by piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Block {
-    Thinking,
-    Text,
-}
-
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        Stream { head, calls: Calls::default(), open: None, next: 0, stop_sequence: None }
+        Stream { head, calls: Calls::default(), open: None, blank: Blank::default(), next: 0, stop_sequence: None }
     }
 
     /// Writes a piece of a block of this kind. Ends an open block of another kind first.
-    fn piece(&mut self, block: Block, text: &str, out: &mut BytesMut) {
-        if self.open != Some(block) {
+    fn piece(&mut self, piece: Piece, text: &str, out: &mut BytesMut) {
+        let Some(text) = self.blank.pass(self.open, piece, text) else { return };
+        if self.open != Some(piece) {
             self.close(out);
-            let content = match block {
-                Block::Thinking => json!({"type": "thinking", "thinking": "", "signature": ""}),
-                Block::Text => json!({"type": "text", "text": ""}),
+            let content = match piece {
+                Piece::Reasoning => json!({"type": "thinking", "thinking": "", "signature": ""}),
+                Piece::Text => json!({"type": "text", "text": ""}),
             };
             self.start(&content, out);
-            self.open = Some(block);
+            self.open = Some(piece);
         }
-        let (kind, field) = match block {
-            Block::Thinking => ("thinking_delta", "thinking"),
-            Block::Text => ("text_delta", "text"),
+        let (kind, field) = match piece {
+            Piece::Reasoning => ("thinking_delta", "thinking"),
+            Piece::Text => ("text_delta", "text"),
         };
-        self.delta(kind, field, text, out);
+        self.delta(kind, field, &text, out);
     }
 
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
+        self.blank.forget();
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
         self.delta("input_json_delta", "partial_json", arguments_or_empty(&call.arguments), out);
         self.stop(out);
@@ -68,11 +67,11 @@ impl Stream {
     /// Ends the block that is open.
     fn close(&mut self, out: &mut BytesMut) {
         match self.open.take() {
-            Some(Block::Thinking) => {
+            Some(Piece::Reasoning) => {
                 self.delta("signature_delta", "signature", SIGNATURE, out);
                 self.stop(out);
             }
-            Some(Block::Text) => self.stop(out),
+            Some(Piece::Text) => self.stop(out),
             None => {}
         }
     }
@@ -104,8 +103,8 @@ impl Protocol for Stream {
 
     fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
         match event {
-            Event::Text(text) => self.piece(Block::Text, text, out),
-            Event::Reasoning(text) if self.head.reasoning_field.is_some() => self.piece(Block::Thinking, text, out),
+            Event::Text(text) => self.piece(Piece::Text, text, out),
+            Event::Reasoning(text) if self.head.reasoning_field.is_some() => self.piece(Piece::Reasoning, text, out),
             Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
                 if let Some((_, call)) = self.calls.event(&event, &self.head.envelope.id) {
                     self.call(&call, out);
@@ -120,7 +119,7 @@ impl Protocol for Stream {
                     "stop_reason": stop_reason(reason, self.stop_sequence.as_deref()),
                     "stop_sequence": self.stop_sequence,
                 });
-                let usage = usage_value(usage.unwrap_or_default());
+                let usage = usage_value(counted(usage.unwrap_or_default(), &self.head));
                 self::event("message_delta", &json!({"delta": delta, "usage": usage}), out);
                 self::event("message_stop", &json!({}), out);
             }

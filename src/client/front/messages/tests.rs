@@ -3,7 +3,7 @@ use bytes::BytesMut;
 use super::*;
 use crate::{
     client::front::{Collected, Front, Kind, Request},
-    event::{Event, Sink},
+    event::{Event, Note, Sink},
     openai::answer::Envelope,
 };
 
@@ -291,4 +291,99 @@ fn arguments_of_the_past_keep_their_digits() {
         {"type": "tool_use", "id": "t", "name": "pay", "input": {"wei": 100000000000000000001, "to": "\u00e9"}}]}]}"#;
     let call = &super::read(body.as_bytes()).unwrap().chat.messages[0].tool_calls[0];
     assert_eq!(call.arguments, r#"{"wei":100000000000000000001,"to":"é"}"#);
+}
+
+/// The blocks of an answer as (type, text), streamed and not.
+fn both(events: &[Event<'_>]) -> [Vec<(String, String)>; 2] {
+    let mut streamed: Vec<(String, String)> = Vec::new();
+    for (name, data) in stream(events, None) {
+        match name.as_str() {
+            "content_block_start" => {
+                streamed.push((data["content_block"]["type"].as_str().unwrap().to_owned(), String::new()));
+            }
+            "content_block_delta" => {
+                let text = ["text", "thinking"].iter().find_map(|field| data["delta"][*field].as_str());
+                streamed.last_mut().unwrap().1.push_str(text.unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    let mut collected = Collected::new(head());
+    events.iter().for_each(|event| collected.event(event.clone()));
+    let text = |block: &Value| block["text"].as_str().or(block["thinking"].as_str()).unwrap_or_default().to_owned();
+    let whole = collected.into_value();
+    let blocks = whole["content"].as_array().unwrap().iter();
+    [streamed, blocks.map(|block| (block["type"].as_str().unwrap().to_owned(), text(block))).collect()]
+}
+
+#[test]
+fn no_block_is_blank_and_their_order_is_the_same_streamed_and_not() {
+    use Event::{Reasoning, Text};
+    let call = [Event::CallStart { index: 0, id: Some("a"), name: "f" }, Event::CallEnd { index: 0, extra: None }];
+    type Kinds = &'static [(&'static str, &'static str)];
+    let cases: [(&[Event<'_>], Kinds); 6] = [
+        (
+            &[Text("Let me check."), Reasoning("hm"), Text("\n\n"), call[0].clone(), call[1].clone()],
+            &[("text", "Let me check."), ("thinking", "hm"), ("tool_use", "")],
+        ),
+        (&[Reasoning("hm"), Text("\n"), Text("\nYes.")], &[("thinking", "hm"), ("text", "\n\nYes.")]),
+        (&[Text("a"), Text("\n"), Text("b")], &[("text", "a\nb")]),
+        (&[Text("a"), Reasoning(" "), Text("b")], &[("text", "ab")]),
+        (&[Text(" "), Reasoning("\n"), Text(" ")], &[]),
+        (&[Reasoning("hm"), Text(" "), Reasoning("!"), Text("x")], &[("thinking", "hm!"), ("text", "x")]),
+    ];
+    for (events, expected) in cases {
+        let end = Event::Finish { reason: FinishReason::Stop, usage: None };
+        let events: Vec<Event<'_>> = events.iter().cloned().chain([end]).collect();
+        let expected: Vec<(String, String)> = expected.iter().map(|(kind, text)| ((*kind).into(), (*text).into())).collect();
+        assert_eq!(both(&events), [expected.clone(), expected], "{events:?}");
+    }
+}
+
+#[test]
+fn a_filtered_answer_is_a_refusal_and_an_estimate_stays_where_nothing_is_counted() {
+    let events = |reason, usage| [Event::Text("The answer is"), Event::Finish { reason, usage }];
+    let last = |events: &[Event<'_>]| stream(events, None).into_iter().find(|(name, _)| name == "message_delta").unwrap().1;
+    let sent = last(&events(FinishReason::ContentFilter, None));
+    assert_eq!((&sent["delta"]["stop_reason"], &sent["usage"]["input_tokens"]), (&json!("refusal"), &json!(800)));
+    let mut collected = Collected::new(head());
+    events(FinishReason::ContentFilter, None).iter().for_each(|event| collected.event(event.clone()));
+    let whole = collected.into_value();
+    assert_eq!((&whole["stop_reason"], &whole["usage"]["input_tokens"]), (&json!("refusal"), &json!(800)));
+    let usage = Usage { prompt_tokens: 7, ..Usage::default() };
+    assert_eq!(last(&events(FinishReason::Stop, Some(usage)))["usage"]["input_tokens"], 7);
+}
+
+#[test]
+fn a_document_is_passed_on_or_named() {
+    let source = |kind: &str, data: &str| json!({"type": "base64", "media_type": kind, "data": data});
+    let image = json!({"type": "image", "source": source("image/png", "iVBO")});
+    let documents = json!([
+        {"type": "document", "title": "a", "source": source("text/plain", "cGFzc3dvcmQ=")},
+        {"type": "document", "source": source("application/pdf", "JVBE")},
+        {"type": "document", "title": "c", "source": {"type": "text", "media_type": "text/plain", "data": "Hello."}},
+        {"type": "document", "title": "d", "source": {"type": "content", "content": [{"type": "text", "text": "See:"}, image]}},
+        {"type": "document", "title": "e", "source": {"type": "url", "url": "https://a.example/e.pdf"}},
+    ]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": [documents[0]]}]);
+    let read = request(json!({"model": "m", "messages": [
+        {"role": "user", "content": documents}, {"role": "user", "content": result},
+    ]}));
+    let content = json!(read.chat.messages[0].content);
+    let file = json!({"filename": "document", "file_data": "data:application/pdf;base64,JVBE"});
+    assert_eq!(
+        content,
+        json!([
+            {"type": "text", "text": "a\n\npassword"},
+            {"type": "file", "file": file},
+            {"type": "text", "text": "c\n\nHello."},
+            {"type": "text", "text": "d\n\nSee:"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}},
+            {"type": "text", "text": "[document e: not supported]"},
+        ])
+    );
+    assert_eq!(json!(read.chat.messages[1].content), "a\n\npassword");
+    let [Note::Warning { code, text }] = read.warnings.as_slice() else { panic!("{:?}", read.warnings) };
+    assert_eq!(*code, "part_dropped");
+    assert!(text.contains("`messages[0].content[4]`"), "{text}");
 }

@@ -8,7 +8,10 @@ use super::{
     offered::{LOCAL_SHELL, Offered, flat},
 };
 use crate::{
-    client::front::conversation::{self, Conversation, Settings},
+    client::front::{
+        conversation::{self, Conversation, Settings},
+        files,
+    },
     error::Error,
     event::Note,
     openai,
@@ -43,6 +46,7 @@ pub fn read(body: Value) -> Result<Request, Error> {
     let mut settings = settings(&body);
     let Offered { functions, special, mut warnings } = offered;
     settings.set("tool_choice", choice(body.get("tool_choice"), &functions, &mut warnings)?);
+    warnings.extend(unread(&items));
     warnings.extend(IGNORED.iter().filter(|(name, _)| !body.get(*name).unwrap_or(&Value::Null).is_null()).map(ignored));
     let chat = conversation.request(&body, model, functions, settings)?;
     Ok(Request { chat, special, echo: echo(&body), warnings })
@@ -184,7 +188,7 @@ fn parts(content: &Value) -> Vec<Value> {
             "refusal" => Some(conversation::text(field("refusal"))),
             "input_image" if !field("image_url").is_empty() => Some(conversation::image(field("image_url"))),
             "input_image" => Some(conversation::text("[an image that lies on another server]")),
-            "input_file" => Some(conversation::text(format!("[file {}: not supported]", field("filename")))),
+            "input_file" => Some(file(part)),
             other => {
                 tracing::debug!(kind = other, "a part is left out");
                 None
@@ -196,6 +200,36 @@ fn parts(content: &Value) -> Vec<Value> {
         Value::Array(list) => list.iter().filter_map(part).collect(),
         _ => Vec::new(),
     }
+}
+
+/// The content of a file, or its name if it would have to be fetched.
+fn file(part: &Value) -> Value {
+    let name = part["filename"].as_str().unwrap_or("file");
+    let split =
+        |url: &'_ str| Some(url.strip_prefix("data:")?.split_once(";base64,")?).map(|(kind, data)| files::file(name, kind, data));
+    match (part["file_data"].as_str(), part["file_id"].as_str()) {
+        (Some(data), _) => split(data).unwrap_or_else(|| json!({"type": "file", "file": {"filename": name, "file_data": data}})),
+        (None, Some(id)) => json!({"type": "file", "file": {"file_id": id}}),
+        (None, None) => conversation::text(format!("[file {name}: not supported]")),
+    }
+}
+
+/// What the model does not get of these items.
+fn unread(items: &[Value]) -> impl Iterator<Item = Note> {
+    let lacks = |part: &Value, names: &[&str]| names.iter().all(|name| part[*name].as_str().is_none_or(str::is_empty));
+    items.iter().enumerate().flat_map(move |(at, item)| {
+        ["content", "output"].into_iter().flat_map(move |name| {
+            let parts = item[name].as_array().into_iter().flatten().enumerate();
+            parts.filter_map(move |(nth, part)| {
+                let what = match part["type"].as_str()? {
+                    "input_file" if lacks(part, &["file_data", "file_id"]) => "a file by URL, and nothing is fetched here",
+                    "input_image" if lacks(part, &["image_url"]) => "an image that lies on another server",
+                    _ => return None,
+                };
+                Some(files::left_out(&format!("input[{at}].{name}[{nth}]"), what))
+            })
+        })
+    })
 }
 
 /// All other fields that mean something to a local model, in the chat API's words.

@@ -13,7 +13,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, call_item, message_item, output_text, reasoning_item, summary};
 use crate::{
-    client::front::{Calls, Head, Protocol, Signs},
+    client::front::{
+        Calls, Head, Protocol, Signs,
+        pieces::{Blank, Piece},
+    },
     error::Error,
     event::{Event, ToolCall},
     openai::answer::put_string,
@@ -27,6 +30,7 @@ pub(in crate::client::front) struct Stream {
     calls: Calls,
     /// The item that is being written.
     open: Option<Open>,
+    blank: Blank,
     /// The number of the next event, which signs of life share.
     sequence: Arc<AtomicU64>,
 }
@@ -37,12 +41,6 @@ struct Open {
     kind: Piece,
     id: String,
     text: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece {
-    Reasoning,
-    Message,
 }
 
 /// The events that end an answer.
@@ -61,12 +59,20 @@ pub fn finished(piece: &[u8]) -> Option<Value> {
 
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        Stream { answer: Answer::new(head), calls: Calls::default(), open: None, sequence: Arc::default() }
+        Stream {
+            answer: Answer::new(head),
+            calls: Calls::default(),
+            open: None,
+            blank: Blank::default(),
+            sequence: Arc::default(),
+        }
     }
 
     /// Writes a piece of an item of this kind. Ends an open item of another kind first.
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
-        if self.open.as_ref().is_none_or(|open| open.kind != kind) {
+        let open = self.open.as_ref().map(|open| open.kind);
+        let Some(text) = self.blank.pass(open, kind, text) else { return };
+        if open != Some(kind) {
             self.close(out);
             let id = self.answer.id(if kind == Piece::Reasoning { "rs" } else { "msg" });
             let (item, name, at, part) = match kind {
@@ -76,7 +82,7 @@ impl Stream {
                     "summary_index",
                     summary(""),
                 ),
-                Piece::Message => (
+                Piece::Text => (
                     json!({"id": id, "type": "message", "role": "assistant", "status": "in_progress", "content": []}),
                     "response.content_part.added",
                     "content_index",
@@ -89,10 +95,10 @@ impl Stream {
         }
         let number = self.next_number();
         let Some(Open { id, text: whole, .. }) = &mut self.open else { return };
-        whole.push_str(text);
+        whole.push_str(&text);
         let (name, at) = match kind {
             Piece::Reasoning => ("response.reasoning_summary_text.delta", "summary_index"),
-            Piece::Message => ("response.output_text.delta", "content_index"),
+            Piece::Text => ("response.output_text.delta", "content_index"),
         };
         let item = self.answer.output.len();
         // One for each piece of the answer: written without a tree.
@@ -101,7 +107,7 @@ impl Stream {
                 out,
                 r#"{{"type":"{name}","sequence_number":{number},"output_index":{item},"item_id":"{id}","{at}":0,"delta":"#
             );
-            put_string(text, out);
+            put_string(&text, out);
             out.put_slice(b"}");
         });
     }
@@ -116,7 +122,7 @@ impl Stream {
                 self.event("response.reasoning_summary_part.done", part, out);
                 reasoning_item(&id, &text)
             }
-            Piece::Message => {
+            Piece::Text => {
                 self.event("response.output_text.done", json!({"item_id": id, "content_index": 0, "text": text}), out);
                 let part = json!({"item_id": id, "content_index": 0, "part": output_text(&text)});
                 self.event("response.content_part.done", part, out);
@@ -128,6 +134,7 @@ impl Stream {
 
     fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
         self.close(out);
+        self.blank.forget();
         let item = call_item(&self.answer.id("fc"), call, &self.answer.head.tools);
         let (field, event) = match item["type"].as_str() {
             Some("function_call") => ("arguments", "response.function_call_arguments"),
@@ -180,13 +187,14 @@ impl Stream {
 impl Protocol for Stream {
     fn open(&mut self, out: &mut BytesMut) {
         let response = self.answer.to_value("in_progress", None);
-        self.state("response.created", response, out);
-        self.alive("", out);
+        self.state("response.created", response.clone(), out);
+        // The same object. Only later signs of life leave out what is as large as the prompt.
+        self.state("response.in_progress", response, out);
     }
 
     fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
         match event {
-            Event::Text(text) => self.piece(Piece::Message, text, out),
+            Event::Text(text) => self.piece(Piece::Text, text, out),
             Event::Reasoning(text) if self.answer.head.reasoning_field.is_some() => self.piece(Piece::Reasoning, text, out),
             Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
                 if let Some((_, call)) = self.calls.event(&event, &self.answer.head.envelope.id) {

@@ -6,7 +6,7 @@ use crate::{
         self, Hints,
         front::{Collected, Front, Kind},
     },
-    event::{Event, Input, Sink, Tools},
+    event::{Event, Input, Note, Sink, Tools},
     openai::answer::Envelope,
 };
 
@@ -141,6 +141,66 @@ fn an_answer_is_a_sequence_of_whole_items() {
     let mut collected = Collected::new(head(Tools::default()));
     events.iter().for_each(|event| collected.event(event.clone()));
     assert_eq!(collected.into_value(), *done);
+}
+
+#[test]
+fn no_item_is_blank_and_the_first_states_are_the_same() {
+    let events = [
+        Event::Text("Let me check."),
+        Event::Reasoning("hm"),
+        Event::Text("\n\n"),
+        Event::CallStart { index: 0, id: Some("call_1"), name: "f" },
+        Event::CallEnd { index: 0, extra: None },
+        Event::Finish { reason: FinishReason::ToolCalls, usage: None },
+    ];
+    let sent = stream(Tools::default(), &events, None);
+    let mut collected = Collected::new(head(Tools::default()));
+    events.iter().for_each(|event| collected.event(event.clone()));
+    for output in [&sent.last().unwrap()["response"]["output"], &collected.into_value()["output"]] {
+        let types: Vec<&str> = output.as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
+        assert_eq!(types, ["message", "reasoning", "function_call"], "{output}");
+    }
+    let echo = json!({"tools": [{"type": "function", "name": "f"}], "instructions": "Be brief."});
+    let mut front = Front::new(Head { echo: echo.as_object().unwrap().clone(), ..head(Tools::default()) });
+    let mut out = BytesMut::new();
+    front.open(&mut out);
+    let [created, in_progress] = frames(&out).try_into().unwrap();
+    assert_eq!((&created["response"], &created["response"]["tools"]), (&in_progress["response"], &echo["tools"]));
+}
+
+#[test]
+fn a_file_is_passed_on_or_named() {
+    let file = |name: &str, value: &str| json!({"type": "input_file", "filename": "a", name: value});
+    let parts = json!([
+        file("file_data", "data:text/plain;base64,cGFzc3dvcmQ="),
+        file("file_data", "data:application/pdf;base64,JVBE"),
+        file("file_data", "JVBE"),
+        file("file_id", "file-1"),
+        file("file_url", "https://a.example/e.pdf"),
+        {"type": "input_image", "file_id": "file-2"},
+    ]);
+    let result =
+        json!({"type": "function_call_output", "call_id": "c", "output": [file("file_data", "data:text/csv;base64,YQ==")]});
+    let read = super::read(json!({"model": "m", "input": [{"role": "user", "content": parts}, result]})).unwrap();
+    assert_eq!(
+        json!(read.chat.messages[0].content),
+        json!([
+            {"type": "text", "text": "a\n\npassword"},
+            {"type": "file", "file": {"filename": "a", "file_data": "data:application/pdf;base64,JVBE"}},
+            {"type": "file", "file": {"filename": "a", "file_data": "JVBE"}},
+            {"type": "file", "file": {"file_id": "file-1"}},
+            {"type": "text", "text": "[file a: not supported]"},
+            {"type": "text", "text": "[an image that lies on another server]"},
+        ])
+    );
+    assert_eq!(json!(read.chat.messages[1].content), "a\n\na");
+    let text = |note: &Note| match note {
+        Note::Warning { code: "part_dropped", text } => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    let places: Vec<String> = read.warnings.iter().map(text).collect();
+    assert!(places.len() == 2 && places[0].contains("`input[0].content[4]`"), "{places:?}");
+    assert!(places[1].contains("`input[0].content[5]`"), "{places:?}");
 }
 
 #[test]
@@ -313,15 +373,16 @@ fn an_answer_repeats_its_request() {
     let (request, tools) = table(body);
     let (mut front, mut out) = (Front::new(Head { echo: request.echo, ..head(tools) }), BytesMut::new());
     front.open(&mut out);
+    front.event(Event::Note(&Note::Writing { name: "f".to_owned(), bytes: 1 }), &mut out);
     front.event(Event::Finish { reason: FinishReason::Stop, usage: None }, &mut out);
     let sent = frames(&out);
-    for at in [0, 2] {
+    for at in [0, 1, 3] {
         let response = &sent[at]["response"];
         assert_eq!((&response["tools"], &response["instructions"]), (&codex_tools(), &json!("Be brief.")));
         assert_eq!((&response["truncation"], &response["text"]), (&json!("auto"), &json!({"format": {"type": "text"}})));
     }
     // A sign of life is short.
-    let sign = &sent[1]["response"];
+    let sign = &sent[2]["response"];
     assert_eq!((&sign["tools"], &sign["instructions"], &sign["truncation"]), (&json!([]), &Value::Null, &json!("auto")));
 }
 

@@ -1,0 +1,81 @@
+//! Files that a client sends with a message. A file of text becomes text, which every model can read. Any other file is passed on
+//! in the form of chat completions, as if the client had sent it there.
+
+use serde_json::{Value, json};
+
+use super::conversation;
+use crate::event::Note;
+
+/// Types of files that hold text, apart from `text/*`.
+const TEXTS: [&str; 7] = [
+    "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml",
+    "application/javascript", "application/x-sh",
+];
+
+/// A file with this name, MIME type and base64 content, as a part of a message.
+pub(super) fn file(name: &str, kind: &str, data: &str) -> Value {
+    let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_text = essence.starts_with("text/") || TEXTS.contains(&essence.as_str());
+    let text = is_text.then(|| decoded(data)).flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+    match text {
+        Some(text) => conversation::text(named(name, &text)),
+        None => json!({"type": "file", "file": {"filename": name, "file_data": format!("data:{kind};base64,{data}")}}),
+    }
+}
+
+/// The text of a file below its name.
+pub(super) fn named(name: &str, text: &str) -> String {
+    format!("{name}\n\n{text}")
+}
+
+/// Says that the model does not get what is at this place of the request. `what`: what it is, and why.
+pub(super) fn left_out(place: &str, what: &str) -> Note {
+    Note::Warning { code: "part_dropped", text: format!("`{place}` is {what}, and was left out") }
+}
+
+/// The bytes of a base64 text, in the usual or in the URL alphabet; `None` if it is none.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0u32, 0u32);
+    for byte in text.trim_end().trim_end_matches('=').bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    (count < 6).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_text_is_text_and_any_other_is_passed_on() {
+        for (kind, data, text) in [
+            ("text/plain", "SGVsbG8sIHfDtnJsZCE=", Some("Hello, wörld!")),
+            ("text/csv; charset=utf-8", "YTtiCjE7Mg", Some("a;b\n1;2")),
+            ("application/json", "eyJhIjoi8J-YgCJ9", Some("{\"a\":\"😀\"}")),
+            ("text/plain", "", Some("")),
+            ("text/plain", "/w==", None),
+            ("text/plain", "no base64!", None),
+            ("application/pdf", "JVBERi0xLjQ=", None),
+        ] {
+            let expected = match text {
+                Some(text) => json!({"type": "text", "text": format!("a\n\n{text}")}),
+                None => json!({"type": "file", "file": {"filename": "a", "file_data": format!("data:{kind};base64,{data}")}}),
+            };
+            assert_eq!(file("a", kind, data), expected, "{kind}");
+        }
+    }
+}
