@@ -35,7 +35,7 @@ mod tests;
 mod trim;
 
 pub use react::React;
-pub use repeats::Repeats;
+pub use repeats::{Ended, Repeats};
 pub use spoken::is_spoken;
 pub use trim::trim;
 

@@ -3,8 +3,9 @@
 //!
 //! If a server dies during a call: its transport (`process`, `http` or `sse`) notes in `fault` why the connection ended.
 //! `connection` answers the call with an error such as `the connection was lost: the process ended (exit status: 1); it wrote:
-//! ...`, which the model reads as the tool's answer. The call is never repeated, because it may have had its effect. The next call
-//! opens a new connection (`slot`); while that fails, calls are answered with the error at once, for 0.5 s to 15 s.
+//! ...`, which the model reads as the tool's answer. The call is never repeated, because it may have had its effect; if the tool has
+//! effects, the answer says so ([`outcome_unknown`]). The next call opens a new connection (`slot`); while that fails, calls are
+//! answered with the error at once, for 0.5 s to 15 s.
 
 use std::{
     collections::HashMap,
@@ -21,12 +22,13 @@ use super::{
     parameters::{Values, View},
     pins,
     registry::{Permission, Registry, Server},
-    response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
+    response::{BackendType, INVALID_PARAMS, McpResponse, RpcError, ServiceInfo, ToolResult, outcome_unknown},
 };
 use crate::{
     builtin::{self, Builtin},
     dial::Clients,
     error::Error,
+    event::Effect,
     lock::Hold,
     redact,
     store::Store,
@@ -35,6 +37,7 @@ use crate::{
 mod connection;
 mod fault;
 mod http;
+mod lenient;
 mod offer;
 mod process;
 mod slot;
@@ -271,8 +274,12 @@ impl Pool {
                 result.is_error |= server.errors_in_text && result.hides_error();
                 McpResponse::result(call.id.clone(), result)
             }
-            Err(error) => {
-                McpResponse::error_code(call.id.clone(), error.code, format!("{}: {}", service.full_name(), error.message))
+            Err(RpcError { code, message, may_have_run }) => {
+                // A tool that only reads can be asked again whatever became of the first call.
+                let may_have_run = may_have_run && offered.effect != Effect::Reads;
+                let message = if may_have_run { outcome_unknown(&message) } else { message };
+                let message = format!("{}: {message}", service.full_name());
+                McpResponse { id: call.id.clone(), outcome: Err(RpcError { code, message, may_have_run }) }
             }
         };
         response.redact(&applied.secrets);
