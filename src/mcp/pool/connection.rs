@@ -329,7 +329,9 @@ fn was_refused(error: &ServiceError) -> bool {
         Some(StreamableHttpError::HttpStatus(error)) => error.status == http::StatusCode::TOO_MANY_REQUESTS,
         Some(StreamableHttpError::UnexpectedServerResponse(said)) => said.starts_with("HTTP 4"),
         Some(
-            StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) | StreamableHttpError::SessionExpired,
+            StreamableHttpError::AuthRequired(_)
+            | StreamableHttpError::InsufficientScope(_)
+            | StreamableHttpError::SessionExpired,
         ) => true,
         _ => false,
     }

@@ -26,10 +26,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Lenient<T> {
         T::name()
     }
 
-    fn send(
-        &mut self,
-        message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.0.send(message)
     }
 

@@ -9,11 +9,7 @@ use std::{
 };
 
 use futures_util::StreamExt;
-use tokio::{
-    runtime::Handle,
-    sync::Semaphore,
-    time::Instant,
-};
+use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 
 use super::{Agent, Observation, Pending, Round, judge::Fate, observe, resume, runs::Done};
 use crate::{
@@ -126,7 +122,7 @@ impl Round {
         tokio::spawn(async move {
             match &permit {
                 Some(_) => tracing::info!("the client has left; its calls with effects run on"),
-                None => tracing::warn!("the client has left; its calls end, because too many others run without a client"),
+                None => tracing::warn!("the client has left; its calls are cancelled, because too many others run without one"),
             }
             while permit.is_some()
                 && let Some(Done { at, response, took }) = runs.next().await

@@ -166,9 +166,12 @@ pub(super) async fn put(
     until: Option<SystemTime>,
     seconds: u64,
 ) -> bool {
+    // What says that calls run stays as long as they do.
+    let rest = until.and_then(|until| until.duration_since(SystemTime::now()).ok());
+    let ttl = Duration::from_secs(seconds).max(rest.unwrap_or_default());
     let until = until.and_then(|until| u64::try_from(until.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok());
-    let written = |messages: &[Message]| Bytes::from(json!({"messages": messages, "tainted": tainted, "until": until}).to_string());
-    let ttl = Duration::from_secs(seconds);
+    let written =
+        |messages: &[Message]| Bytes::from(json!({"messages": messages, "tainted": tainted, "until": until}).to_string());
     if store.put(key.clone(), written(messages), ttl).await {
         return true;
     }

@@ -69,7 +69,10 @@ impl Agent {
             if self.told.contains(&why) {
                 continue;
             }
-            reask::tell(&mut plan.chat.messages, &format!("({}. Do not report it as done twice.)", sentence(&call.name, is_unknown)));
+            reask::tell(
+                &mut plan.chat.messages,
+                &format!("({}. Do not report it as done twice.)", sentence(&call.name, is_unknown)),
+            );
             let content = Content::Text(format!("error: {why}"));
             self.trace.call(self.used.rounds, call, &Observation { content, ended: Ended::Failed }, Duration::ZERO);
             self.told.push(why);

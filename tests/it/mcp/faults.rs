@@ -18,8 +18,16 @@ async fn each_fault_of_a_call_has_its_own_words() {
             shell("echo panicked at line 1 >&2; exit 7"),
             "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: the connection was lost: the process ended (exit status: 7); it wrote: panicked at line 1",
         ),
-        ("killed", shell("kill -9 $$"), "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: the connection was lost: the process ended (signal: 9 (SIGKILL))"),
-        ("silent", with(shell(":"), json!({"timeout_seconds": 0.4})), "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: no answer within 0.4 s; the server was asked to cancel the call"),
+        (
+            "killed",
+            shell("kill -9 $$"),
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: the connection was lost: the process ended (signal: 9 (SIGKILL))",
+        ),
+        (
+            "silent",
+            with(shell(":"), json!({"timeout_seconds": 0.4})),
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: no answer within 0.4 s; the server was asked to cancel the call",
+        ),
         (
             "chatty",
             with(

@@ -89,16 +89,15 @@ async fn a_call_with_effects_runs_on_and_the_repeated_request_gets_its_result() 
 #[tokio::test]
 async fn what_had_not_begun_does_not_begin_and_what_had_ended_stays() {
     let two = calls(&[("bank__act", json!({"n": 1})), ("bank__act", json!({"n": 2})), ("look__act", json!({}))]);
-    let servers = |seen: &std::path::Path| {
-        json!({"bank": noting(seen, "sleep 1; text paid", json!({})), "look": with(shell(":"), json!({"effects": {"act": "reads"}}))})
-    };
+    let servers = |seen: &std::path::Path| json!({"bank": noting(seen, "sleep 1; text paid", json!({})), "look": with(shell(":"), json!({"effects": {"act": "reads"}}))});
     let (room, seen) = room(vec![two, text("One is paid.")], servers, "").await;
     let body = room.chat(json!({}));
     leave(&room, "/react/v1/chat/completions", &body, &seen, 1).await;
     assert_eq!(said(&room.answer(json!({})).await), "One is paid.");
     let messages = room.model.messages();
     assert_valid(&messages);
-    let told: Vec<&str> = messages.iter().filter(|one| one["role"] == "tool").map(|one| one["content"].as_str().unwrap()).collect();
+    let told: Vec<&str> =
+        messages.iter().filter(|one| one["role"] == "tool").map(|one| one["content"].as_str().unwrap()).collect();
     assert_eq!(told, ["paid", "error: not run: the client had left", "error: not run: the client had left"]);
     assert_eq!(content(&seen).matches("called").count(), 1);
 }
@@ -140,7 +139,10 @@ async fn a_call_that_does_not_end_is_told_as_unknown_and_not_repeated() {
     let told = "[toolglot] The second call of bank__act was not run: the outcome of the same call before is unknown";
     assert!(said(&answer).starts_with(told) && said(&answer).ends_with("Please look whether it is paid."), "{}", said(&answer));
     let result = room.model.messages().into_iter().find(|message| message["role"] == "tool").unwrap()["content"].clone();
-    assert!(result.as_str().unwrap().contains("the outcome of the call is unknown. It may have had its effect: do not"), "{result}");
+    assert!(
+        result.as_str().unwrap().contains("the outcome of the call is unknown. It may have had its effect: do not"),
+        "{result}"
+    );
     assert_eq!(content(&seen).matches("called").count(), 1);
 }
 
