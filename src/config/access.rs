@@ -189,13 +189,8 @@ pub(super) fn keys(raw: &Raw, source: Source<'_>, faults: &mut Faults) -> (Vec<C
             None => lacks(format!("`api_key_env`: the environment variable `{variable}` is not set"), false, faults),
         }
     }
-    // A name is also the prefix of what is kept, so that two people of one name would share it, and their rate limit. A file may
-    // hold several keys of one person; tables and a file may contradict each other.
-    let mut listed: Vec<&str> = keys.iter().map(|key: &ClientKey| key.tenant.name.as_str()).collect();
-    listed.retain(|name| raw.tenants.iter().any(|tenant| tenant.name == *name));
-    listed.sort_unstable();
-    listed.dedup();
-    for name in twice(listed.iter().copied().chain(raw.tenants.iter().map(|tenant| tenant.name.as_str()))) {
+    // A name is also the prefix of what is kept, so that two people of one name would share it, and their rate limit.
+    for name in twice(raw.tenants.iter().map(|tenant| tenant.name.as_str())) {
         faults.add(format!(
             "two keys are named `{name}`: give each a `name` of its own; with one `prefix` they share what is kept"
         ));
