@@ -10,11 +10,13 @@ use std::{
 use serde::Deserialize;
 
 use crate::error::Error;
+use checks::Faults;
 use locate::Located;
 use secret::Source;
 
 mod access;
 mod backend;
+mod checks;
 mod environment;
 mod expand;
 mod listen;
@@ -194,26 +196,52 @@ impl Config {
     /// # Errors
     /// `configuration`: file, line, what is wrong, and what was probably meant.
     pub fn load(overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
-        Config::from_file(overrides, environment).map_err(|error| error.with_code("configuration"))
+        Config::load_all(overrides, environment).map_err(first)
     }
 
-    fn from_file(overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
+    /// The same, with all faults: at least one if there is an error.
+    ///
+    /// # Errors
+    /// As [`Config::load`]. If the text cannot be read, or a key or a type is wrong, values are not checked.
+    pub fn load_all(overrides: &Overrides, environment: &Environment) -> Result<Config, Vec<Error>> {
+        let coded = |faults: Vec<Error>| faults.into_iter().map(|error| error.with_code("configuration")).collect::<Vec<_>>();
+        Config::from_file(overrides, environment).map_err(coded)
+    }
+
+    fn from_file(overrides: &Overrides, environment: &Environment) -> Result<Config, Vec<Error>> {
         let Located { file, passed_over } = locate::locate(overrides.file.as_deref(), Path::new(""), environment);
         let text = match &file {
             Some(file) => std::fs::read_to_string(file)
-                .map_err(|error| Error::proxy(format!("cannot read the configuration {}: {error}", file.display())))?,
+                .map_err(|error| vec![Error::proxy(format!("cannot read the configuration {}: {error}", file.display()))])?,
             None => String::new(),
         };
-        Ok(Config { passed_over, ..Config::parse(&text, file.as_deref(), overrides, environment)? })
+        Ok(Config { passed_over, ..Config::parse_all(&text, file.as_deref(), overrides, environment)? })
     }
 
     /// The same from a text; `file` is where it came from. Precedence: command line, `TOOLGLOT_LISTEN`, file, default.
     pub fn parse(text: &str, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
-        let raw = raw::read(text, file)?;
-        Config::checked(raw, file, overrides, environment).map_err(|error| raw::placed(error, text, file))
+        Config::parse_all(text, file, overrides, environment).map_err(first)
     }
 
-    fn checked(raw: raw::Raw, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
+    fn parse_all(
+        text: &str,
+        file: Option<&Path>,
+        overrides: &Overrides,
+        environment: &Environment,
+    ) -> Result<Config, Vec<Error>> {
+        let raw = raw::read(text, file)?;
+        let placed = |faults: Vec<Error>| faults.into_iter().map(|error| raw::placed(error, text, file)).collect::<Vec<_>>();
+        Config::checked(raw, file, overrides, environment).map_err(placed)
+    }
+
+    fn checked(
+        raw: raw::Raw,
+        file: Option<&Path>,
+        overrides: &Overrides,
+        environment: &Environment,
+    ) -> Result<Config, Vec<Error>> {
+        // What cannot be read is a fault, and has its default for the checks of everything else.
+        let mut faults = Faults::default();
         // Paths in a file are relative to it.
         let base = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
             Some(directory) => directory.to_owned(),
@@ -226,26 +254,30 @@ impl Config {
         ];
         let listen = match listen.into_iter().find_map(|(named, text)| Some((named, text?))) {
             Some((named, text)) => {
-                text.parse().map_err(|error: Error| Error { message: format!("`{named}`: {}", error.message), ..error })?
+                let read =
+                    text.parse().map_err(|error: Error| Error { message: format!("`{named}`: {}", error.message), ..error });
+                faults.sift(read).unwrap_or_default()
             }
             None => Listen::default(),
         };
         let source = Source { base: &base, environment, without_secrets: overrides.without_secrets };
-        let mut backends = raw.backends.iter().map(|backend| backend.checked(source)).collect::<Result<Vec<_>, _>>()?;
+        let mut backends: Vec<Backend> = raw.backends.iter().filter_map(|backend| faults.sift(backend.checked(source))).collect();
+        let knows_backends = backends.len() == raw.backends.len();
         for flag in &overrides.backends {
-            let added = Backend::from_flag(flag)?;
+            let Some(added) = faults.sift(Backend::from_flag(flag)) else { continue };
             backends.retain(|backend| backend.name != added.name);
             backends.push(added);
         }
-        let store = SharedStore::read(&raw, source)?;
-        let (keys, missing) = access::keys(&raw, source)?;
+        let store = faults.sift(SharedStore::read(&raw, source)).flatten();
+        let (keys, missing) = access::keys(&raw, source, &mut faults);
+        let exposed = listen.is_beyond_loopback();
         let config = Config {
             access: Access { keys, missing, insecure: raw.insecure, modes: raw.modes },
             workers: raw.workers,
             store,
             drain_seconds: raw.drain_seconds.unwrap_or(10),
             drain_announce_seconds: raw.drain_announce_seconds,
-            mcp: raw.mcp.check(source, listen.is_beyond_loopback())?,
+            mcp: raw.mcp.check(source, exposed, &mut faults),
             listen,
             mode: raw.mode,
             profile: raw.profile,
@@ -253,7 +285,7 @@ impl Config {
             shell_form: raw.shell_form,
             shell_config: file.filter(|file| **file != user_file(environment)).map(Path::to_owned),
             runner_found: environment.find("toolglot").is_some(),
-            react: raw.react.checked()?,
+            react: raw.react.checked(&mut faults),
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(user_directory(environment).join("adapters")),
@@ -274,8 +306,8 @@ impl Config {
             passed_over: None,
             overrides: overrides.clone(),
         };
-        config.check()?;
-        Ok(config)
+        config.check(knows_backends, &mut faults);
+        faults.end(config)
     }
 
     /// Reads the configuration again, from its file and with the same command line. An empty file is refused, because editors
@@ -291,39 +323,11 @@ impl Config {
     pub fn route(&self, model: &str) -> Option<&Route> {
         self.routes.iter().find(|route| matches(&route.model, model))
     }
+}
 
-    fn check(&self) -> Result<(), Error> {
-        self.check_shell()?;
-        self.check_visitors()?;
-        if self.retry > 3 {
-            return Err(Error::proxy(format!("`retry` is {}: 0 to 3 is possible", self.retry)));
-        }
-        let Limits { body_bytes, argument_bytes, connections, .. } = self.limits;
-        let sizes = [("body_bytes", body_bytes), ("argument_bytes", argument_bytes), ("connections", connections)];
-        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
-            return Err(Error::proxy(format!("`limits`: `{name}` must be at least 1")));
-        }
-        for (at, backend) in self.backends.iter().enumerate() {
-            if self.backends.iter().take(at).any(|other| other.name == backend.name) {
-                return Err(Error::proxy(format!("two backends are named `{}`: give each a `name` of its own", backend.name)));
-            }
-        }
-        for alias in &self.aliases {
-            alias.check()?;
-        }
-        for route in &self.routes {
-            let Some(wanted) = &route.backend else { continue };
-            if !self.backends.iter().any(|backend| backend.name == *wanted) {
-                let names: Vec<&str> = self.backends.iter().map(|backend| backend.name.as_str()).collect();
-                let near = raw::nearest(wanted, &names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-                return Err(Error::proxy(format!(
-                    "the route for `{}` names the backend `{wanted}`, which is not configured{near}",
-                    route.model
-                )));
-            }
-        }
-        Ok(())
-    }
+/// The fault that is told where only one can be.
+fn first(faults: Vec<Error>) -> Error {
+    faults.into_iter().next().unwrap_or_else(|| Error::proxy("the configuration cannot be used"))
 }
 
 impl Mode {

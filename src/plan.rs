@@ -35,7 +35,7 @@ mod tests;
 mod trim;
 
 pub use react::React;
-pub use repeats::Repeats;
+pub use repeats::{Ended, Repeats};
 pub use trim::trim;
 
 /// How one chat request is answered.

@@ -1,6 +1,6 @@
 //! Runs a chat turn: turns a [`Plan`] into the client's bytes. A turn has one upstream answer, plus one for each time that
 //! toolglot asks the model again. This is the async shell around the synchronous stages. It has no task and no channel, so
-//! dropping the turn drops the upstream request. A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every
+//! dropping the turn drops the upstream request; only calls with effects that toolglot runs itself outlive it (`react::flight`). A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every
 //! `NEXT_SIGN`.
 //!
 //! | module | job |
@@ -27,7 +27,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use serde_json::Value;
-use tokio::{pin, task::yield_now, time::Instant};
+use tokio::{pin, sync::Semaphore, task::yield_now, time::Instant};
 
 use crate::{
     client::front::{Collected, Front},
@@ -80,6 +80,13 @@ pub struct Shared {
     pub asked_again: Arc<AtomicU64>,
     /// The MCP servers and the built-in tools.
     pub pool: Arc<Pool>,
+    /// How many turns may still finish their calls without a client ([`without_client`]).
+    pub without_client: Arc<Semaphore>,
+}
+
+/// Room for the turns that finish their calls without a client.
+pub fn without_client() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(react::WITHOUT_CLIENT))
 }
 
 /// After this time without a byte, the client of a stream gets the first sign of life. An error of the backend before that keeps

@@ -113,13 +113,15 @@ impl Findings {
     /// A configuration with all that it names.
     fn configuration(&mut self, file: Option<&Path>, environment: &Environment) -> Result<(), Error> {
         let overrides = Overrides { file: file.map(Path::to_owned), without_secrets: true, ..Overrides::default() };
-        let config = match Config::load(&overrides, environment) {
+        let config = match Config::load_all(&overrides, environment) {
             Ok(config) => config,
-            // The message begins with the place.
-            Err(error) => {
-                let (place, what) = error.message.split_once(": ").unwrap_or(("configuration", &error.message));
+            Err(faults) => {
                 self.looked_at.push("configuration".into());
-                self.add(place, what);
+                for error in faults {
+                    // The message begins with the place.
+                    let (place, what) = error.message.split_once(": ").unwrap_or(("configuration", &error.message));
+                    self.add(place, what);
+                }
                 return Ok(());
             }
         };

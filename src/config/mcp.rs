@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::{Environment, Secret, secret::Source};
-use crate::error::Error;
+use super::{Environment, Secret, checks::Faults, secret::Source};
 
 /// The configuration of MCP, apart from the registry itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,25 +83,28 @@ impl Default for McpServing {
 }
 
 impl RawMcp {
-    /// Checks the section. If other machines can reach the server (`exposed`), changing the registry requires the token by
+    /// Checks the section, and adds what is wrong with it. If other machines can reach the server (`exposed`), changing the registry requires the token by
     /// default.
-    pub(super) fn check(&self, source: Source<'_>, exposed: bool) -> Result<Mcp, Error> {
+    pub(super) fn check(&self, source: Source<'_>, exposed: bool, faults: &mut Faults) -> Mcp {
         let Source { base, environment, without_secrets } = source;
         let token = match &self.token_env {
             None => None,
             Some(name) => match environment.get(name) {
                 Some(token) => Some(Secret::new(token)),
                 None if without_secrets => None,
-                None => return Err(Error::proxy(format!("`mcp.token_env`: the environment variable `{name}` is not set"))),
+                None => {
+                    faults.add(format!("`mcp.token_env`: the environment variable `{name}` is not set"));
+                    None
+                }
             },
         };
         if self.registry_http == Some(RegistryHttp::Token) && self.token_env.is_none() {
-            return Err(Error::proxy("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it"));
+            faults.add("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it");
         }
         if self.builtin_tools && !cfg!(feature = "sample-tools") {
-            return Err(Error::proxy("`mcp.builtin_tools`: this build has no built-in tools (the feature `sample-tools`)"));
+            faults.add("`mcp.builtin_tools`: this build has no built-in tools (the feature `sample-tools`)");
         }
-        Ok(Mcp {
+        Mcp {
             registry: match &self.registry {
                 Some(named) => base.join(named),
                 None => super::user_directory(environment).join("mcp.json"),
@@ -121,7 +123,7 @@ impl RawMcp {
                 ..McpServing::default()
             },
             state: state_directory(environment),
-        })
+        }
     }
 }
 

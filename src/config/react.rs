@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::error::Error;
+use super::checks::Faults;
 
 /// The limits of mode `react` and what the user sees of it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -84,19 +84,18 @@ impl Default for React {
 }
 
 impl React {
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// A value is out of range.
-    pub(super) fn checked(self) -> Result<React, Error> {
-        let wrong = |what: &str| Err(Error::proxy(format!("`react.{what}")));
-        match () {
-            () if self.rounds == 0 => wrong("rounds` must be at least 1"),
-            () if self.parallel == 0 => wrong("parallel` must be at least 1"),
-            () if self.result_bytes < RESULT_BYTES_AT_LEAST => wrong("result_bytes` must be at least 256"),
-            () if self.tools_percent == 0 || self.tools_percent > 100 => wrong("tools_percent` must be 1 to 100"),
-            () => Ok(self),
+    /// Checks the values, and adds what is out of range.
+    pub(super) fn checked(self, faults: &mut Faults) -> React {
+        let checks = [
+            (self.rounds == 0, "rounds` must be at least 1"),
+            (self.parallel == 0, "parallel` must be at least 1"),
+            (self.result_bytes < RESULT_BYTES_AT_LEAST, "result_bytes` must be at least 256"),
+            (self.tools_percent == 0 || self.tools_percent > 100, "tools_percent` must be 1 to 100"),
+        ];
+        for (_, what) in checks.iter().filter(|(is_wrong, _)| *is_wrong) {
+            faults.add(format!("`react.{what}"));
         }
+        self
     }
 
     /// The same with the lowered limits of a request.

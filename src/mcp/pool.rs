@@ -19,12 +19,13 @@ use super::{
     parameters::{Values, View},
     pins,
     registry::{Permission, Registry, Server},
-    response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
+    response::{BackendType, INVALID_PARAMS, McpResponse, RpcError, ServiceInfo, ToolResult, outcome_unknown},
 };
 use crate::{
     builtin::{self, Builtin},
     dial::Clients,
     error::Error,
+    event::Effect,
     lock::Hold,
     redact,
     store::Store,
@@ -33,6 +34,7 @@ use crate::{
 mod connection;
 mod fault;
 mod http;
+mod lenient;
 mod offer;
 mod process;
 mod slot;
@@ -269,8 +271,12 @@ impl Pool {
                 result.is_error |= server.errors_in_text && result.hides_error();
                 McpResponse::result(call.id.clone(), result)
             }
-            Err(error) => {
-                McpResponse::error_code(call.id.clone(), error.code, format!("{}: {}", service.full_name(), error.message))
+            Err(RpcError { code, message, may_have_run }) => {
+                // A tool that only reads can be asked again whatever became of the first call.
+                let may_have_run = may_have_run && offered.effect != Effect::Reads;
+                let message = if may_have_run { outcome_unknown(&message) } else { message };
+                let message = format!("{}: {message}", service.full_name());
+                McpResponse { id: call.id.clone(), outcome: Err(RpcError { code, message, may_have_run }) }
             }
         };
         response.redact(&applied.secrets);

@@ -39,8 +39,8 @@ pub struct Snapshot {
     pub servers: Vec<Arc<Server>>,
     /// Entries that are unusable or disabled.
     pub unusable: Vec<Unusable>,
-    /// Names of entries, and what is probably a misspelt key of toolglot's there. The entry may be another client's too, so that
-    /// it is used.
+    /// Names of entries, and what is doubtful about them: a key of toolglot's that is probably misspelt (the entry may be another
+    /// client's too, so that it is used), a name that two entries have.
     pub doubts: Vec<(String, String)>,
 }
 
@@ -288,6 +288,8 @@ impl Snapshot {
         for (name, entry) in document.entries() {
             if snapshot.names().any(|own| own == name) {
                 tracing::warn!(server = name, "mcp.json has this name twice; the first one counts");
+                let doubt = format!("another entry is named `\"{name}\"`, too; only the first one counts");
+                snapshot.doubts.push((name, doubt));
                 continue;
             }
             let unknown = server::unknown(&entry);

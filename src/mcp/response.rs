@@ -12,6 +12,9 @@ pub const INTERNAL_ERROR: i64 = -32603;
 /// JSON-RPC's "invalid params", for unknown tools and refused calls.
 pub const INVALID_PARAMS: i64 = -32602;
 
+/// How an error begins to say that the call of a tool with effects may have had them.
+pub const OUTCOME_UNKNOWN: &str = "the outcome of the call is unknown";
+
 /// The key in an item's `_meta` that says which tool it came from.
 const META: &str = "toolglot/serviceInfo";
 /// The same key next to the item's own fields.
@@ -46,6 +49,9 @@ pub struct RpcError {
     pub code: i64,
     /// A sentence that a model and a person can act on.
     pub message: String,
+    /// The tool has effects, and the call was sent: it is not known whether it has had them.
+    #[serde(skip)]
+    pub may_have_run: bool,
 }
 
 /// The tool that an item of content came from.
@@ -86,7 +92,14 @@ impl McpResponse {
 
     /// An error with a code.
     pub fn error_code(id: impl Into<Value>, code: i64, message: impl Into<String>) -> McpResponse {
-        McpResponse { id: id.into(), outcome: Err(RpcError { code, message: message.into() }) }
+        McpResponse { id: id.into(), outcome: Err(RpcError { code, message: message.into(), may_have_run: false }) }
+    }
+
+    /// The answer of a call that was broken off. `has_effects`: it may have had them.
+    pub fn broken_off(service: &ServiceInfo, reason: &str, has_effects: bool) -> McpResponse {
+        let reason = if has_effects { outcome_unknown(reason) } else { reason.to_owned() };
+        let message = format!("{}: {reason}", service.full_name());
+        McpResponse { id: Value::Null, outcome: Err(RpcError { code: INTERNAL_ERROR, message, may_have_run: has_effects }) }
     }
 
     /// Adds to every item of content which tool it came from.
@@ -102,6 +115,11 @@ impl McpResponse {
     /// Whether the call failed, in either way.
     pub fn is_error(&self) -> bool {
         self.outcome.as_ref().map_or(true, |result| result.is_error)
+    }
+
+    /// Whether it is unknown if the call has had its effect.
+    pub fn may_have_run(&self) -> bool {
+        self.outcome.as_ref().is_err_and(|error| error.may_have_run)
     }
 
     /// The text for a model: the texts of the content joined by newlines, the structured result if there is no text, or the
@@ -195,6 +213,11 @@ impl BackendType {
             BackendType::External => "ExternalMCP",
         }
     }
+}
+
+/// What a model is told of a call that may have had its effect. `reason`: why nothing more is known.
+pub fn outcome_unknown(reason: &str) -> String {
+    format!("{OUTCOME_UNKNOWN}. It may have had its effect: do not repeat it. The reason: {reason}")
 }
 
 fn text_item(text: impl Into<String>) -> Value {

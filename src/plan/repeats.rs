@@ -2,12 +2,14 @@
 //! is in the conversation, until they are stopped.
 //!
 //! A call is a repetition if nothing can have changed since: an equal call of a read-only tool, with only such calls in
-//! between, or an equal call of any tool in the answer just before. A call that failed may always be tried again.
+//! between, or an equal call of any tool in the answer just before. A call that failed may always be tried again. A call whose
+//! outcome is unknown may have had its effect: an equal call repeats it, whatever was called in between.
 
 use std::{borrow::Cow, collections::HashMap};
 
 use crate::{
     event::{Effect, Tools},
+    mcp::response::OUTCOME_UNKNOWN,
     openai::{Message, is_spoken},
     same,
 };
@@ -26,7 +28,18 @@ struct Call {
     /// Number of the answer that contained it.
     answer: usize,
     reads: bool,
-    failed: bool,
+    ended: Ended,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With a result.
+    Well,
+    /// With a failure.
+    Failed,
+    /// Nobody knows: it may have had its effect.
+    Unknown,
 }
 
 /// How much of the beginning and the end of a result is searched for words of failure, in bytes.
@@ -47,10 +60,17 @@ impl Repeats {
             for call in &message.tool_calls {
                 let Some(result) = results.get(call.id.as_str()) else { continue };
                 let reads = tools.get(&call.name).is_some_and(|tool| tool.effect == Effect::Reads);
-                repeats.note(&call.name, &call.arguments, reads, says_failure(result));
+                repeats.note(&call.name, &call.arguments, reads, Ended::of(result, reads));
             }
         }
         repeats
+    }
+
+    /// Lets calls of tools that only read run again, as in a new turn: what they read may have changed since.
+    pub fn read_anew(&mut self) {
+        for call in self.calls.iter_mut().filter(|call| call.reads) {
+            call.ended = Ended::Failed;
+        }
     }
 
     /// The calls that follow belong to another answer of the model.
@@ -58,14 +78,20 @@ impl Repeats {
         self.answers += 1;
     }
 
-    /// Adds a call that has a result. `reads`: its tool only reads. `failed`: the result reports a failure.
-    pub fn note(&mut self, name: &str, arguments: &str, reads: bool, failed: bool) {
-        self.calls.push(Call { made: same::Call::returned(name, arguments), answer: self.answers, reads, failed });
+    /// Adds a call that has a result. `reads`: its tool only reads.
+    pub fn note(&mut self, name: &str, arguments: &str, reads: bool, ended: Ended) {
+        self.calls.push(Call { made: same::Call::returned(name, arguments), answer: self.answers, reads, ended });
     }
 
     /// Whether there were no calls yet.
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
+    }
+
+    /// Whether an equal call has an unknown outcome.
+    pub fn is_unknown(&self, name: &str, arguments: &str) -> bool {
+        let made = same::Call::returned(name, arguments);
+        self.calls.iter().any(|call| call.made == made && call.ended == Ended::Unknown)
     }
 
     /// Whether the conversation already has the result of this call, and nothing can have changed since. `reads`: its tool only
@@ -74,8 +100,11 @@ impl Repeats {
         if self.is_empty() {
             return false;
         }
+        if self.is_unknown(name, arguments) {
+            return true;
+        }
         let made = same::Call::returned(name, arguments);
-        let equal = |call: &&Call| call.made == made && !call.failed;
+        let equal = |call: &&Call| call.made == made && call.ended == Ended::Well;
         let last = self.calls.last().map(|call| call.answer);
         let before = self.calls.iter().rev().take_while(|call| Some(call.answer) == last).find(equal);
         let unchanged = || self.calls.iter().rev().take_while(|call| call.reads).find(equal);
@@ -83,9 +112,25 @@ impl Repeats {
     }
 }
 
+impl Ended {
+    /// What the text of a result says. A tool that only reads may always be asked again if its answer did not arrive.
+    fn of(result: &str, reads: bool) -> Ended {
+        match () {
+            () if !reads && beginning(result).contains(OUTCOME_UNKNOWN) => Ended::Unknown,
+            () if says_failure(result) => Ended::Failed,
+            () => Ended::Well,
+        }
+    }
+}
+
+/// The beginning of a result.
+fn beginning(result: &str) -> &str {
+    result.get(..result.floor_char_boundary(STATUS_BYTES)).unwrap_or_default()
+}
+
 /// Whether the text of a result says that its call failed.
 fn says_failure(result: &str) -> bool {
-    let head = result.get(..result.floor_char_boundary(STATUS_BYTES)).unwrap_or_default();
+    let head = beginning(result);
     let tail = result.get(result.ceil_char_boundary(result.len().saturating_sub(STATUS_BYTES))..).unwrap_or_default();
     [head, tail].iter().any(|part| {
         let part = part.to_lowercase();
@@ -111,6 +156,8 @@ mod tests {
 
     /// A call with its name, arguments and result; `user` begins a new turn.
     type Made<'a> = (&'a str, &'a str, &'a str);
+
+    const UNKNOWN: &str = "error: s__write: the outcome of the call is unknown. It may have had its effect: no answer within 1 s";
 
     /// What a conversation of these calls holds.
     fn repeats(calls: &[Made<'_>]) -> Repeats {
@@ -148,6 +195,11 @@ mod tests {
             (&[("look", look.1, "Error: no such file")], ("look", look.1), false),
             (&[("write", "{}", "$ make\n... (exit code 2)")], ("write", "{}"), false),
             (&[("write", "{}", "$ make\n... (exit code 0)")], ("write", "{}"), true),
+            // It may have had its effect.
+            (&[("write", "{}", UNKNOWN)], ("write", "{}"), true),
+            (&[("write", "{}", UNKNOWN), ("write", "{\"at\": 1}", "done"), look], ("write", "{}"), true),
+            (&[("write", "{}", UNKNOWN)], ("write", "{\"at\": 1}"), false),
+            (&[("look", look.1, UNKNOWN)], ("look", look.1), false),
             // The user has spoken since.
             (&[look, ("user", "", "")], ("look", look.1), false),
         ];
@@ -175,8 +227,8 @@ mod tests {
         let mut repeats = Repeats::default();
         repeats.next_answer();
         assert!(!repeats.answers("write", "{}", false));
-        repeats.note("write", "{}", false, false);
-        repeats.note("find", "{}", true, false);
+        repeats.note("write", "{}", false, Ended::Well);
+        repeats.note("find", "{}", true, Ended::Well);
         // Both were in the answer before.
         assert!(repeats.answers("write", "{}", false) && repeats.answers("find", "{}", true));
     }

@@ -161,6 +161,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
             schemas: Arc::default(),
             tally: Arc::default(),
             asked_again: Arc::default(),
+            without_client: turn::without_client(),
             pool,
         },
         process,

@@ -1,12 +1,13 @@
 //! Mode `react`: runs calls of the registry's tools, and the model continues with the results. Where other modes give calls to
 //! the client, the agent collects the calls of an answer, runs those of the registry, keeps the client's, and writes one result
-//! per call into the conversation, whatever happened. It has no task: dropping the turn drops every running call.
+//! per call into the conversation, whatever happened. Dropping the turn drops every running call, except those with effects
+//! (`flight`).
 
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::{Map, Value};
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use super::{Shared, answer::Outcome, reask, tap::Tap};
 use crate::{
@@ -16,14 +17,16 @@ use crate::{
     event::{Effect, Event, FinishReason, Note, ToolChoice, Usage},
     mcp::pool::Pool,
     openai::{Content, Message, ToolCall, answer::call_id, tokens},
-    plan::{Plan, React, Repeats},
+    plan::{Ended, Plan, React, Repeats},
     same,
 };
 
 mod collected;
+mod flight;
 mod judge;
 mod limits;
 mod observe;
+mod repeated;
 mod results;
 mod resume;
 mod runs;
@@ -34,6 +37,8 @@ mod trace;
 mod words;
 
 use collected::Collected;
+use flight::Flight;
+pub(super) use flight::WITHOUT_CLIENT;
 use judge::{Fate, Judge};
 use limits::Limit;
 use results::Seen;
@@ -55,6 +60,8 @@ pub(super) struct Agent {
     last: Option<Limit>,
     seen: Seen,
     repeats: Repeats,
+    /// What the user is still to be told of calls that were dropped.
+    told: Vec<String>,
     trace: Trace,
     unfinished: resume::Unfinished,
 }
@@ -63,6 +70,10 @@ pub(super) struct Agent {
 struct Round {
     calls: Vec<Pending>,
     runs: BoxStream<'static, Done>,
+    /// For a client that leaves; `None` if no call has effects.
+    flight: Option<Flight>,
+    /// Whether the client has left.
+    left: watch::Sender<bool>,
 }
 
 /// A call that waits for its result.
@@ -76,7 +87,13 @@ struct Pending {
 #[derive(Debug, Clone, PartialEq)]
 struct Observation {
     content: Content,
-    failed: bool,
+    ended: Ended,
+}
+
+impl Observation {
+    fn failed(&self) -> bool {
+        self.ended != Ended::Well
+    }
 }
 
 impl Agent {
@@ -93,6 +110,7 @@ impl Agent {
             last,
             seen: Seen::default(),
             repeats: Repeats::default(),
+            told: Vec::new(),
             trace: Trace::default(),
             unfinished: resume::Unfinished::default(),
         }
@@ -109,6 +127,9 @@ impl Agent {
                 self.used.calls += results;
                 self.seen.tainted = tainted;
             }
+            // What was done before the client broke off, or before it ran its own tools, is not done twice.
+            self.repeats = Repeats::of(&plan.chat.messages, &plan.tools);
+            self.repeats.read_anew();
         }
     }
 
@@ -237,13 +258,16 @@ impl Agent {
             Arc::make_mut(&mut plan.tools).choice = ToolChoice::Auto;
             plan.chat.tool_choice = None;
         }
+        let left = watch::Sender::new(false);
         let runner = Runner {
             pool: Arc::clone(&self.pool),
             headers: self.react.headers.clone(),
             parallel: self.react.limits.parallel,
             end: self.begun + Duration::from_secs(self.react.limits.seconds),
+            left: left.subscribe(),
         };
-        self.round = Some(Round { runs: runner.run(&calls), calls });
+        let flight = self.flight(shared, plan, &calls);
+        self.round = Some(Round { runs: runner.run(&calls), calls, flight, left });
         Step::Runs
     }
 
@@ -257,13 +281,18 @@ impl Agent {
     /// Waits for the next result; `None` once all are there.
     pub(super) async fn next(&mut self, plan: &Plan, tap: Option<&mut Box<dyn Tap>>) -> Option<String> {
         let round = self.round.as_mut()?;
+        if let Some(flight) = &mut round.flight
+            && let Some(key) = flight.note(&round.calls).await
+        {
+            self.unfinished.is_at(key);
+        }
         let Done { at, response, took } = round.runs.next().await?;
         let pending = round.calls.get_mut(at)?;
         let Fate::Run { service, open_world, .. } = &pending.fate else { return Some(String::new()) };
         let observation = observe::observation(&response, self.react.limits.result_bytes, &plan.adapter, &plan.tools);
-        tracing::info!(tool = pending.call.name, failed = observation.failed, seconds = took.as_secs_f64(), "tool ran");
+        tracing::info!(tool = pending.call.name, failed = observation.failed(), seconds = took.as_secs_f64(), "tool ran");
         if let Some(tap) = tap {
-            tap.ran(&pending.call, &service.server, observation.failed, took);
+            tap.ran(&pending.call, &service.server, observation.failed(), took);
         }
         self.seen.add(service, *open_world);
         let line = format!("{} {:.1} s", pending.call.name, took.as_secs_f64());
@@ -288,21 +317,21 @@ impl Agent {
                     continue;
                 }
                 (Fate::Answered { text, .. }, _) => {
-                    let observation = Observation { content: Content::Text(text), failed: true };
+                    let observation = Observation { content: Content::Text(text), ended: Ended::Failed };
                     self.trace.call(self.used.rounds, &call, &observation, Duration::ZERO);
                     observation
                 }
                 (Fate::Run { .. }, Some(observation)) => observation,
                 (Fate::Run { .. }, None) => {
-                    Observation { content: Content::Text("error: the call was not run".into()), failed: true }
+                    Observation { content: Content::Text("error: the call was not run".into()), ended: Ended::Failed }
                 }
             };
             if reads && observation.content.to_text() == observe::EMPTY {
                 self.seen.vain.insert(same::Call::new(&call.name, &call.arguments));
             }
             run += 1;
-            failed += u32::from(observation.failed);
-            self.repeats.note(&call.name, &call.arguments, reads, observation.failed);
+            failed += u32::from(observation.failed());
+            self.repeats.note(&call.name, &call.arguments, reads, observation.ended);
             results.push(Message {
                 role: "tool".into(),
                 content: observation.content,
@@ -331,42 +360,14 @@ impl Agent {
     pub(super) fn progress(&self) -> Progress {
         self.react.limits.progress
     }
+}
 
-    /// Decides which of the calls still run, by what was done before and by the limits. `true`: the conversation already has the
-    /// results of all of them.
-    fn apply_limits(&mut self, calls: &mut [Pending], plan: &Plan) -> bool {
-        let retry = plan.rules.retry;
-        let refused_only = calls.iter().all(|call| matches!(call.fate, Fate::Answered { refused: true, .. }));
-        if refused_only && self.used.excused < retry {
-            self.used.excuse_round();
+impl Drop for Agent {
+    /// The client has left while calls run.
+    fn drop(&mut self) {
+        if let Some(round) = self.round.take() {
+            round.outlive();
         }
-        let repeats = &self.repeats;
-        let repeated = |call: &Pending| match &call.fate {
-            Fate::Run { effect, .. } => repeats.answers(&call.call.name, &call.call.arguments, *effect == Effect::Reads),
-            Fate::Client | Fate::Answered { .. } => false,
-        };
-        for call in calls.iter_mut() {
-            if let Some(text) = repeated(&*call).then(|| self.seen.take_vain(&call.call, &plan.tools)).flatten() {
-                call.fate = Fate::not_run(text);
-            }
-        }
-        if calls.iter().all(repeated) {
-            return true;
-        }
-        let most = self.react.limits.calls;
-        for call in calls.iter_mut() {
-            let why = match call.fate {
-                Fate::Run { .. } if repeated(&*call) => "error: not run: the result of the same call is above.".to_owned(),
-                Fate::Run { .. } if self.used.calls >= most => format!("error: not run: the limit of {most} calls is reached."),
-                Fate::Run { .. } => {
-                    self.used.calls += 1;
-                    continue;
-                }
-                Fate::Client | Fate::Answered { .. } => continue,
-            };
-            call.fate = Fate::not_run(why);
-        }
-        false
     }
 }
 

@@ -85,6 +85,7 @@ const TASKS: &[&str] = &[
     "src/mcp/engine.rs",        // the loop of a session of our MCP server
     "src/mcp/pool.rs",          // SQLite, which blocks
     "src/mcp/pool/slot.rs",     // connecting to an MCP server
+    "src/turn/react/flight.rs", // calls with effects whose client has left
 ];
 
 /// Parts of the names of model families.

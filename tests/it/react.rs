@@ -22,6 +22,7 @@ use crate::{
 mod consent;
 mod families;
 mod hostile;
+mod leaves;
 mod limits;
 mod mixed;
 mod results;

@@ -164,6 +164,55 @@ fn a_configuration_is_checked_with_all_that_it_names() {
 }
 
 #[test]
+fn all_faults_of_a_configuration_are_told_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("proxy.toml");
+    for (text, expected) in [
+        (
+            "retry = 9\n[react]\nrounds = 0\ntools_percent = 0\n[limits]\nbody_bytes = 0\nconnections = 0\n",
+            vec![":1: `retry`", ":3: `react.rounds`", ":4: `react.tools_percent`", ":6: `limits`", ":7: `limits`"],
+        ),
+        // Keys and types come before values.
+        ("retrys = 2\nmode = \"of\"\nretry = 9\n[react]\nround = 1\n", vec![":1: unknown", ":2: unknown", ":5: unknown"]),
+        ("retrys = 2\n[react\n", vec![":2: "]),
+        (
+            "allowed_hosts = [\"http://a\"]\n[[backend]]\nname = \"a\"\n[[route]]\nmodel = \"m\"\nbackend = \"a\"\n",
+            vec![":1: `allowed_hosts`", ": backend `a` needs a `url`"],
+        ),
+        (
+            "[[alias]]\nname = \"a\"\nmodel = \"b\"\n[[alias]]\nname = \"a\"\nmodel = \"c\"\n",
+            vec![":2: two aliases are named `a`"],
+        ),
+        (
+            "[[key]]\nname = \"ann\"\nkey_env = \"A\"\n[[key]]\nname = \"ann\"\nkey_env = \"B\"\n",
+            vec![":2: two keys are named `ann`"],
+        ),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (passed, said) = run(Some(&file));
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains("proxy.toml:")).collect();
+        assert!(!passed && lines.len() == expected.len(), "{text}\n{said}");
+        for expected in expected {
+            assert!(lines.iter().any(|line| line.contains(expected)), "{text}: expected {expected:?}, got\n{said}");
+        }
+    }
+}
+
+#[test]
+fn servers_of_one_name_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mcp.json");
+    for text in [
+        "{\"mcpServers\": {\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"y\"}}}",
+        "[{\"name\": \"a\", \"url\": \"http://x/\"}, {\"name\": \"a\", \"url\": \"http://y/\"}]",
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (passed, said) = run(Some(&file));
+        assert!(!passed && said.contains("mcp.json:1: a: another entry is named") && said.contains("1 fault"), "{said}");
+    }
+}
+
+#[test]
 fn a_registry_that_cannot_be_read_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mcp.json");

@@ -11,7 +11,10 @@ use axum::{
     routing::{any, delete, get, post},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use rmcp::transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager};
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpService,
+    session::{SessionId, SessionManager, never::NeverSessionManager},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,6 +25,8 @@ use crate::{config::RegistryHttp, error::Error, mcp::pool::Status, openai::answe
 struct Routes {
     engine: Engine,
     sessions: StreamableHttpService<Requests, Sessions>,
+    /// The sessions of that service.
+    known: Arc<Sessions>,
     /// For callers that post a single request and read a single answer.
     direct: StreamableHttpService<Requests, NeverSessionManager>,
 }
@@ -36,10 +41,11 @@ impl Engine {
         };
         let config = self.shared.http.clone();
         let direct = config.clone().with_legacy_session_mode(false).with_json_response(true);
-        let sessions = Sessions::new(self.shared.options.sessions);
+        let sessions = Arc::new(Sessions::new(self.shared.options.sessions));
         let routes = Routes {
             engine: self.clone(),
-            sessions: StreamableHttpService::new(make(self), Arc::new(sessions), config),
+            sessions: StreamableHttpService::new(make(self), Arc::clone(&sessions), config),
+            known: sessions,
             direct: StreamableHttpService::new(make(self), Arc::default(), direct),
         };
         Router::new()
@@ -91,7 +97,38 @@ impl Routes {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
             return self.direct.handle(request).await.map(Body::new).into_response();
         }
+        if request.method() == Method::DELETE {
+            return self.end(request).await;
+        }
         self.sessions.handle(request).await.map(Body::new).into_response()
+    }
+
+    /// Ends a session. The specification wants 404 for one that does not exist any more, and leaves the status of success to HTTP:
+    /// the SDK's 202 would say that the session is still to be ended (RFC 9110, section 9.3.5).
+    async fn end(&self, request: Request) -> Response {
+        let id = request.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(SessionId::from);
+        if let Some(id) = id
+            && !self.is_open(&id).await
+        {
+            return (StatusCode::NOT_FOUND, "there is no such session").into_response();
+        }
+        let mut response = self.sessions.handle(request).await.map(Body::new).into_response();
+        if response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        response
+    }
+
+    /// Whether this instance has the session, or another one that shares the store began it.
+    async fn is_open(&self, id: &SessionId) -> bool {
+        let shared = self.engine.shared.http.session_store.as_ref();
+        let begun = async {
+            match shared {
+                Some(store) => matches!(store.load(id).await, Ok(Some(_))),
+                None => false,
+            }
+        };
+        self.known.has_session(id).await.unwrap_or(false) || begun.await
     }
 }
 

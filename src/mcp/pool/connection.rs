@@ -14,6 +14,7 @@ use rmcp::{
     ClientHandler,
     model::{CallToolRequestParams, CallToolResponse, ClientConfig, PaginatedRequestParams, ProgressNotificationParam},
     service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError},
+    transport::streamable_http_client::StreamableHttpError,
 };
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -195,7 +196,7 @@ impl Connection {
                     // What is left of a turn's time has many digits.
                     let seconds = (seconds * 10.0).round().max(1.0) / 10.0;
                     let words = self.fault.last_words().map(|words| format!("; it wrote: {words}")).unwrap_or_default();
-                    return Err(internal(format!("no answer within {seconds} s; the call was cancelled{words}")));
+                    return Err(lost(format!("no answer within {seconds} s; the server was asked to cancel the call{words}")));
                 }
             }
         }
@@ -208,11 +209,18 @@ impl Connection {
                 structured: result.structured_content,
                 is_error: result.is_error == Some(true),
             }),
-            Ok(_) => Err(internal("the tool asks for input from a person, which is not possible here".into())),
-            Err(ServiceError::McpError(error)) => {
-                Err(RpcError { code: error.code.0.into(), message: error.message.into_owned() })
+            Ok(CallToolResponse::Task(_)) => {
+                Err(lost("the server goes on with the call as a task, whose result is not waited for here".into()))
             }
-            Err(error) => Err(internal(describe(&self.fault, &error))),
+            Ok(_) => Err(RpcError {
+                code: INTERNAL_ERROR,
+                message: "the tool asks for input from a person, which is not possible here".into(),
+                may_have_run: false,
+            }),
+            Err(ServiceError::McpError(error)) => {
+                Err(RpcError { code: error.code.0.into(), message: error.message.into_owned(), may_have_run: false })
+            }
+            Err(error) => Err(RpcError { may_have_run: !was_refused(&error), ..lost(describe(&self.fault, &error)) }),
         }
     }
 
@@ -306,6 +314,25 @@ fn is_silence(error: &Error) -> bool {
     error.code.as_deref() == Some(SILENT)
 }
 
-fn internal(message: String) -> RpcError {
-    RpcError { code: INTERNAL_ERROR, message }
+/// The error of a call that was sent, and of which nothing is known since.
+fn lost(message: String) -> RpcError {
+    RpcError { code: INTERNAL_ERROR, message, may_have_run: true }
+}
+
+/// Whether the request certainly never reached the tool: nobody took it, or it was turned away.
+fn was_refused(error: &ServiceError) -> bool {
+    let ServiceError::TransportSend(error) = error else { return false };
+    match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => {
+            error.is_connect() || error.is_builder() || error.status().is_some_and(|status| status.is_client_error())
+        }
+        Some(StreamableHttpError::HttpStatus(error)) => error.status == http::StatusCode::TOO_MANY_REQUESTS,
+        Some(StreamableHttpError::UnexpectedServerResponse(said)) => said.starts_with("HTTP 4"),
+        Some(
+            StreamableHttpError::AuthRequired(_)
+            | StreamableHttpError::InsufficientScope(_)
+            | StreamableHttpError::SessionExpired,
+        ) => true,
+        _ => false,
+    }
 }

@@ -9,6 +9,7 @@ use crate::{
     event::Tools,
     mcp::response::McpResponse,
     openai::Content,
+    plan::Ended,
 };
 
 /// What the model sees where a tool gives nothing.
@@ -24,7 +25,12 @@ pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter
         let text = json!({"type": "text", "text": text});
         Content::Parts(std::iter::once(text).chain(images).collect())
     };
-    Observation { content, failed: response.is_error() }
+    let ended = match () {
+        () if response.may_have_run() => Ended::Unknown,
+        () if response.is_error() => Ended::Failed,
+        () => Ended::Well,
+    };
+    Observation { content, ended }
 }
 
 /// The texts; a structured result after them, unless they say the same.

@@ -3,18 +3,23 @@
 //! If the client's form of a call has no id, or the client need not send it, the call's content and position identify it. If the
 //! stored part has expired or was too large, it is missing, and the conversation is still valid.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use tokio::time::sleep;
 
-use super::super::Shared;
+use super::{super::Shared, flight};
 use crate::{
     client::{front, shape},
-    openai::{ChatRequest, Message, ToolCall, is_spoken},
+    openai::{ChatRequest, Content, Message, ToolCall, is_spoken},
     plan::Plan,
-    store::{Key, Kind},
+    store::{Common, Key, Kind},
 };
 
 /// Where a turn begins in the conversation.
@@ -26,10 +31,23 @@ pub(super) struct Start {
     pub(super) answers: usize,
 }
 
+/// What is kept of a turn.
+struct Kept {
+    messages: Vec<Message>,
+    /// The server whose results strangers may have written.
+    tainted: Option<String>,
+    /// Calls of another request run until then at the latest. The messages say that their outcome is unknown.
+    until: Option<SystemTime>,
+}
+
 /// What a turn has done so far, kept until its end. If the client breaks the turn off and repeats the whole request, the turn
 /// continues from there, and nothing runs twice.
 #[derive(Debug, Default)]
 pub(super) struct Unfinished(Option<Key>);
+
+/// How soon a repeated request looks for the end of calls that run, and how often later on.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const LATER_LOOKS: Duration = Duration::from_millis(250);
 
 /// Keeps the messages of this turn; `handed` are the client's calls.
 pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[ToolCall], tainted: Option<&str>, seconds: u64) {
@@ -37,17 +55,17 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[T
     // Without calls of ours the client has everything.
     let Some(first) = handed.first().filter(|_| messages.iter().any(|message| message.role == "tool")) else { return };
     let key = key(plan, &name_of(plan, first, start.answers), before);
-    if !shared.store.put(key, written(messages, tainted), Duration::from_secs(seconds)).await {
+    if !put(&*shared.store, key, messages, tainted, None, seconds).await {
         tracing::warn!("the results of this turn are too large to be kept: the model will not see them in the next one");
     }
 }
 
 impl Unfinished {
-    /// Continues where the same request was broken off. Returns the number of results, and the server whose results strangers may
+    /// Continues where the same request was broken off. Waits if its calls still run. Returns the number of results, and the server whose results strangers may
     /// have written.
     pub(super) async fn resume(&mut self, shared: &Shared, plan: &mut Plan) -> Option<(u32, Option<String>)> {
         let key = repeated(plan, &plan.chat.messages);
-        let (messages, tainted) = read(&shared.store.get(&key).await?)?;
+        let Kept { messages, tainted, .. } = ended(&*shared.store, &key).await?;
         let results = messages.iter().filter(|message| message.role == "tool").count();
         tracing::info!(results, "the request is repeated: its tools do not run again");
         plan.chat.messages.extend(messages);
@@ -59,9 +77,17 @@ impl Unfinished {
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan, start: Start, tainted: Option<&str>, seconds: u64) {
         let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
         let key = repeated(plan, before);
-        if shared.store.put(key.clone(), written(messages, tainted), Duration::from_secs(seconds)).await {
-            self.0 = Some(key);
+        let (store, messages, tainted) = (Arc::clone(&shared.store), messages.to_vec(), tainted.map(str::to_owned));
+        self.0 = Some(key.clone());
+        let write = async move { put(&*store, key, &messages, tainted.as_deref(), None, seconds).await };
+        if !flight::surely(write).await {
+            tracing::warn!("the results of this turn are too large to be kept: if the request is repeated, its tools run again");
         }
+    }
+
+    /// Something of this turn is kept there.
+    pub(super) fn is_at(&mut self, key: Key) {
+        self.0 = Some(key);
     }
 
     /// The turn has ended: if the same request comes again, it begins a new turn.
@@ -90,12 +116,12 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
                 Some(found) => found.clone(),
                 None => shared.store.get(&key).await,
             };
-            kept = found.and_then(|found| read(&found));
+            kept = found.and_then(|found| Kept::read(&found));
             if kept.is_some() {
                 break;
             }
         }
-        let Some((mut messages, by)) = kept else {
+        let Some(Kept { mut messages, tainted: by, .. }) = kept else {
             at += 1;
             continue;
         };
@@ -131,15 +157,66 @@ async fn all_at_once(shared: &Shared, plan: &Plan) -> HashMap<Key, Option<Bytes>
     keys.into_iter().zip(found).collect()
 }
 
-fn written(messages: &[Message], tainted: Option<&str>) -> Bytes {
-    json!({"messages": messages, "tainted": tainted}).to_string().into()
+/// Keeps messages; `false` if they are too large. Then the results are left out, because it matters most that the calls have run.
+pub(super) async fn put(
+    store: &dyn Common,
+    key: Key,
+    messages: &[Message],
+    tainted: Option<&str>,
+    until: Option<SystemTime>,
+    seconds: u64,
+) -> bool {
+    // What says that calls run stays as long as they do.
+    let rest = until.and_then(|until| until.duration_since(SystemTime::now()).ok());
+    let ttl = Duration::from_secs(seconds).max(rest.unwrap_or_default());
+    let until = until.and_then(|until| u64::try_from(until.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok());
+    let written =
+        |messages: &[Message]| Bytes::from(json!({"messages": messages, "tainted": tainted, "until": until}).to_string());
+    if store.put(key.clone(), written(messages), ttl).await {
+        return true;
+    }
+    let mut messages = messages.to_vec();
+    for message in messages.iter_mut().filter(|message| message.role == "tool") {
+        message.content = Content::Text("(The call has run. Its result was too large to be kept.)".into());
+    }
+    store.put(key, written(&messages), ttl).await
 }
 
-fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
-    let kept: Value = serde_json::from_slice(kept).ok()?;
-    let tainted = kept.get("tainted").and_then(Value::as_str).map(str::to_owned);
-    let chat = ChatRequest::from_value(json!({"model": "kept", "messages": kept.get("messages")?})).ok()?;
-    Some((chat.messages, tainted))
+/// What is kept under a key, once no call of it runs any more. Whoever holds it may be another instance, so that the store is
+/// looked at again and again, more and more rarely.
+async fn ended(store: &dyn Common, key: &Key) -> Option<Kept> {
+    let mut bytes = store.get(key).await?;
+    let mut kept = Kept::read(&bytes)?;
+    let mut pause = FIRST_LOOK;
+    if kept.runs() {
+        tracing::info!("the request is repeated while its calls run: it waits for them");
+    }
+    while kept.runs() {
+        sleep(pause).await;
+        pause = (pause * 2).min(LATER_LOOKS);
+        // Its turn was answered in the meantime: no more is known of the calls.
+        let Some(now) = store.get(key).await else { break };
+        if now != bytes {
+            kept = Kept::read(&now)?;
+            bytes = now;
+        }
+    }
+    Some(kept)
+}
+
+impl Kept {
+    fn read(kept: &[u8]) -> Option<Kept> {
+        let kept: Value = serde_json::from_slice(kept).ok()?;
+        let tainted = kept.get("tainted").and_then(Value::as_str).map(str::to_owned);
+        let until = kept.get("until").and_then(Value::as_u64).map(|until| UNIX_EPOCH + Duration::from_millis(until));
+        let chat = ChatRequest::from_value(json!({"model": "kept", "messages": kept.get("messages")?})).ok()?;
+        Some(Kept { messages: chat.messages, tainted, until })
+    }
+
+    /// Whether calls may still run.
+    fn runs(&self) -> bool {
+        self.until.is_some_and(|until| until > SystemTime::now())
+    }
 }
 
 /// Whether the client sends back the ids of calls. Clients of Ollama need not know them, and `functions` has none: what has none
@@ -181,7 +258,7 @@ fn only_answered(messages: &mut [Message], by_client: &[String]) {
 }
 
 /// The key of a request that may be repeated: a hash of the whole conversation.
-fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
+pub(super) fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
     let mut hash = Sha256::new_with_prefix(&plan.chat.model);
     for message in conversation {
         hash.update(json!(message).to_string());

@@ -1,5 +1,6 @@
 //! Runs the calls of an answer and yields results as they arrive. Several calls run at the same time. If a call has effects, the
 //! calls of its server run one after another, in their order. They are futures inside the turn: dropping the stream stops them.
+//! Once the client has left, no call begins, calls that only read end, and those with effects run on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +9,10 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout_at},
+};
 
 use super::{Pending, judge::Fate};
 use crate::{
@@ -37,12 +41,15 @@ pub(super) struct Runner {
     pub(super) parallel: usize,
     /// The end of the turn: no call runs longer.
     pub(super) end: Instant,
+    /// Whether the client has left.
+    pub(super) left: watch::Receiver<bool>,
 }
 
 /// A call that is to be run.
 struct Run {
     at: usize,
     service: ServiceInfo,
+    writes: bool,
     arguments: Map<String, Value>,
 }
 
@@ -52,8 +59,8 @@ impl Runner {
         let mut servers: Vec<(String, bool, Vec<Run>)> = Vec::new();
         for (at, pending) in calls.iter().enumerate() {
             let Fate::Run { service, effect, arguments, .. } = &pending.fate else { continue };
-            let run = Run { at, service: service.clone(), arguments: arguments.clone() };
             let writes = *effect != Effect::Reads;
+            let run = Run { at, service: service.clone(), writes, arguments: arguments.clone() };
             match servers.iter_mut().find(|(server, ..)| *server == service.server) {
                 Some((_, any_writes, runs)) => {
                     *any_writes |= writes;
@@ -77,12 +84,27 @@ impl Runner {
 
     async fn execute(self, run: Run) -> Done {
         let begun = Instant::now();
+        let (at, mut left) = (run.at, self.left.clone());
+        let not_run = || McpResponse::error(Value::Null, "not run: the client had left");
+        let ends = !run.writes;
+        let response = if *left.borrow() {
+            not_run()
+        } else {
+            tokio::select! {
+                biased;
+                response = self.call(run, begun) => response,
+                Ok(_) = left.wait_for(|left| *left), if ends => not_run(),
+            }
+        };
+        Done { at, response, took: begun.elapsed() }
+    }
+
+    async fn call(self, run: Run, begun: Instant) -> McpResponse {
         let timeout = Some(self.end.saturating_duration_since(begun));
         let call = Call { headers: self.headers, timeout, ..Call::default() };
-        let response = match timeout_at(self.end, self.pool.call(&run.service, run.arguments, &call)).await {
+        match timeout_at(self.end, self.pool.call(&run.service, run.arguments, &call)).await {
             Ok(response) => response,
-            Err(_) => McpResponse::error(Value::Null, format!("{}: the time of this turn is over", run.service.full_name())),
-        };
-        Done { at: run.at, response, took: begun.elapsed() }
+            Err(_) => McpResponse::broken_off(&run.service, "the time of this turn is over", run.writes),
+        }
     }
 }

@@ -29,7 +29,7 @@ impl Trace {
             "round": round,
             "name": call.name,
             "arguments": serde_json::from_str::<Value>(&call.arguments).unwrap_or_default(),
-            "ok": !result.failed,
+            "ok": !result.failed(),
             "seconds": took.as_millis() as f64 / 1000.0,
             "result": excerpt,
         }));

@@ -16,13 +16,14 @@ impl Agent {
     }
 
     /// What the user is told about calls that were not run.
-    pub(in crate::turn) fn complaints(&self) -> Vec<String> {
+    pub(in crate::turn) fn complaints(&mut self) -> Vec<String> {
+        let dropped = std::mem::take(&mut self.told).into_iter().map(|told| format!("[toolglot] {told}"));
         let calls = self.round.iter().flat_map(|round| &round.calls);
         let told = calls.filter_map(|call| match &call.fate {
             Fate::Answered { told: Some(told), .. } => Some(format!("[toolglot] {told}")),
             _ => None,
         });
-        told.collect()
+        dropped.chain(told).collect()
     }
 
     /// What the user is told after the last answer: which limit ended the turn. Where the model says nothing, the results of

@@ -29,7 +29,11 @@ impl<O: Sink> Rounds<O> {
                 true
             }
             Step::Again => {
+                let complaints = agent.complaints();
                 self.outlet.sent.spend(outcome.usage);
+                for complaint in complaints {
+                    self.tell(&complaint);
+                }
                 true
             }
             Step::Over => {

@@ -16,10 +16,18 @@ async fn each_fault_of_a_call_has_its_own_words() {
         (
             "ends",
             shell("echo panicked at line 1 >&2; exit 7"),
-            "the connection was lost: the process ended (exit status: 7); it wrote: panicked at line 1",
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: the connection was lost: the process ended (exit status: 7); it wrote: panicked at line 1",
         ),
-        ("killed", shell("kill -9 $$"), "the connection was lost: the process ended (signal: 9 (SIGKILL))"),
-        ("silent", with(shell(":"), json!({"timeout_seconds": 0.4})), "no answer within 0.4 s; the call was cancelled"),
+        (
+            "killed",
+            shell("kill -9 $$"),
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: the connection was lost: the process ended (signal: 9 (SIGKILL))",
+        ),
+        (
+            "silent",
+            with(shell(":"), json!({"timeout_seconds": 0.4})),
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: no answer within 0.4 s; the server was asked to cancel the call",
+        ),
         (
             "chatty",
             with(
@@ -28,12 +36,12 @@ async fn each_fault_of_a_call_has_its_own_words() {
                 ),
                 json!({"timeout_seconds": 0.4, "longest_seconds": 1.2}),
             ),
-            "no answer within 1.2 s; the call was cancelled",
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: no answer within 1.2 s; the server was asked to cancel the call",
         ),
         (
             "babbles",
             with(shell("echo this is no JSON"), json!({"timeout_seconds": 0.4})),
-            "no answer within 0.4 s; the call was cancelled; it wrote: (no message) this is no JSON",
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: no answer within 0.4 s; the server was asked to cancel the call; it wrote: (no message) this is no JSON",
         ),
         (
             "floods",
@@ -43,7 +51,7 @@ async fn each_fault_of_a_call_has_its_own_words() {
                 ),
                 json!({"timeout_seconds": 20}),
             ),
-            "the connection was lost: it sent a message of more than 16777216 bytes",
+            "the outcome of the call is unknown. It may have had its effect: do not repeat it. The reason: the connection was lost: it sent a message of more than 16777216 bytes",
         ),
         (
             "refuses",

@@ -167,7 +167,7 @@ async fn each_fault_of_a_remote_call_is_bounded_and_named() {
         (
             "nonsense",
             "could not parse JSON response",
-            "no answer within 2 s; the call was cancelled; it wrote: (no message) {\"jsonrpc\": nonsense",
+            "no answer within 2 s; the server was asked to cancel the call; it wrote: (no message) {\"jsonrpc\": nonsense",
         ),
         ("nonsense_stream", "it sent an event that is not a message: {\"jsonrpc\": nonsense", "it wrote: (no message)"),
         ("silent", "no answer within 2 s", "no answer within 2 s"),

@@ -263,7 +263,16 @@ async fn sessions_are_bounded_on_both_transports() {
         begin().await;
     }
     assert_eq!(use_it(&first).await, 404);
-    assert_eq!(use_it(&begin().await).await, 200);
+    let last = begin().await;
+    assert_eq!(use_it(&last).await, 200);
+    // A client ends its session, once.
+    let end = || {
+        let mut request = request("DELETE", "/mcp", &Value::Null);
+        request.headers_mut().insert("mcp-session-id", last.parse().unwrap());
+        let routes = routes.clone();
+        async move { routes.oneshot(request).await.unwrap().status().as_u16() }
+    };
+    assert_eq!((end().await, use_it(&last).await, end().await), (204, 404, 404));
 }
 
 /// Ten thousand clients that come and go leave nothing behind.

@@ -55,6 +55,7 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
             schemas: Arc::default(),
             tally: Arc::default(),
             asked_again: Arc::default(),
+            without_client: toolglot::turn::without_client(),
             pool,
         },
     )

@@ -63,6 +63,12 @@ async fn each_kind_of_content_has_its_form() {
         (failed, "error: no such row"),
         (json!({"content": []}), "(the result is empty)"),
         (json!({"content": [{"type": "text", "text": "\n"}], "structuredContent": {"content": "\n"}}), "(the result is empty)"),
+        // What cannot be read is named, and the rest stays.
+        (
+            items(json!([{"type": "text", "text": "paid"}, {"type": "chart", "spec": 1}, {"type": "image", "data": "AA=="}])),
+            "paid\n[an item of type chart, which cannot be read here]\n[an item of type image, which cannot be read here]",
+        ),
+        (items(json!([{"type": "text", "text": "paid", "annotations": {"priority": "high"}}])), "paid"),
         (items(json!([{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}])), "[audio of type audio/wav]"),
     ];
     for (result, expected) in table {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::*;
-use crate::mcp::{eventually, shell, text as content, with};
+use crate::mcp::{eventually, shell};
 
 const PERSON: &str = "builtin.sqlite__get_employee_info";
 
@@ -62,36 +62,6 @@ async fn prose_does_not_wait_for_the_tool() {
     }
     assert!(first.unwrap().elapsed() > Duration::from_millis(1500), "it came with the tool's result");
     assert_eq!(Streamed::of(&all).content, "One moment.\nDone.");
-}
-
-#[tokio::test]
-async fn a_client_that_leaves_takes_the_call_with_it() {
-    for streamed in [true, false] {
-        let room = Room::with(Family::Native, vec![call("slow__act", json!({})), text("never")], json!({}), "").await;
-        let seen = room.path("seen");
-        // It takes the call and goes on listening.
-        let mut entry = with(shell("echo called >> \"$SEEN\""), json!({"timeout_seconds": 60}));
-        entry["env"] = json!({"SEEN": seen});
-        std::fs::write(room.path("mcp.json"), json!({"mcpServers": {"slow": entry}}).to_string()).unwrap();
-        room.reload();
-        let request = room.post("/react/v1/chat/completions", &room.chat(json!({"stream": streamed}))).send();
-        let client = tokio::spawn(async move {
-            if let Ok(response) = request.await {
-                let _ = response.text().await;
-            }
-        });
-        eventually("the call reaches the server", || content(&seen).contains("called")).await;
-        let left = Instant::now();
-        client.abort();
-        while !content(&seen).contains("notifications/cancelled") {
-            assert!(left.elapsed() < Duration::from_secs(3), "the call runs on");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-        println!("streamed {streamed}: cancelled at the server after {:?}", left.elapsed());
-        assert!(left.elapsed() < Duration::from_millis(500), "{:?}", left.elapsed());
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        assert_eq!(room.model.asked().len(), 1, "the model is not asked again");
-    }
 }
 
 #[tokio::test]

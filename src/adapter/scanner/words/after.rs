@@ -2,7 +2,7 @@
 
 use super::{
     alternatives::{is_option, offers_another},
-    clauses::{plain, sentences, words},
+    clauses::{plain, sentences, without_quotes, words},
     english::{INTERRUPTS, IS, NOT_MEANT, SHOWN},
     foreign::{denies, speaks_of_a_call},
     languages::Says,
@@ -32,7 +32,7 @@ const INTERJECTION_WORDS: usize = 3;
 /// Whether the sentences after a call say that it is an example, must not run, or is not made, or ask for permission; or whether
 /// another call is offered instead. After a marked call, other words for an example may speak of its result.
 pub(crate) fn takes_back(text: &str, call: Written) -> bool {
-    let text = &without_quotes(text);
+    let text = &without_quotes(text, '"');
     let prose = plain(&text[..text.find(OPENERS).unwrap_or(text.len())]);
     let (said, stop) = first_sentence(text).map_or((text.as_str(), ""), |stop| text.split_at(stop));
     let said = plain(said);
@@ -49,14 +49,6 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
         if is_english(sentence) || !says_foreign(sentence) { retracts(sentence, first) } else { true }
     };
     asks || withdrawn() || replaced() || sentences(&prose).enumerate().any(is_against)
-}
-
-/// A text without what it quotes in double quotes: `The error says "do not run as root".`
-fn without_quotes(text: &str) -> String {
-    let is_quoted = |at: usize| at % 2 == 1;
-    let parts: Vec<&str> = text.split('"').collect();
-    let last = parts.len() - 1;
-    parts.iter().enumerate().filter(|(at, _)| !is_quoted(*at) || *at == last).map(|(_, part)| *part).collect()
 }
 
 /// Whether the words after a call offer another one for the user to choose.

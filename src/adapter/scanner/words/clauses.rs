@@ -12,6 +12,14 @@ pub(super) fn plain(text: &str) -> String {
     text.to_lowercase().replace('\u{2019}', "'")
 }
 
+/// A text without what stands between two of these quotes: `The error says "do not run as root".`
+pub(super) fn without_quotes(text: &str, quote: char) -> String {
+    let parts: Vec<&str> = text.split(quote).collect();
+    // The last quote may have no partner.
+    let open = parts.len().is_multiple_of(2).then_some(parts.len() - 1);
+    parts.iter().enumerate().filter(|(at, _)| at % 2 == 0 || Some(*at) == open).map(|(_, part)| *part).collect()
+}
+
 /// The words of a text.
 pub(super) fn words(text: &str) -> Vec<&str> {
     text.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect()

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use super::clauses::plain;
+use super::clauses::{plain, without_quotes};
 
 /// Verbs of running, and pronouns for what is not to be run: `Do not execute it.`
 const RUNS: [&str; 8] = ["run", "execute", "call", "do", "running", "executing", "calling", "doing"];
@@ -57,7 +57,8 @@ pub(crate) enum Forbidden {
 /// What the user says not to run. With another object (`don't run the tests`), only that one is meant, and nothing is forbidden. What the
 /// user quotes, and what clients add in elements (rules of the project), forbids nothing either.
 pub(crate) fn forbids(asked: &str) -> Option<Forbidden> {
-    let plain = without_quotes(&without_elements(&plain(asked))).replace("do not ", "don't ");
+    let own = without_elements(&plain(asked)).replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"");
+    let plain = without_quotes(&without_quotes(&own, '"'), '`').replace("do not ", "don't ");
     let clauses = || plain.split(CLAUSES).map(|clause| (clause.trim(), words(clause)));
     let no_calls =
         |words: &[&str]| NO_CALLS.iter().any(|phrase| words.strip_suffix(&["please"]).unwrap_or(words).ends_with(phrase));
@@ -106,17 +107,6 @@ fn without_elements(text: &str) -> String {
         };
     }
     out + rest
-}
-
-/// A text without what stands between quotes or backticks.
-fn without_quotes(text: &str) -> String {
-    let quotes = ['"', '`'].into_iter().fold(text.replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\""), |text, quote| {
-        let parts: Vec<&str> = text.split(quote).collect();
-        // The last quote may have no partner.
-        let open = parts.len().is_multiple_of(2).then_some(parts.len() - 1);
-        parts.iter().enumerate().filter(|(at, _)| at % 2 == 0 || Some(*at) == open).map(|(_, part)| *part).collect()
-    });
-    quotes
 }
 
 fn words(text: &str) -> Vec<&str> {

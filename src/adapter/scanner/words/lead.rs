@@ -165,7 +165,7 @@ impl Lead {
     /// Whether it asks the user for permission to act, or to answer first. The wording of such questions is not known in all
     /// languages, so any question in a language other than English may be one.
     pub(crate) fn awaits_an_answer(&self) -> bool {
-        let sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
+        let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
         let chooses = |sentence: &str| {
             let said = words(conclusion(sentence));
             begins(&said, &["which"]) && sentence.ends_with('?') || CHOOSES.iter().any(|words| holds(&said, words))
@@ -182,7 +182,7 @@ impl Lead {
         }
         let is_foreign = !sentences.clone().any(is_english);
         let is_question = |sentence: &str| sentence.ends_with(['?', '？', '؟']);
-        is_foreign && (Says::Awaits.is_in(self.sentence()) || sentences.last().is_some_and(is_question))
+        is_foreign && (Says::Awaits.is_in(self.sentence()) || sentences.next_back().is_some_and(is_question))
     }
 
     /// Whether it only points at what follows, or ends in a colon and introduces something other than an act of the model.

@@ -11,7 +11,7 @@ use rmcp::{
 use url::Url;
 
 use super::{
-    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, process::Process, sse::Sse},
+    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, lenient::Lenient, process::Process, sse::Sse},
     Connection, Listener,
 };
 use crate::{
@@ -85,7 +85,7 @@ impl Connection {
         lifecycle: ClientLifecycleMode,
         fault: Fault,
     ) -> Result<Connection, Error> {
-        match Listener::default().serve_with_lifecycle(transport, lifecycle).await {
+        match Listener::default().serve_with_lifecycle(Lenient(transport), lifecycle).await {
             Ok(service) => Ok(Connection::new(service, dialect, fault)),
             Err(error) => match fault.describe() {
                 Some(reason) => Err(Error::tool(reason).with_code(PUZZLED)),

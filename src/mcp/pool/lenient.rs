@@ -1,0 +1,115 @@
+//! Reads results that the SDK's types do not know. One item of content of a new type, or with a missing field, makes the SDK
+//! refuse the whole result, although the tool has run. Here the items that can be read stay, and the others are named.
+
+use std::{borrow::Cow, future::Future};
+
+use rmcp::{
+    RoleClient,
+    model::{CallToolResult, ContentBlock, CustomResult, ServerJsonRpcMessage, ServerResult},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::{Map, Value};
+
+use crate::redact;
+
+/// A transport whose results are read leniently.
+pub(super) struct Lenient<T>(pub(super) T);
+
+/// How much of a type or an address is shown, in characters.
+const NAME_CHARS: usize = 200;
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Lenient<T> {
+    type Error = T::Error;
+
+    fn name() -> Cow<'static, str> {
+        T::name()
+    }
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.0.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let mut message = self.0.receive().await?;
+        if let ServerJsonRpcMessage::Response(response) = &mut message
+            && let ServerResult::CustomResult(CustomResult(value)) = &response.result
+            && let Some(result) = result(value)
+        {
+            response.result = ServerResult::CallToolResult(result);
+        }
+        Some(message)
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        self.0.close()
+    }
+}
+
+/// The result of a tool, if it has the form of one: each item that can be read, and the names of the others.
+fn result(value: &Value) -> Option<CallToolResult> {
+    let content: Vec<ContentBlock> = match value.get("content")? {
+        Value::Array(items) => items.iter().map(item).collect(),
+        Value::String(text) => vec![ContentBlock::text(text)],
+        _ => return None,
+    };
+    let mut result = match value.get("isError") {
+        Some(Value::Bool(true)) => CallToolResult::error(content),
+        _ => CallToolResult::success(content),
+    };
+    result.structured_content = value.get("structuredContent").cloned();
+    Some(result)
+}
+
+/// An item of content. What only describes it may be wrong without harm.
+fn item(value: &Value) -> ContentBlock {
+    let read = |value: Value| serde_json::from_value::<ContentBlock>(value).ok();
+    let bare = || {
+        let described = |key: &String| matches!(key.as_str(), "annotations" | "_meta");
+        let members = value.as_object()?.iter().filter(|(key, _)| !described(key));
+        read(members.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>().into())
+    };
+    read(value.clone()).or_else(bare).unwrap_or_else(|| {
+        let named = name(value);
+        tracing::warn!(item = named, "an item of a tool's result cannot be read");
+        ContentBlock::text(named)
+    })
+}
+
+/// What the model reads in place of an item that cannot be read.
+fn name(item: &Value) -> String {
+    let shown = |value: &Value| Some(redact::shown(value.as_str()?, NAME_CHARS));
+    let kind = item.get("type").and_then(shown).map_or_else(|| "unknown type".to_owned(), |kind| format!("type {kind}"));
+    let place = item.get("uri").or_else(|| item.get("resource")?.get("uri")).and_then(shown);
+    let place = place.map(|place| format!(", {place}")).unwrap_or_default();
+    format!("[an item of {kind}{place}, which cannot be read here]")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_can_be_read_stays_and_the_rest_is_named() {
+        let table = [
+            (json!({"type": "chart", "spec": [1]}), "[an item of type chart, which cannot be read here]"),
+            (json!({"type": "image", "data": "AA=="}), "[an item of type image, which cannot be read here]"),
+            (
+                json!({"type": "resource_link", "uri": "file:///a"}),
+                "[an item of type resource_link, file:///a, which cannot be read here]",
+            ),
+            (json!({"type": "text", "text": "x", "annotations": {"priority": "high"}}), "x"),
+            (json!("bare"), "[an item of unknown type, which cannot be read here]"),
+        ];
+        for (given, expected) in table {
+            let read = result(&json!({"content": [{"type": "text", "text": "paid"}, given], "isError": true})).unwrap();
+            let texts: Vec<&str> = read.content.iter().filter_map(|item| item.as_text()).map(|text| text.text.as_str()).collect();
+            assert_eq!((texts, read.is_error), (vec!["paid", expected], Some(true)), "{given}");
+        }
+        let plain = result(&json!({"content": "paid", "structuredContent": {"n": 5}})).unwrap();
+        assert_eq!((plain.content, plain.structured_content), (vec![ContentBlock::text("paid")], Some(json!({"n": 5}))));
+        assert!(result(&json!({"content": 5})).is_none() && result(&json!({"text": "paid"})).is_none());
+    }
+}

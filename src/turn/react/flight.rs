@@ -1,0 +1,149 @@
+//! Calls with effects whose client leaves. Clients repeat a request that took too long, and the call may have had its effect by
+//! then. So before such calls run, the turn writes down that they run. If the client leaves, those that have begun run on, no
+//! other one begins, and a task writes down how they ended. The repeated request waits for that (`resume`). Should this process
+//! end, what was written first says that the outcome is unknown.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures_util::StreamExt;
+use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
+
+use super::{Agent, Observation, Pending, Round, judge::Fate, observe, resume, runs::Done};
+use crate::{
+    adapter::Adapter,
+    event::{Effect, Tools},
+    mcp::response,
+    openai::{Content, Message},
+    plan::{Ended, Plan},
+    store::{Common, Key},
+    turn::Shared,
+};
+
+/// Maximum number of turns whose calls run on without a client. Beyond it, calls end with their client.
+pub(in crate::turn) const WITHOUT_CLIENT: usize = 64;
+/// How much longer than the turn a repeated request waits for what is written down at its end.
+const SLACK: Duration = Duration::from_secs(1);
+
+/// What is needed to write down how the calls of an answer ended.
+pub(super) struct Flight {
+    store: Arc<dyn Common>,
+    room: Arc<Semaphore>,
+    key: Key,
+    /// The messages that the client does not know; the answer with the calls is the last one.
+    messages: Vec<Message>,
+    tainted: Option<String>,
+    seconds: u64,
+    /// When the last call ends.
+    end: Instant,
+    adapter: Arc<Adapter>,
+    tools: Arc<Tools>,
+    result_bytes: usize,
+    /// It is written down that the calls run.
+    noted: bool,
+}
+
+impl Agent {
+    /// Prepares for a client that leaves; `None` if no call with effects runs, because the others can simply run again.
+    pub(super) fn flight(&self, shared: &Shared, plan: &Plan, calls: &[Pending]) -> Option<Flight> {
+        let writes = |call: &Pending| matches!(call.fate, Fate::Run { effect: Effect::Writes | Effect::Destroys, .. });
+        let start = self.start.filter(|_| calls.iter().any(writes))?;
+        let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
+        let mut messages = messages.to_vec();
+        if let Some(answer) = messages.last_mut() {
+            // The client will never see its own calls of this answer.
+            let own = |id: &str| calls.iter().any(|call| call.call.id == id && !matches!(call.fate, Fate::Client));
+            answer.tool_calls.retain(|call| own(&call.id));
+        }
+        Some(Flight {
+            store: Arc::clone(&shared.store),
+            room: Arc::clone(&shared.without_client),
+            key: resume::repeated(plan, before),
+            messages,
+            tainted: self.seen.tainted.clone(),
+            seconds: self.react.limits.keep_seconds,
+            end: self.begun + Duration::from_secs(self.react.limits.seconds),
+            adapter: Arc::clone(&plan.adapter),
+            tools: Arc::clone(&plan.tools),
+            result_bytes: self.react.limits.result_bytes,
+            noted: false,
+        })
+    }
+}
+
+impl Flight {
+    /// Before the calls run: writes down that they do, once. Returns where.
+    pub(super) async fn note(&mut self, calls: &[Pending]) -> Option<Key> {
+        if std::mem::replace(&mut self.noted, true) {
+            return None;
+        }
+        let until = SystemTime::now() + self.end.saturating_duration_since(Instant::now()) + SLACK;
+        self.put(calls, Some(until)).await.then(|| self.key.clone())
+    }
+
+    /// Writes down the calls as far as they are known. `until`: when the others have ended.
+    async fn put(&self, calls: &[Pending], until: Option<SystemTime>) -> bool {
+        let mut tainted = self.tainted.as_deref();
+        let mut messages = self.messages.clone();
+        for Pending { call, fate, result } in calls {
+            let content = match (fate, result) {
+                (Fate::Client, _) => continue,
+                (Fate::Answered { text, .. }, _) => Content::Text(text.clone()),
+                (Fate::Run { service, open_world, .. }, Some(Observation { content, .. })) => {
+                    tainted = tainted.or(open_world.then_some(service.server.as_str()));
+                    content.clone()
+                }
+                (Fate::Run { effect: Effect::Reads, .. }, None) => {
+                    Content::Text("error: the call was broken off, because the client left".into())
+                }
+                (Fate::Run { .. }, None) => {
+                    let reason = response::outcome_unknown("toolglot has not seen its end");
+                    Content::Text(format!("error: {}: {reason}", call.name))
+                }
+            };
+            let id = Some(call.id.clone());
+            messages.push(Message { role: "tool".into(), content, tool_call_id: id, ..Message::default() });
+        }
+        let (store, key, seconds) = (&*self.store, self.key.clone(), self.seconds);
+        resume::put(store, key, &messages, tainted, until, seconds).await
+    }
+}
+
+impl Round {
+    /// The client has left: calls with effects run on to their end, and what is known of all calls is written down.
+    #[allow(clippy::disallowed_methods, reason = "these calls outlive the client's request; the turn's time limits them")]
+    pub(super) fn outlive(self) {
+        let Round { mut calls, mut runs, flight, left } = self;
+        let (Some(flight), Ok(_runtime)) = (flight.filter(|flight| flight.noted), Handle::try_current()) else { return };
+        left.send_replace(true);
+        let permit = Arc::clone(&flight.room).try_acquire_owned().ok();
+        tokio::spawn(async move {
+            match &permit {
+                Some(_) => tracing::info!("the client has left; its calls with effects run on"),
+                None => tracing::warn!("the client has left; its calls are cancelled, because too many others run without one"),
+            }
+            while permit.is_some()
+                && let Some(Done { at, response, took }) = runs.next().await
+            {
+                if let Some(call) = calls.get_mut(at) {
+                    let observation = observe::observation(&response, flight.result_bytes, &flight.adapter, &flight.tools);
+                    let failed = observation.ended != Ended::Well;
+                    tracing::info!(tool = call.call.name, failed, seconds = took.as_secs_f64(), "tool ran without its client");
+                    call.result = Some(observation);
+                }
+            }
+            drop(runs);
+            if !flight.put(&calls, None).await {
+                tracing::warn!("the results of a turn without its client cannot be kept");
+            }
+        });
+    }
+}
+
+/// Completes a write even if the turn is dropped meanwhile: otherwise the calls would count as running on.
+#[allow(clippy::disallowed_methods, reason = "a write of a moment, which must not end with the client's request")]
+pub(super) async fn surely(write: impl Future<Output = bool> + Send + 'static) -> bool {
+    tokio::spawn(write).await.unwrap_or(false)
+}
