@@ -91,7 +91,7 @@ impl Scanner {
     /// Whether calls that end at `to` count at once. `form`: the form that closes them.
     fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
         let is_required = self.tools.must_call();
-        let forbidden = !is_required && !self.only_read(calls) && self.is_forbidden(calls);
+        let forbidden = !is_required && !self.only_read(calls) && !self.seem_to_read(calls) && self.is_forbidden(calls);
         let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
         if marked {
             return match forbidden || self.is_doubtful(candidate, calls, to) {
@@ -113,7 +113,8 @@ impl Scanner {
         // Python in a fence after prose is more often an example than a call.
         let in_code = self.is_wrapped() || (candidate.fence.is_some() && is_code);
         let announced = if in_code { candidate.fresh } else { self.is_announced(candidate.at) };
-        Standing::Held { announced: announced && !supposed() && !self.is_about_a_thing(candidate.at) }
+        let announced = self.seem_to_read(calls) || (announced && !self.is_about_a_thing(candidate.at));
+        Standing::Held { announced: announced && !supposed() }
     }
 
     /// Whether a call is in a fence whose language names calls, below a line in which the model says that it acts.
@@ -132,7 +133,8 @@ impl Scanner {
     /// too. Where elements are asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let at = candidate.at;
-        let unannounced = || self.is_introduced(at) || !self.is_announced(at) || !self.says_who_acts(at);
+        let is_unsaid = || !self.is_announced(at) || !self.says_who_acts(at);
+        let unannounced = || self.is_introduced(at) || (is_unsaid() && !self.seem_to_read(calls));
         let before = || self.tentative.has_shown() || self.is_supposed(at) || (!self.options.elements && unannounced());
         let is_tool =
             |name: &str| is_known(&self.tools, name) || means_answer(&self.tools, name) || means_none(&self.tools, name);
@@ -259,10 +261,14 @@ impl Scanner {
         }
     }
 
-    /// Whether all of these calls are of tools that only read, as far as is known.
+    /// Whether all of these calls are of tools that only read.
     fn only_read(&self, calls: &[Parsed]) -> bool {
-        let reads = |tool: &Tool| tool.effect == Effect::Reads || tool.is_named_as_reading();
-        calls.iter().all(|call| known_tool(&self.tools, &call.name).is_some_and(reads))
+        calls.iter().all(|call| known_tool(&self.tools, &call.name).is_some_and(|tool| tool.effect == Effect::Reads))
+    }
+
+    /// Whether all of these calls are of tools whose names say that they only read.
+    fn seem_to_read(&self, calls: &[Parsed]) -> bool {
+        calls.iter().all(|call| known_tool(&self.tools, &call.name).is_some_and(Tool::is_named_as_reading))
     }
 
     /// Decides about the tentative calls, because the answer ended or only calls followed. They count, with two exceptions. If

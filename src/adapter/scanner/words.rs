@@ -12,6 +12,7 @@ mod languages;
 mod lead;
 mod reported;
 mod retracts;
+mod signs;
 mod subject;
 
 pub(super) use after::{OPENERS, Written, follows_a_subject, offers_choice, takes_back};
