@@ -113,7 +113,8 @@ impl Scanner {
         // Python in a fence after prose is more often an example than a call.
         let in_code = self.is_wrapped() || (candidate.fence.is_some() && is_code);
         let announced = if in_code { candidate.fresh } else { self.is_announced(candidate.at) };
-        let announced = self.seem_to_read(calls) || (announced && !self.is_about_a_thing(candidate.at));
+        let in_prose = !self.is_wrapped() && candidate.fence.is_none();
+        let announced = (in_prose && self.seem_to_read(calls)) || (announced && !self.is_about_a_thing(candidate.at));
         Standing::Held { announced: announced && !supposed() }
     }
 
