@@ -21,6 +21,7 @@ pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};
 
+#[cfg(feature = "daemon")]
 use crate::event::Tool;
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
@@ -62,6 +63,7 @@ const ALIASES: [&[&str]; 6] = [
 ];
 
 /// Whether a tool needs nothing but a `command`.
+#[cfg(feature = "daemon")]
 pub(crate) fn runs_programs(tool: &Tool) -> bool {
     View::of(Some(tool)).root().required().eq(["command"])
 }

@@ -20,14 +20,15 @@ pub(super) const LABELS_OF_STEPS: [&str; 34] = [
     "retry", "got", "understood", "will", "then", "and",
 ];
 /// Nouns for calls, for the form in which they are written, and for texts that may quote one.
-pub(super) const TEXTS: [&str; 76] = [
+pub(super) const TEXTS: [&str; 82] = [
     "call", "calls", "invocation", "invocations", "syntax", "format", "formats", "form", "forms", "notation", "json", "xml",
     "payload", "body", "snippet", "sample", "example", "examples", "template", "output", "outputs", "log", "logs", "transcript",
     "history", "conversation", "chat", "answer", "answers", "reply", "response", "responses", "message", "messages", "prompt",
     "document", "documentation", "manual", "entry", "entries", "record", "line", "lines", "row", "fixture", "journal", "readme",
     "report", "dataset", "grammar", "schema", "input", "inputs", "model", "models", "assistant", "user", "transcripts", "parser",
     "listing", "email", "block", "string", "question", "excerpt", "tag", "recap", "summary", "result", "results", "possibility",
-    "option", "alternative", "suggestion", "proposal", "exemplar",
+    "option", "alternative", "suggestion", "proposal", "exemplar", "quote", "quotation", "specification", "spec", "ticket",
+    "exercise",
 ];
 /// Verbs of somebody who is not the speaker, before what that one wrote or did.
 pub(super) const RECORDS: [&str; 51] = [
@@ -105,6 +106,8 @@ pub(super) const LABELS: [&str; 15] = [
     "syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output",
     "sample", "format", "illustration", "listing", "template",
 ];
+/// Words for what was before.
+pub(super) const FORMER: [&str; 5] = ["earlier", "previous", "former", "failed", "original"];
 /// Words of a line about what is still to be done: `The changelog needs an entry`.
 pub(super) const TO_DO: [&str; 5] = ["needs", "need", "must", "missing", "requires"];
 /// Words between a negation and the verb that it denies.
@@ -194,9 +197,9 @@ pub(super) const SHOWS: [&str; 6] = [
 pub(super) const NO_CASE: [&str; 7] =
     ["under no circumstances", "by no means", "on no account", "in no case", "at no point", "in no way", "no way"];
 /// Nouns that say that a call after "only" or "this is" is no call.
-pub(super) const EXAMPLES: [&str; 15] = [
+pub(super) const EXAMPLES: [&str; 16] = [
     "example", "examples", "sample", "samples", "illustration", "illustrations", "demonstration", "demo", "placeholder", "mock",
-    "template", "mockup", "sketch", "draft", "hypothetical",
+    "template", "mockup", "sketch", "draft", "hypothetical", "illustrative",
 ];
 /// Words that limit what is shown.
 pub(super) const ONLY: [&str; 6] = ["only", "just", "merely", "simply", "purely", "solely"];
@@ -227,9 +230,10 @@ pub(super) const PERMISSION: [&str; 23] = [
     "are you ok", "are you okay", "is this what", "is that what", "is this fine", "is that fine",
 ];
 /// Phrases that leave a call to the user.
-pub(super) const PROPOSES: [&str; 11] = [
+pub(super) const PROPOSES: [&str; 17] = [
     "if you let me", "ask you first", "should ask you", "ask first", "without asking", "let me know which", "tell me which",
-    "tell me whether", "your choice", "you choose", "up to you",
+    "tell me whether", "your choice", "you choose", "up to you", "leave the decision", "leave it to you", "leave that to you",
+    "you decide", "let me know before", "tell me before",
 ];
 /// Phrases before what the user shall decide.
 pub(super) const LEAVES: [&str; 2] = ["let me know if i should", "tell me if i should"];
@@ -296,9 +300,9 @@ pub(super) const AGO: [&str; 10] = [
 pub(super) const CUES: [&str; 8] =
     [" like this", " like so", " as follows", " with this", " by running", " with", " with this call", " with this command"];
 /// Verbs before a quotation.
-pub(super) const TELLS: [&str; 18] = [
+pub(super) const TELLS: [&str; 22] = [
     "said", "wrote", "says", "writes", "answered", "replied", "asked", "claimed", "suggested", "proposed", "stated", "announced",
-    "say", "explains", "explain", "shows", "suggests", "suggest",
+    "say", "explains", "explain", "shows", "suggests", "suggest", "proposes", "recommends", "gives", "states",
 ];
 /// Words that join a step to the one before it.
 pub(super) const JOINS: [&str; 5] = ["and", "also", "plus", "then", "finally"];

@@ -88,7 +88,7 @@ impl Lead {
 
     /// Whether it says who acts: the model, or a step of its plan. Other lines introduce a description, or what somebody else
     /// wrote. A whole sentence says so unless it only points at what follows (`A call is written as follows.`). A label says so
-    /// if it names a call or a step. A line in a language other than English says so if its speaker acts; that it names the
+    /// if it names a call or a step, and a longer line that ends in a colon unless it is about a text. A line in a language other than English says so if its speaker acts; that it names the
     /// first step (`Først skriver modellen:`) is not enough.
     pub(crate) fn says_who_acts(&self) -> bool {
         let is_told = self.is_told || self.is_letter;

@@ -76,7 +76,13 @@ fn is_against(words: &[&str], first: bool) -> bool {
         || is_denied(words)
         || shows_an_example(words)
         || shows_a_form(words)
+        || limits(words)
         || is_wrong(words)
+}
+
+/// `Only run it once you have a backup`.
+fn limits(words: &[&str]) -> bool {
+    matches!(words, ["only", act, what, ..] if ACTS.contains(act) && PRONOUNS.contains(what))
 }
 
 /// `Please ignore that call`, `I retract this`.
@@ -147,9 +153,10 @@ pub(super) fn shows_an_example(words: &[&str]) -> bool {
         // `The same as in the other example.`
         let is_named = |is: usize| !words[is + 1..at].iter().any(|word| matches!(*word, "in" | "from" | "other" | "same"));
         let named = is.is_some_and(|is| at - is <= NAMED_WITHIN && points(is) && is_named(is));
-        // `Just an example.`
         let is_rest = |word: &&str| ONLY.contains(word) || FILLERS.contains(word) || matches!(*word, "a" | "an");
-        let alone = before.iter().any(|word| ONLY.contains(word)) && before.iter().all(is_rest);
+        // `Just an example.`, `Illustrative only.`
+        let only = before.iter().any(|word| ONLY.contains(word)) || matches!(words[at + 1..], [next] if ONLY.contains(&next));
+        let alone = only && before.iter().all(is_rest);
         // `Consider that an example.`
         let taken = matches!(skip(words, &FILLERS), [verb, object, ..] if TAKES.contains(verb) && PRONOUNS.contains(object));
         let of = words.get(at + 1) != Some(&"of") || is_about_a_text(&words[at + 2..]) || holds(&words[at + 1..], "of how");
@@ -158,11 +165,13 @@ pub(super) fn shows_an_example(words: &[&str]) -> bool {
     })
 }
 
-/// `These are the two formats`, `this is the syntax`.
+/// `These are the two formats`, `this is how it is written`, `this is what the model printed`, `that was the call in the log`.
 fn shows_a_form(words: &[&str]) -> bool {
     let form = words.iter().position(|word| FORMS.contains(word));
     form.is_some_and(|at| matches!(words[..at], ["this" | "that" | "these" | "those", "is" | "are" | "was" | "were", ..]))
-        || matches!(words, ["this" | "that" | "these", "is" | "are", "how", ..])
+        || matches!(words, ["this" | "that" | "these", "is" | "are" | "was", "how", ..])
+        || matches!(words, ["this" | "that", "is" | "was", "what", who, rest @ ..] if *who != "i" && is_about_a_text(rest))
+        || matches!(words, ["this" | "that" | "it", "was", "the" | "a" | "an", "call" | "command" | "output" | "answer", ..])
 }
 
 /// `That is the wrong folder`, `it was a mistake`, `this is not right`.

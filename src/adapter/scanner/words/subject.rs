@@ -2,7 +2,7 @@
 
 use super::{
     clauses::{begins, ends, words},
-    english::{ACTED, ACTS, CALLS, DID, RECORDS, SHOWING, TEXTS, TO_DO},
+    english::{ACTED, ACTS, CALLS, DID, EXAMPLES, FORMER, RECORDS, SHOWING, TELLS, TEXTS, TO_DO},
     lead::last_clause,
 };
 
@@ -32,8 +32,9 @@ pub(super) fn is_about_a_text(words: &[&str]) -> bool {
     let is_done = |pair: &[&str]| matches!(pair, ["this" | "that" | "it" | "was" | "were", verb] if is_past(verb));
     let is_to_do = words.iter().any(|word| TO_DO.contains(word));
     let is_form = ends(words, &["like this", "like so", "like that", "as follows"]);
-    is_form
-        || !is_to_do && (words.iter().any(|word| TEXTS.contains(word) || RECORDS.contains(word)) || words.windows(2).any(is_done))
+    let lists = [&TEXTS[..], &EXAMPLES, &RECORDS, &TELLS, &FORMER];
+    let is_named = || words.iter().any(|word| lists.iter().any(|list| list.contains(word)));
+    is_form || !is_to_do && (is_named() || words.windows(2).any(is_done))
 }
 
 /// Whether these words speak of making a call: `I could run`, `the call would be`.

@@ -8,7 +8,13 @@ const AFTER_WORDS: Written = Written { fresh: false, ..MARKED };
 const BARE: Written = Written { marked: false, delimited: false, fresh: true };
 
 /// After any call: it is an example, is not made, is cancelled, or waits for the user.
-const AGAINST: [&str; 202] = [
+const AGAINST: [&str; 208] = [
+    "(Illustrative only.)",
+    "I leave the decision to you.",
+    "Only run it once you have a backup.",
+    "Let me know before this gets executed.",
+    "This was the call in the old log.",
+    "This is what the model printed.",
     "These are the two formats.",
     "This is how it is written.",
     "Nunca lo ejecutes sin permiso.",
@@ -394,7 +400,11 @@ const KEPT: [&str; 146] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 196] = [
+const NOT_NOW: [&str; 200] = [
+    "In the ticket somebody proposes:",
+    "My earlier attempt, which failed:",
+    "The specification gives this illustration:",
+    "Quote from the docs:",
     "The old command was to run:",
     "This fixed the problem:",
     "The cleanup was done with:",
@@ -593,7 +603,11 @@ const NOT_NOW: [&str; 196] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 155] = [
+const MADE: [&str; 159] = [
+    "The cache is the culprit:",
+    "A clean rebuild helps here:",
+    "What remains is the build folder:",
+    "The folder can go:",
     "This should work:",
     "The fix is simple:",
     "First, the config:",
