@@ -167,7 +167,7 @@ fn read_tool(name: &str, section: &str) -> Tool {
     let unshown =
         list.iter().filter(|listed| !example.iter().any(|(name, _)| *name == listed.name)).map(|listed| (listed.name, ""));
 
-    let (mut properties, mut required) = (Map::new(), Vec::new());
+    let (mut properties, mut typed, mut required) = (Map::new(), Map::new(), Vec::new());
     for (name, shown) in shown.chain(unshown) {
         let listed = list.iter().find(|listed| listed.name == name);
         let text = listed.map_or(String::new(), |listed| listed.text.join("\n"));
@@ -179,6 +179,9 @@ fn read_tool(name: &str, section: &str) -> Tool {
         } else {
             json!({"description": text})
         };
+        // What is shown neither as elements nor as JSON is text, whatever it looks like: `null` is a word in a file.
+        let is_text = !shown.starts_with(['<', '{', '[']);
+        typed.insert(name.to_owned(), if is_text { json!({"type": "string"}) } else { property.clone() });
         properties.insert(name.to_owned(), property);
     }
     let opening = format!("<{name}>");
@@ -186,7 +189,9 @@ fn read_tool(name: &str, section: &str) -> Tool {
     let description = description.join("\n");
     let description = description.trim().trim_start_matches('*').strip_prefix("Description:").unwrap_or(&description);
     let description = description.trim_matches(|c: char| c == '*' || c.is_whitespace());
-    Tool::new(name, description, json!({"type": "object", "properties": properties, "required": required}).to_string())
+    let schema =
+        |properties: Map<String, Value>| json!({"type": "object", "properties": properties, "required": required}).to_string();
+    Tool { fixing_schema: Some(schema(typed).into()), ..Tool::new(name, description, schema(properties)) }
 }
 
 /// Whether this line begins a part of a section that is not its description.

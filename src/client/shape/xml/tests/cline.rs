@@ -2,6 +2,7 @@
 //! first closing tag of its parameter.
 
 use super::*;
+use crate::fix::{End, Schemas, fix};
 
 const PROMPT: &str = "You are a careful helper.
 
@@ -180,6 +181,20 @@ fn the_prompt_becomes_tools_and_is_cut_out() {
         (schema("use_server")["required"].clone(), schema("list_all")["properties"].clone()),
         (json!(["name"]), json!({}))
     );
+}
+
+#[test]
+fn a_value_that_is_not_shown_as_elements_is_text_whatever_it_looks_like() {
+    let (tools, _) = offered();
+    let tool = tools.get("write_to_file").unwrap();
+    let schema = Schemas::default().get(tool.checked_schema());
+    for value in ["null", "None", "True", "\"quoted\"", "12"] {
+        let report = fix(&json!({"path": "a", "content": value}).to_string(), Some(&schema), &[], End::Closed);
+        assert_eq!(report.accepted(), Some(&*json!({"path": "a", "content": value}).to_string()), "{value}");
+    }
+    let types = |name: &str| serde_json::from_str::<serde_json::Value>(tools.get(name).unwrap().checked_schema()).unwrap();
+    assert_eq!(types("write_to_file")["properties"]["content"]["type"], "string");
+    assert_eq!(types("read_file")["properties"]["args"]["type"], json!(null));
 }
 
 #[test]
