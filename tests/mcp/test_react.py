@@ -164,10 +164,12 @@ def test_a_server_that_dies_in_the_middle_and_comes_back(tmp_path):
         assert done(answer["toolglot"]) == [("peer__die", False), ("peer__add", True)]
 
 
-def test_a_client_that_leaves(tmp_path):
-    # Its own process shows whether the call runs on.
-    servers = {"everything": everything()}
-    answers = [[("everything__trigger-long-running-operation", {"duration": 30, "steps": 30})], "never"]
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_client_that_leaves(tmp_path, reads):
+    """A call that only reads ends with its client. One with effects runs on, and the repeated request waits for its result."""
+    tool = "trigger-long-running-operation"
+    servers = {"everything": everything() | ({"effects": {tool: "reads"}} if reads else {})}
+    answers = [[(f"everything__{tool}", {"duration": 30 if reads else 8, "steps": 4})], "never"]
     with Room(tmp_path, "native", answers, servers, 'react.progress = "comment"') as room:
         body = json.dumps({"model": room.model.name, "stream": True, "messages": [{"role": "user", "content": "go"}]}).encode()
         with socket.create_connection(("127.0.0.1", room.port)) as client:
@@ -180,9 +182,10 @@ def test_a_client_that_leaves(tmp_path):
         time.sleep(1)
         assert len(room.model.asked) == 1, "the model is not asked again"
         begun = time.monotonic()
-        room.model.answers, room.model.asked = [[("everything__echo", {"message": "x"})], "ok"], []
+        room.model.answers, room.model.asked = [[("everything__echo", {"message": "x"})], "ok"] if reads else ["ok"], []
         assert room.chat()["choices"][0]["message"]["content"] == "ok"
-        assert time.monotonic() - begun < 5, "the server is free again"
+        assert (time.monotonic() - begun < 5) == reads, "the server is free again, or the call runs on"
+        assert reads or "Long running operation completed" in json.dumps(room.model.asked[0]), "it ran once"
 
 
 def test_five_rounds_at_two_requests_a_minute_wait(tmp_path):
