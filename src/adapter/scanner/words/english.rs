@@ -20,7 +20,7 @@ pub(super) const LABELS_OF_STEPS: [&str; 34] = [
     "retry", "got", "understood", "will", "then", "and",
 ];
 /// Nouns for calls, for the form in which they are written, and for texts that may quote one.
-pub(super) const TEXTS: [&str; 82] = [
+pub(super) const TEXTS: [&str; 87] = [
     "call", "calls", "invocation", "invocations", "syntax", "format", "formats", "form", "forms", "notation", "json", "xml",
     "payload", "body", "snippet", "sample", "example", "examples", "template", "output", "outputs", "log", "logs", "transcript",
     "history", "conversation", "chat", "answer", "answers", "reply", "response", "responses", "message", "messages", "prompt",
@@ -28,15 +28,15 @@ pub(super) const TEXTS: [&str; 82] = [
     "report", "dataset", "grammar", "schema", "input", "inputs", "model", "models", "assistant", "user", "transcripts", "parser",
     "listing", "email", "block", "string", "question", "excerpt", "tag", "recap", "summary", "result", "results", "possibility",
     "option", "alternative", "suggestion", "proposal", "exemplar", "quote", "quotation", "specification", "spec", "ticket",
-    "exercise",
+    "exercise", "candidate", "candidates", "completion", "reference", "truth",
 ];
 /// Verbs of somebody who is not the speaker, before what that one wrote or did.
-pub(super) const RECORDS: [&str; 51] = [
+pub(super) const RECORDS: [&str; 55] = [
     "wrote", "writes", "write", "said", "says", "reads", "sent", "sends", "typed", "returned", "returns", "printed", "prints",
     "produced", "produces", "emitted", "emits", "emit", "generated", "generates", "answered", "answers", "replied", "pasted",
     "contained", "contains", "contain", "holds", "hold", "showed", "shows", "ran", "called", "executed", "used", "tried", "did",
     "accepts", "rejects", "expects", "looks", "look", "would", "broke", "sees", "gets", "receives", "parses", "matches", "means",
-    "finds",
+    "finds", "compares", "wants", "logged", "taken",
 ];
 /// Verbs of a speaker who shows or waits instead of acting.
 pub(super) const SHOWING: [&str; 17] = [

@@ -9,6 +9,12 @@ use super::{
 /// Words between the speaker and the verb.
 const BETWEEN: [&str; 9] = ["now", "just", "also", "first", "then", "quickly", "going", "to", "have"];
 
+/// Words before a participle or an adjective in `-ed`, or before a verb of the present.
+const PRESENT_OF: [&str; 21] = [
+    "is", "are", "be", "am", "been", "being", "a", "an", "the", "all", "no", "one", "old", "new", "to", "of", "in", "and", "or",
+    "as", "for",
+];
+
 /// Whether the last clause of a sentence says what its speaker does now: `.. Let me run the example`. One that shows, asks or
 /// waits does not act.
 pub(super) fn sets_to_work(sentence: &str) -> bool {
@@ -27,9 +33,11 @@ pub(super) fn sets_to_work(sentence: &str) -> bool {
 /// Whether these words name a call, the form in which it is written, or a text that may quote one; or say what somebody wrote, or
 /// what was done. `The changelog needs an entry` names what is to be done.
 pub(super) fn is_about_a_text(words: &[&str]) -> bool {
-    let is_past = |verb: &str| DID.contains(&verb) || (verb.ends_with("ed") && verb.len() > 4);
-    // `This fixed it`, `it was done with`.
-    let is_done = |pair: &[&str]| matches!(pair, ["this" | "that" | "it" | "was" | "were", verb] if is_past(verb));
+    let is_past =
+        |verb: &str| DID.contains(&verb) || verb == "got" || (verb.ends_with("ed") && !verb.ends_with("eed") && verb.len() > 4);
+    // `This fixed it`, `it was done with`, `the server logged`, but not `all sources are committed`, `a cached folder`.
+    let is_present = |before: &str| PRESENT_OF.contains(&before) || before.ends_with("n't");
+    let is_done = |pair: &[&str]| is_past(pair[1]) && !is_present(pair[0]);
     let is_to_do = words.iter().any(|word| TO_DO.contains(word));
     let is_form = ends(words, &["like this", "like so", "like that", "as follows"]);
     let lists = [&TEXTS[..], &EXAMPLES, &RECORDS, &TELLS, &FORMER];

@@ -400,7 +400,10 @@ const KEPT: [&str; 146] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 200] = [
+const NOT_NOW: [&str; 203] = [
+    "The server logged:",
+    "This got us into trouble:",
+    "The first of the two candidates:",
     "In the ticket somebody proposes:",
     "My earlier attempt, which failed:",
     "The specification gives this illustration:",
@@ -603,7 +606,9 @@ const NOT_NOW: [&str; 200] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 159] = [
+const MADE: [&str; 161] = [
+    "The disk is full, so the folder has to go:",
+    "All sources are committed, so it is safe:",
     "The cache is the culprit:",
     "A clean rebuild helps here:",
     "What remains is the build folder:",
