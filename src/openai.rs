@@ -245,6 +245,11 @@ impl Message {
         Message { role: role.into(), content: Content::Text(text.into()), ..Message::default() }
     }
 
+    /// The result of the call with this id.
+    pub fn result(call: impl Into<String>, content: Content) -> Message {
+        Message { role: "tool".into(), content, tool_call_id: Some(call.into()), ..Message::default() }
+    }
+
     fn from_value(at: usize, value: Value) -> Result<Message, Error> {
         let Value::Object(mut rest) = value else {
             return Err(Error::client(format!("`messages[{at}]` must be an object")));

@@ -1,7 +1,7 @@
 //! Runs a chat turn: turns a [`Plan`] into the client's bytes. A turn has one upstream answer, plus one for each time that
 //! toolglot asks the model again. This is the async shell around the synchronous stages. It has no task and no channel, so
-//! dropping the turn drops the upstream request; only calls with effects that toolglot runs itself outlive it (`react::flight`). A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every
-//! `NEXT_SIGN`.
+//! dropping the turn drops the upstream request; only calls with effects that toolglot runs itself outlive it (`react::flight`). A
+//! client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every `NEXT_SIGN`.
 //!
 //! | module | job |
 //! |---|---|

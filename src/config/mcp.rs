@@ -83,8 +83,8 @@ impl Default for McpServing {
 }
 
 impl RawMcp {
-    /// Checks the section, and adds what is wrong with it. If other machines can reach the server (`exposed`), changing the registry requires the token by
-    /// default.
+    /// Checks the section, and adds what is wrong with it. If other machines can reach the server (`exposed`), changing the
+    /// registry requires the token by default.
     pub(super) fn check(&self, source: Source<'_>, exposed: bool, faults: &mut Faults) -> Mcp {
         let Source { base, environment, without_secrets } = source;
         let token = match &self.token_env {

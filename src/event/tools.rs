@@ -97,8 +97,8 @@ const EDITS: [&str; 11] =
     ["write", "edit", "create", "patch", "replace", "insert", "update", "add", "append", "apply", "rewrite"];
 
 impl Tool {
-    /// Whether its name says that it only reads: `read_file`, `git_status`. Nothing that decides whether a call may run depends on it;
-    /// it spares the model a question about the words around a call.
+    /// Whether its name says that it only reads: `read_file`, `git_status`. Nothing that decides whether a call may run depends on
+    /// it; it spares the model a question about the words around a call.
     pub fn is_named_as_reading(&self) -> bool {
         self.is_named(&READS) && !self.is_named(&WRITES)
     }

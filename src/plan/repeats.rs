@@ -90,8 +90,11 @@ impl Repeats {
 
     /// Whether an equal call has an unknown outcome.
     pub fn is_unknown(&self, name: &str, arguments: &str) -> bool {
-        let made = same::Call::returned(name, arguments);
-        self.calls.iter().any(|call| call.made == made && call.ended == Ended::Unknown)
+        self.has_ended(&same::Call::returned(name, arguments), Ended::Unknown)
+    }
+
+    fn has_ended(&self, made: &same::Call, ended: Ended) -> bool {
+        self.calls.iter().any(|call| call.made == *made && call.ended == ended)
     }
 
     /// Whether the conversation already has the result of this call, and nothing can have changed since. `reads`: its tool only
@@ -100,10 +103,10 @@ impl Repeats {
         if self.is_empty() {
             return false;
         }
-        if self.is_unknown(name, arguments) {
+        let made = same::Call::returned(name, arguments);
+        if self.has_ended(&made, Ended::Unknown) {
             return true;
         }
-        let made = same::Call::returned(name, arguments);
         let equal = |call: &&Call| call.made == made && call.ended == Ended::Well;
         let last = self.calls.last().map(|call| call.answer);
         let before = self.calls.iter().rev().take_while(|call| Some(call.answer) == last).find(equal);

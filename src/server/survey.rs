@@ -1,6 +1,6 @@
 //! Finds out how toolglot would ask each model of each backend, and why, for `toolglot doctor`, `toolglot models`, the page and
-//! the lines at the start. It uses the same backends, plan and turn that serve clients, and what was learned about the model, so its
-//! report is what happens to a client that sends `tools`.
+//! the lines at the start. It uses the same backends, plan and turn that serve clients, and what was learned about the model, so
+//! its report is what happens to a client that sends `tools`.
 
 use std::{
     fmt,

@@ -332,12 +332,7 @@ impl Agent {
             run += 1;
             failed += u32::from(observation.failed());
             self.repeats.note(&call.name, &call.arguments, reads, observation.ended);
-            results.push(Message {
-                role: "tool".into(),
-                content: observation.content,
-                tool_call_id: Some(call.id),
-                ..Message::default()
-            });
+            results.push(Message::result(call.id, observation.content));
         }
         self.used.failures = if run > 0 && run == failed { self.used.failures + 1 } else { 0 };
         if handed.is_empty() && self.last.is_none() {

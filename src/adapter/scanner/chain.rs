@@ -46,15 +46,21 @@ impl Scanner {
     pub(super) fn is_followed_by_call(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
         let past = self.after_closers(candidate, to, end)?;
         let window = &self.buf[..self.buf.floor_char_boundary(past + GAP_BYTES)];
+        Some(self.call_after(window, past, end)?.is_some())
+    }
+
+    /// Where the marked call begins that only whitespace separates from `past`, within a window of the text. `None`: more text
+    /// is needed.
+    fn call_after(&self, window: &str, past: usize, end: bool) -> Option<Option<usize>> {
         let next = past + blank(&window[past..]);
         if next == window.len() {
-            return (end || window.len() < self.buf.len()).then_some(false);
+            return (end || window.len() < self.buf.len()).then_some(None);
         }
         if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
             return None;
         }
         let found = self.adapter.triggers.next(window, next, true);
-        Some(found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty()))
+        Some(found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty()).then_some(next))
     }
 
     /// Passes the label of another marked call, if nothing else is between doubtful calls: `Test:`. What follows the last of them
@@ -65,19 +71,15 @@ impl Scanner {
         }
         let from = self.buf.pos();
         let window = &self.buf[..self.buf.floor_char_boundary(from + GAP_BYTES)];
-        let is_all = !end && window.len() == self.buf.len();
-        let Some(newline) = window[from..].trim_start().find('\n') else { return if is_all { None } else { Some(false) } };
+        let Some(newline) = window[from..].trim_start().find('\n') else {
+            return (end || window.len() < self.buf.len()).then_some(false);
+        };
         let stop = window.len() - window[from..].trim_start().len() + newline;
         if !is_label(window[from..stop].trim()) {
             return Some(false);
         }
-        let next = stop + blank(&window[stop..]);
-        if is_all && (next == window.len() || self.adapter.triggers.may_become(&self.buf[next..])) {
-            return None;
-        }
-        let found = self.adapter.triggers.next(window, next, true);
-        let is_call = found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty());
-        if !is_call || self.is_supposed(next) || self.is_introduced(next) || !self.is_announced(next) {
+        let Some(next) = self.call_after(window, stop, end)? else { return Some(false) };
+        if self.is_supposed(next) || self.is_introduced(next) || !self.is_announced(next) {
             return Some(false);
         }
         self.tentative.say(&window[from..stop]);

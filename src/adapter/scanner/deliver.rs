@@ -7,6 +7,7 @@ use super::{
     candidate::Candidate,
     emitted::Writing,
     preceding::Mentioned,
+    tentative::Taken,
     words::{Forbidden, asks_to_wait, forbids, leaves_a_step},
 };
 use crate::{
@@ -130,8 +131,9 @@ impl Scanner {
     }
 
     /// Whether these calls, which have markers and end at `to`, may be an example: the text before them shows one, or does not
-    /// announce them, the text after them takes them back, or no such tool is offered. Calls right after doubtful ones are doubtful
-    /// too. Where elements are asked for, the client itself runs the first one anywhere, so the text must say that it shows one.
+    /// announce them, the text after them takes them back, or no such tool is offered. Calls right after doubtful ones are
+    /// doubtful too. Where elements are asked for, the client itself runs the first one anywhere, so the text must say that it
+    /// shows one.
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let at = candidate.at;
         let is_unsaid = || !self.is_announced(at) || !self.says_who_acts(at);
@@ -221,9 +223,14 @@ impl Scanner {
     /// Emits the text of an answer written as a call. Returns `false` if this is a call of a tool.
     fn send_as_text(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
         let Some(text) = self.answer_text(call) else { return false };
-        self.emitted.text(&text, false);
-        out.event(Event::Text(&text));
+        self.say(&text, out);
         true
+    }
+
+    /// Emits text that counts as said.
+    fn say(&mut self, text: &str, out: &mut dyn Sink) {
+        self.emitted.text(text, false);
+        out.event(Event::Text(text));
     }
 
     /// The text of a call that a model uses for its answer (`answer`, `respond` or the like), if its only content is one string.
@@ -291,11 +298,9 @@ impl Scanner {
         if why.is_some() && !can_ask {
             return self.emit(self.buf.pos(), out);
         }
-        let labels = self.tentative.take_labels();
-        let (mut calls, mut stray) = self.tentative.take();
+        let Taken { mut calls, labels, why: mut stray } = self.tentative.take();
         if !labels.is_empty() {
-            self.emitted.text(&labels, false);
-            out.event(Event::Text(&labels));
+            self.say(&labels, out);
         }
         if why.is_some() {
             calls.truncate(1);

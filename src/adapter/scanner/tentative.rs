@@ -23,6 +23,15 @@ pub(super) struct Tentative {
     pub(super) wrap: Option<Wrap>,
 }
 
+/// Calls that are decided.
+pub(super) struct Taken {
+    pub(super) calls: Vec<Parsed>,
+    /// The labels between them.
+    pub(super) labels: String,
+    /// Why they are refused if they count.
+    pub(super) why: Option<Why>,
+}
+
 /// What speaks for and against the held calls.
 #[derive(Default)]
 enum Doubt {
@@ -65,11 +74,6 @@ impl Tentative {
     /// The label of the next call follows these calls.
     pub(super) fn say(&mut self, label: &str) {
         self.labels.push_str(label);
-    }
-
-    /// Takes the labels between the calls, which count now.
-    pub(super) fn take_labels(&mut self) -> String {
-        std::mem::take(&mut self.labels)
     }
 
     /// Whether these calls have no markers and the text before them announces them.
@@ -123,8 +127,7 @@ impl Tentative {
         // A call in a wrap is an example, a stray one is no step, and one that was taken back is none any more.
         let taken_back = matches!(self.doubt, Doubt::Marked { taken_back: true, .. });
         let wrap = self.wrap.take();
-        let (calls, stray) = self.take();
-        self.labels.clear();
+        let Taken { calls, why: stray, .. } = self.take();
         if stray.is_none() && wrap.is_none() && !taken_back {
             self.skipped.extend(calls);
         }
@@ -132,8 +135,7 @@ impl Tentative {
 
     /// Drops the calls, which were examples.
     pub(super) fn forget(&mut self) {
-        (self.calls, self.doubt) = (Vec::new(), Doubt::default());
-        self.labels.clear();
+        self.take();
     }
 
     /// Whether an earlier call was text, and these calls do not repeat it.
@@ -142,13 +144,13 @@ impl Tentative {
         self.skipped.iter().any(|skipped| !calls.contains(&skipped.compared()))
     }
 
-    /// Takes the calls, which count now, and the reason if they are refused.
-    pub(super) fn take(&mut self) -> (Vec<Parsed>, Option<Why>) {
+    /// Takes the calls, which are decided now.
+    pub(super) fn take(&mut self) -> Taken {
         let why = match std::mem::take(&mut self.doubt) {
             Doubt::Stray(why) => Some(why),
             _ => None,
         };
-        (std::mem::take(&mut self.calls), why)
+        Taken { calls: std::mem::take(&mut self.calls), labels: std::mem::take(&mut self.labels), why }
     }
 
     pub(super) fn calls(&self) -> &[Parsed] {

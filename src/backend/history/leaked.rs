@@ -51,8 +51,8 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &
     });
 }
 
-/// The size of the old answers that contain markers, in bytes: what cleaning the history has to read. 0 if all old answers together
-/// have fewer than `least` bytes: they are not looked through for it.
+/// The size of the old answers that contain markers, in bytes: what cleaning the history has to read. 0 if all old answers
+/// together have fewer than `least` bytes: they are not looked through for it.
 pub fn marked_bytes(messages: &[Message], adapter: &Adapter, least: usize) -> usize {
     let answers = messages.iter().filter(|message| message.role == "assistant").map(|message| &message.content);
     let bytes = |counts: &dyn Fn(&str) -> bool| -> usize {

@@ -80,8 +80,8 @@ fn hold(by: Form, name: &str, schema: Value, fields: &mut Map<String, Value>) {
 /// Fields in which a client asks for an answer in its own form.
 const FORMS: [&str; 2] = ["response_format", "format"];
 
-/// Where the model may call tools and a call is text to the backend, the client's form of the answer would forbid every call. So it
-/// is not enforced: the returned words for the prompt ask for it. If the calls have a schema too, the answer is held to one of
+/// Where the model may call tools and a call is text to the backend, the client's form of the answer would forbid every call. So
+/// it is not enforced: the returned words for the prompt ask for it. If the calls have a schema too, the answer is held to one of
 /// both. `None`: the fields stay as they are.
 pub(super) fn answer(round: &Round<'_>, fields: &mut Map<String, Value>) -> Option<String> {
     let is_text = round.mode != ToolMode::Native || round.backend.kind == Kind::Ollama;

@@ -94,7 +94,7 @@ impl Conversation {
     }
 
     pub(super) fn result(&mut self, id: &str, content: Content) {
-        self.messages.push(Message { role: "tool".into(), content, tool_call_id: Some(id.to_owned()), ..Message::default() });
+        self.messages.push(Message::result(id, content));
     }
 
     /// The chat request of this conversation, with these tools and settings.

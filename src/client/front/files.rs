@@ -1,6 +1,10 @@
 //! Files that a client sends with a message. A file of text becomes text, which every model can read. Any other file is passed on
 //! in the form of chat completions, as if the client had sent it there.
 
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use serde_json::{Value, json};
 
 use super::conversation;
@@ -33,27 +37,22 @@ pub(super) fn left_out(place: &str, what: &str) -> Note {
     Note::Warning { code: "part_dropped", text: format!("`{place}` is {what}, and was left out") }
 }
 
-/// The bytes of a base64 text, in the usual or in the URL alphabet; `None` if it is none.
+/// The bytes of a base64 text, in the usual or in the URL alphabet, with or without padding; `None` if it is none.
 fn decoded(text: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0u32, 0u32);
-    for byte in text.trim_end().trim_end_matches('=').bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    (count < 6).then_some(out)
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+            .with_decode_allow_trailing_bits(true),
+    );
+    let usual = |byte| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        byte => byte,
+    };
+    let bytes = text.trim_end().trim_end_matches('=').bytes();
+    let plain: Vec<u8> = bytes.filter(|byte| !byte.is_ascii_whitespace()).map(usual).collect();
+    LENIENT.decode(plain).ok()
 }
 
 #[cfg(test)]
@@ -66,6 +65,10 @@ mod tests {
             ("text/plain", "SGVsbG8sIHfDtnJsZCE=", Some("Hello, wörld!")),
             ("text/csv; charset=utf-8", "YTtiCjE7Mg", Some("a;b\n1;2")),
             ("application/json", "eyJhIjoi8J-YgCJ9", Some("{\"a\":\"😀\"}")),
+            // Broken into lines, and with bits set that its last character does not need.
+            ("text/plain", "SGVs\r\nbG8=\n", Some("Hello")),
+            ("text/plain", "SGVsbG9=", Some("Hello")),
+            ("text/plain", "SGVsbG8sI", None),
             ("text/plain", "", Some("")),
             ("text/plain", "/w==", None),
             ("text/plain", "no base64!", None),

@@ -17,7 +17,7 @@ use crate::{
     event::{Effect, Tools},
     mcp::response,
     openai::{Content, Message},
-    plan::{Ended, Plan},
+    plan::Plan,
     store::{Common, Key},
     turn::Shared,
 };
@@ -50,7 +50,7 @@ impl Agent {
     pub(super) fn flight(&self, shared: &Shared, plan: &Plan, calls: &[Pending]) -> Option<Flight> {
         let writes = |call: &Pending| matches!(call.fate, Fate::Run { effect: Effect::Writes | Effect::Destroys, .. });
         let start = self.start.filter(|_| calls.iter().any(writes))?;
-        let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
+        let (before, messages) = start.split(&plan.chat.messages);
         let mut messages = messages.to_vec();
         if let Some(answer) = messages.last_mut() {
             // The client will never see its own calls of this answer.
@@ -103,8 +103,7 @@ impl Flight {
                     Content::Text(format!("error: {}: {reason}", call.name))
                 }
             };
-            let id = Some(call.id.clone());
-            messages.push(Message { role: "tool".into(), content, tool_call_id: id, ..Message::default() });
+            messages.push(Message::result(&call.id, content));
         }
         let (store, key, seconds) = (&*self.store, self.key.clone(), self.seconds);
         resume::put(store, key, &messages, tainted, until, seconds).await
@@ -129,7 +128,7 @@ impl Round {
             {
                 if let Some(call) = calls.get_mut(at) {
                     let observation = observe::observation(&response, flight.result_bytes, &flight.adapter, &flight.tools);
-                    let failed = observation.ended != Ended::Well;
+                    let failed = observation.failed();
                     tracing::info!(tool = call.call.name, failed, seconds = took.as_secs_f64(), "tool ran without its client");
                     call.result = Some(observation);
                 }

@@ -31,6 +31,13 @@ pub(super) struct Start {
     pub(super) answers: usize,
 }
 
+impl Start {
+    /// The messages before the turn, and those of the turn.
+    pub(super) fn split(self, messages: &[Message]) -> (&[Message], &[Message]) {
+        messages.split_at(self.messages.min(messages.len()))
+    }
+}
+
 /// What is kept of a turn.
 struct Kept {
     messages: Vec<Message>,
@@ -51,7 +58,7 @@ const LATER_LOOKS: Duration = Duration::from_millis(250);
 
 /// Keeps the messages of this turn; `handed` are the client's calls.
 pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[ToolCall], tainted: Option<&str>, seconds: u64) {
-    let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
+    let (before, messages) = start.split(&plan.chat.messages);
     // Without calls of ours the client has everything.
     let Some(first) = handed.first().filter(|_| messages.iter().any(|message| message.role == "tool")) else { return };
     let key = key(plan, &name_of(plan, first, start.answers), before);
@@ -61,8 +68,8 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[T
 }
 
 impl Unfinished {
-    /// Continues where the same request was broken off. Waits if its calls still run. Returns the number of results, and the server whose results strangers may
-    /// have written.
+    /// Continues where the same request was broken off. Waits if its calls still run. Returns the number of results, and the
+    /// server whose results strangers may have written.
     pub(super) async fn resume(&mut self, shared: &Shared, plan: &mut Plan) -> Option<(u32, Option<String>)> {
         let key = repeated(plan, &plan.chat.messages);
         let Kept { messages, tainted, .. } = ended(&*shared.store, &key).await?;
@@ -75,7 +82,7 @@ impl Unfinished {
 
     /// Keeps the messages of this turn.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan, start: Start, tainted: Option<&str>, seconds: u64) {
-        let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
+        let (before, messages) = start.split(&plan.chat.messages);
         let key = repeated(plan, before);
         let (store, messages, tainted) = (Arc::clone(&shared.store), messages.to_vec(), tainted.map(str::to_owned));
         self.0 = Some(key.clone());

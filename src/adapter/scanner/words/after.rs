@@ -4,7 +4,7 @@ use super::{
     alternatives::{is_option, offers_another},
     clauses::{plain, sentences, without_quotes, words},
     english::{INTERRUPTS, IS, NOT_MEANT, SHOWN},
-    foreign::{denies, speaks_of_a_call},
+    foreign,
     languages::Says,
     lead::{asks_for_permission, is_english, requests_an_answer},
     retracts::{adds, retracts},
@@ -24,8 +24,6 @@ pub(crate) struct Written {
 pub(crate) const OPENERS: [char; 4] = ['{', '[', '<', '`'];
 /// Signs that end a sentence after a call, and those with which something else begins.
 const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
-/// A sentence of at most this many words is about the call. Two characters of a script without spaces count as a word.
-const SHORT_WORDS: usize = 3;
 /// A sentence of at most this many words is an interjection.
 const INTERJECTION_WORDS: usize = 3;
 
@@ -40,9 +38,10 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
     // Questions for permission are not known in all languages, so any question in another one than English may be one.
     let is_foreign = call.delimited && !is_english(&said);
     let permission = || asks_for_permission(&format!("{said} ")) || (!call.fresh && is_foreign);
-    let asks = (is_asked(&said, stop) && permission() && !adds(&said)) || requests_an_answer(&said);
+    let asks = (is_asked(&said, stop) && permission() && !adds(&words(&said))) || requests_an_answer(&said);
     let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
-    let withdrawn = || interrupts() || (is_foreign && denies_a_call(&said)) || says(&NOT_MEANT) || (!call.marked && says(&SHOWN));
+    let withdrawn =
+        || interrupts() || (is_foreign && foreign::denies_a_call(&said)) || says(&NOT_MEANT) || (!call.marked && says(&SHOWN));
     let replaced = || is_choice(&prose) || corrects(&prose);
     let is_against = |(at, sentence): (usize, &str)| {
         let first = at == 0;
@@ -60,21 +59,10 @@ fn is_choice(prose: &str) -> bool {
     offers_another(prose) || is_option(&words(prose))
 }
 
-/// Whether a sentence in another language than English denies something of a call: it names a call, points at one, says what is done
-/// with one, or is too short to be about anything else (`Ingenting raderas.`). `La función nunca se llama.` has a subject of its own.
-fn denies_a_call(sentence: &str) -> bool {
-    let words = words(sentence);
-    let is_dense = |c: char| matches!(c, '\u{3040}'..='\u{9fff}');
-    let count = words.len().max(sentence.chars().filter(|c| is_dense(*c)).count() / 2);
-    let is_thing =
-        words.first().is_some_and(|word| Says::Article.is(word) && !Says::This.is(word)) && !Says::Calls.is_in(sentence);
-    denies(sentence) && !is_thing && (count <= SHORT_WORDS || speaks_of_a_call(sentence))
-}
-
 /// Whether a sentence after a call, in another language than English, cancels it, denies that it runs, says that it is an example,
 /// or asks the user first.
 fn says_foreign(sentence: &str) -> bool {
-    let is_denied = || Says::Runs.is_in(sentence) && denies_a_call(sentence);
+    let is_denied = || Says::Runs.is_in(sentence) && foreign::denies_a_call(sentence);
     let is_example = || Says::Example.is_in(sentence) && (Says::Only.is_in(sentence) || Says::This.is_in(sentence));
     Says::Withdraws.is_in(sentence)
         || Says::Confirms.is_in(sentence)

@@ -12,6 +12,9 @@ use super::{
     subject::{is_about_a_text, sets_to_work},
 };
 
+/// A sentence of at most this many words that names an example shows one: `Här är ett exempel.`
+const EXAMPLE_WORDS: usize = 4;
+
 /// Whether the words before a value say that it is an example, a result or somebody else's, or that it is not called.
 pub(crate) fn is_disowned(head: &str) -> bool {
     let line = plain(head);
@@ -84,9 +87,6 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || clause.contains("format of") && clause.ends_with(" is")
         || LOOKS.iter().any(|words| clause.ends_with(words) || (!is_sentence && clause.contains(words)))
 }
-
-/// A sentence of at most this many words that names an example shows one: `Här är ett exempel.`
-const EXAMPLE_WORDS: usize = 4;
 
 /// A label without the number or letter that counts it: `Example 2`, `Sample (b)`, `Listing #1`.
 fn without_count(label: &str) -> &str {

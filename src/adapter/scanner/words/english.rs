@@ -13,7 +13,7 @@ pub(super) const ACTORS: [&str; 12] =
     ["i", "i'll", "i'm", "i've", "let", "let's", "we", "we'll", "now", "next", "again", "please"];
 /// Words of agreement before a step: `Okay, deleting it:`.
 pub(super) const AGREES: [&str; 7] = ["ok", "okay", "sure", "alright", "right", "great", "yes"];
-/// First words of labels for calls and steps: `Edit:`, `Got it:`, `And the tests:`.
+/// Words of labels for calls and steps: `Edit:`, `Got it:`, `And the tests:`.
 pub(super) const LABELS_OF_STEPS: [&str; 34] = [
     "tool", "tools", "function", "call", "calls", "action", "step", "command", "request", "sure", "ok", "okay", "edit", "commit",
     "build", "test", "fix", "run", "write", "create", "check", "update", "install", "delete", "remove", "add", "move", "rename",

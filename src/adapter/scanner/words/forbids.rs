@@ -54,8 +54,8 @@ pub(crate) enum Forbidden {
     Running,
 }
 
-/// What the user says not to run. With another object (`don't run the tests`), only that one is meant, and nothing is forbidden. What the
-/// user quotes, and what clients add in elements (rules of the project), forbids nothing either.
+/// What the user says not to run. With another object (`don't run the tests`), only that one is meant, and nothing is forbidden.
+/// What the user quotes, and what clients add in elements (rules of the project), forbids nothing either.
 pub(crate) fn forbids(asked: &str) -> Option<Forbidden> {
     let own = without_elements(&plain(asked)).replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"");
     let plain = without_quotes(&without_quotes(&own, '"'), '`').replace("do not ", "don't ");

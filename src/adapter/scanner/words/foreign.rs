@@ -5,6 +5,8 @@ use super::{clauses::words, languages::Says, lead::COMMAS};
 /// A line that goes on has at most this many words after the one that connects it, and at most this many letters.
 const JOINED_WORDS: usize = 2;
 const JOINED_LETTERS: usize = 24;
+/// A sentence of at most this many words is about the call. Two characters of a script without spaces count as a word.
+const SHORT_WORDS: usize = 3;
 /// A clause that only names a time has at most this many words.
 const TIME_WORDS: usize = 4;
 
@@ -60,6 +62,17 @@ pub(super) fn denies(clause: &str) -> bool {
 /// Whether a sentence names a call, points at one, or says what is done with one.
 pub(super) fn speaks_of_a_call(sentence: &str) -> bool {
     [Says::Runs, Says::Calls, Says::This].iter().any(|says| says.is_in(sentence))
+}
+
+/// Whether a sentence denies something of a call: it names a call, points at one, says what is done with one, or is too short to
+/// be about anything else (`Ingenting raderas.`). `La función nunca se llama.` has a subject of its own.
+pub(super) fn denies_a_call(sentence: &str) -> bool {
+    let words = words(sentence);
+    let is_dense = |c: char| matches!(c, '\u{3040}'..='\u{9fff}');
+    let count = words.len().max(sentence.chars().filter(|c| is_dense(*c)).count() / 2);
+    let is_thing =
+        words.first().is_some_and(|word| Says::Article.is(word) && !Says::This.is(word)) && !Says::Calls.is_in(sentence);
+    denies(sentence) && !is_thing && (count <= SHORT_WORDS || speaks_of_a_call(sentence))
 }
 
 /// Whether a label goes on with the next step: `Und die Tests`.

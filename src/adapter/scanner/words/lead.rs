@@ -88,8 +88,8 @@ impl Lead {
 
     /// Whether it says who acts: the model, or a step of its plan. Other lines introduce a description, or what somebody else
     /// wrote. A whole sentence says so unless it only points at what follows (`A call is written as follows.`). A label says so
-    /// if it names a call or a step, and a longer line that ends in a colon unless it is about a text. A line in a language other than English says so if its speaker acts; that it names the
-    /// first step (`Først skriver modellen:`) is not enough.
+    /// if it names a call or a step, and a longer line that ends in a colon unless it is about a text. A line in a language other
+    /// than English says so if its speaker acts; that it names the first step (`Først skriver modellen:`) is not enough.
     pub(crate) fn says_who_acts(&self) -> bool {
         let is_told = self.is_told || self.is_letter;
         self.names_an_act() || (!is_told && self.names_a_thing() && !is_about_a_text(&words(self.sentence())))
@@ -166,15 +166,15 @@ impl Lead {
     /// Whether it asks the user for permission to act, or to answer first. The wording of such questions is not known in all
     /// languages, so any question in a language other than English may be one.
     pub(crate) fn awaits_an_answer(&self) -> bool {
+        if sets_to_work(self.sentence()) && !self.sentence().ends_with('?') {
+            return false;
+        }
         let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
         let chooses = |sentence: &str| {
             let said = words(conclusion(sentence));
             begins(&said, &["which"]) && sentence.ends_with('?') || CHOOSES.iter().any(|words| holds(&said, words))
         };
         let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
-        if sets_to_work(self.sentence()) && !self.sentence().ends_with('?') {
-            return false;
-        }
         if AWAITS.iter().any(|words| self.text.contains(words))
             || waits_for_consent(&words(self.sentence()))
             || sentences.clone().any(asks)
@@ -217,8 +217,8 @@ fn is_short(sentence: &str) -> bool {
     sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() <= LABEL_WORDS
 }
 
-/// The words of the clause that says what happens, without those that join it to others: of the last one, unless that only names what
-/// is left out (`.., not the build output`).
+/// The words of the clause that says what happens, without those that join it to others: of the last one, unless that only names
+/// what is left out (`.., not the build output`).
 fn main_words(sentence: &str) -> Vec<&str> {
     let begins_with_not = |clause: &&str| !clause.trim_start().starts_with("not ");
     let clause = sentence.rsplit(COMMAS).find(begins_with_not).unwrap_or_default();

@@ -17,14 +17,12 @@ pub(super) fn retracts(sentence: &str, first: bool) -> bool {
     let any = |phrases: &[&str]| phrases.iter().any(|phrase| holds(&all, phrase));
     let permission = |clause: &str| begins(skip(&words(clause), &FILLERS), &PERMISSION);
     let asked = sentence.trim_end().ends_with('?') && clauses(sentence).any(permission);
-    let waits = ((any(&PROPOSES) || leaves(&all) || asked) && !adds(sentence))
-        || waits_for_consent(&all)
-        || supposes(&all)
-        || any(&RETRACTS);
+    let waits =
+        ((any(&PROPOSES) || leaves(&all) || asked) && !adds(&all)) || waits_for_consent(&all) || supposes(&all) || any(&RETRACTS);
     let plans = all.iter().any(|word| PLANS.contains(word));
     let turns_away = !plans && clauses(sentence).any(|clause| turns(&words(clause)));
     // `Oops, I also noticed a typo.`
-    let interrupts = first && !adds(sentence) && clauses(sentence).any(|clause| is_interjection(&words(clause)));
+    let interrupts = first && !adds(&all) && clauses(sentence).any(|clause| is_interjection(&words(clause)));
     waits
         || turns_away
         || interrupts
@@ -32,9 +30,9 @@ pub(super) fn retracts(sentence: &str, first: bool) -> bool {
         || clauses(sentence).any(|clause| is_against(&words(clause), first))
 }
 
-/// Whether a sentence is about something more than the call: `Should I also update the docs?`
-pub(super) fn adds(sentence: &str) -> bool {
-    words(sentence).iter().any(|word| MORE.contains(word))
+/// Whether the words of a sentence are about something more than the call: `Should I also update the docs?`
+pub(super) fn adds(words: &[&str]) -> bool {
+    words.iter().any(|word| MORE.contains(word))
 }
 
 /// `Tell me if I should run it`, not `Tell me if I should change something`.
