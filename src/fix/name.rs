@@ -160,18 +160,21 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
         return None;
     }
     let offered: Vec<Offered<'_>> = tools.iter().flat_map(Offered::names).collect();
+    // One certain prefix shows that the client adds them. One in seven has no digit.
+    let adds_prefixes = offered.iter().any(|offered| without_random_prefix(offered.name).is_some());
+    let bare = |offered: &Offered<'t>| possible_random_prefix(offered.name).filter(|_| adds_prefixes).map(|(_, bare)| bare);
     unique(&offered, |offered| offered.folded == folded)
         .or_else(|| {
             let bare = folded.strip_suffix("tool").filter(|bare| !bare.is_empty())?;
             unique(&offered, |offered| offered.folded == bare)
         })
         .or_else(|| unique(&offered, |offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
-        .or_else(|| unique(&offered, |offered| without_random_prefix(offered.name).is_some_and(|bare| fold(bare) == folded)))
+        .or_else(|| unique(&offered, |offered| bare(offered).is_some_and(|bare| fold(bare) == folded)))
         .or_else(|| {
-            let bare = fold(without_random_prefix(name)?);
-            unique(&offered, |offered| match without_random_prefix(offered.name) {
-                Some(rest) => fold(rest) == bare,
-                None => offered.folded == bare,
+            let written = fold(without_random_prefix(name)?);
+            unique(&offered, |offered| match bare(offered) {
+                Some(rest) => fold(rest) == written,
+                None => offered.folded == written,
             })
         })
         .or_else(|| {
@@ -226,11 +229,15 @@ pub(crate) fn fold(name: &str) -> String {
 /// The name without a random prefix of six letters or digits, which Void adds to the tools of MCP servers. One of the six must be
 /// a digit: `delete_card` is not `card` with a random prefix.
 pub(crate) fn without_random_prefix(name: &str) -> Option<&str> {
+    let (prefix, bare) = possible_random_prefix(name)?;
+    prefix.bytes().any(|byte| byte.is_ascii_digit()).then_some(bare)
+}
+
+/// What may be a random prefix of Void, and the rest of the name. The prefix may also be a word.
+fn possible_random_prefix(name: &str) -> Option<(&str, &str)> {
     let (prefix, bare) = name.split_once('_')?;
-    let random = prefix.len() == 6
-        && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-        && prefix.bytes().any(|byte| byte.is_ascii_digit());
-    (random && !bare.is_empty()).then_some(bare)
+    let fits = prefix.len() == 6 && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    (fits && !bare.is_empty()).then_some((prefix, bare))
 }
 
 /// Whether a name has more than one word.
