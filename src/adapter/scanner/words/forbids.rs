@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use super::clauses::{plain, without_quotes};
+use super::clauses::{plain, without_quotes, words};
 
 /// Verbs of running, and pronouns for what is not to be run: `Do not execute it.`
 const RUNS: [&str; 8] = ["run", "execute", "call", "do", "running", "executing", "calling", "doing"];
@@ -107,10 +107,6 @@ fn without_elements(text: &str) -> String {
         };
     }
     out + rest
-}
-
-fn words(text: &str) -> Vec<&str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect()
 }
 
 #[cfg(test)]

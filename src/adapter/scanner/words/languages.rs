@@ -149,9 +149,10 @@ pub(super) fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || c == '\'' || is_sign(c)
 }
 
-/// Signs that are parts of words but not letters in Unicode: accents of their own, and vowels of Indic scripts and Thai.
+/// Signs that are parts of words but not letters in Unicode: accents of their own, and vowels of Indic scripts and Thai. The
+/// danda (U+0964, U+0965) ends a sentence.
 fn is_sign(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{dff}' | '\u{e00}'..='\u{e7f}')
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{963}' | '\u{966}'..='\u{dff}' | '\u{e00}'..='\u{e7f}')
 }
 
 /// Whether `c` is of a script in which a word does not end at a space: Dravidian and Sinhala, Thai, Burmese, Khmer, Chinese,
@@ -189,6 +190,7 @@ mod tests {
             ("^-ю", "удаляю файл", "файл удаляю"),
             ("我", "现在我来", "现在"),
             ("-ます", "消します", "消しますか"),
+            ("नहीं", "अभी नहीं।", "नहींतो"),
         ] {
             let class = Class::new(Word::new(notation).into_iter().collect());
             assert!(class.before(yes).next().is_some(), "{notation}: {yes}");
