@@ -17,7 +17,7 @@
 //! Text is held only while it may still become a marker, and whitespace only while a call may follow it. The result does not
 //! depend on how the text was cut into pieces.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::{
     Adapter, Inside,
@@ -48,6 +48,7 @@ mod named_line;
 mod options;
 mod preceding;
 mod proof;
+mod send;
 mod strings;
 mod tentative;
 mod text;
@@ -63,6 +64,7 @@ use message::Message;
 pub use options::{MayAsk, Options, Wanted};
 use preceding::Before;
 use tentative::Tentative;
+pub use words::UsersWords;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum whitespace between a marker and what follows it, in bytes.
@@ -83,10 +85,6 @@ pub struct Scanner {
     emitted: Emitted,
     draft: Draft,
     message: Message,
-    /// Whether the user said not to run anything; looked for at the first call that depends on it.
-    forbidden: OnceLock<Option<words::Forbidden>>,
-    /// A native call precedes the text: the backend reads calls, and knows what is reasoning.
-    follows_native: bool,
 }
 
 /// What the text at the current position is.
@@ -118,8 +116,6 @@ impl Scanner {
             emitted: Emitted::nothing(open),
             draft: Draft::new(open),
             message: Message { primed, ..Message::default() },
-            forbidden: OnceLock::new(),
-            follows_native: false,
         }
     }
 
@@ -129,8 +125,7 @@ impl Scanner {
         let options = Options { reasoning_open: self.region == Region::Reasoning, ..self.options.clone() };
         let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
         let mut scanner = Scanner::new(adapter, tools, schemas, options);
-        scanner.emitted.call();
-        scanner.follows_native = true;
+        scanner.emitted.native();
         scanner
     }
 
@@ -140,7 +135,7 @@ impl Scanner {
             if !text.is_empty() {
                 out.event(Event::Reasoning(text));
             }
-            if self.inside() == Inside::AtEnd && self.tools.wanted() && !self.follows_native {
+            if self.inside() == Inside::AtEnd && self.tools.wanted() && !self.emitted.follows_native() {
                 self.draft.push_field(text);
             }
             return;

@@ -195,7 +195,7 @@ impl Schema {
 
     /// The shape of the items of a list. A list around the arguments has items that look like them.
     pub(crate) fn item(&self, of: Shape) -> Shape {
-        self.rule(of).items.or_else(|| (of == self.top()).then_some(of)).unwrap_or(ANY)
+        self.rule(of).items.others.or_else(|| (of == self.top()).then_some(of)).unwrap_or(ANY)
     }
 }
 

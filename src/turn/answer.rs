@@ -112,7 +112,7 @@ impl Answer {
 
     /// The same answer, of a model that has read this.
     pub(super) fn quoting(mut self, quoted: Arc<Quoted>) -> Answer {
-        self.gate.quoted = quoted;
+        self.gate.before.quoted = quoted;
         self
     }
 
@@ -181,7 +181,7 @@ impl Answer {
                 });
             }
             Delta::Usage(usage) => self.usage = Some(usage),
-            Delta::StopSequence(stop) => self.gate.stop_sequence = Some(stop.to_owned()),
+            Delta::StopSequence(stop) => self.gate.ended.stop_sequence = Some(stop.to_owned()),
             Delta::Finish(reason) => self.reason = Some(reason),
         }
     }
@@ -209,7 +209,7 @@ impl Answer {
     /// Ends an answer that broke off: the text that is held leaves, and a cut call is dropped without a word, because the caller
     /// says what happened.
     pub fn abandon(mut self, out: &mut dyn Sink) {
-        self.gate.abandoned = true;
+        self.gate.ended.abandoned = true;
         self.reason = Some(FinishReason::Length);
         self.finish(&mut |event: Event<'_>| {
             if !matches!(event, Event::Finish { .. }) {

@@ -57,10 +57,7 @@ pub(super) struct Gate {
     policy: Policy,
     /// Calls that this client's form cannot carry are refused.
     pub(super) carrier: Carrier,
-    /// The earlier calls of this turn that have results, and the tools of the request.
-    before: (Repeats, Arc<Tools>),
-    /// What the model has read: it is asked whether it means a call that is in there.
-    pub(super) quoted: Arc<Quoted>,
+    pub(super) before: Before,
     delivered: Delivered,
     /// All calls of this answer so far.
     written: Written,
@@ -70,17 +67,41 @@ pub(super) struct Gate {
     open: Assembly,
     withheld: String,
     refused: u32,
+    again: Again,
+    said: Said,
+    pub(super) ended: Ended,
+}
+
+/// What precedes the answer.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    /// The earlier calls of this turn that have results.
+    repeats: Repeats,
+    /// The tools of the request.
+    tools: Arc<Tools>,
+    /// What the model has read: it is asked whether it means a call that is in there.
+    pub(super) quoted: Arc<Quoted>,
+}
+
+/// Asking the model again: before this answer, and after it.
+#[derive(Debug, Default)]
+struct Again {
+    /// The model was asked again for this answer.
+    asked: bool,
+    /// What the user reads if this answer is empty.
+    empty: Option<String>,
+    /// Why the model is to be asked again.
     reask: Option<Reask>,
     /// Valid calls after a refused one: of an earlier answer, or of this one once `reask` is set.
     kept: Vec<ToolCall>,
-    /// What the user reads if this answer is empty.
-    empty: Option<String>,
-    /// The model was asked again for this answer.
-    asked: bool,
-    said: Said,
-    /// The answer broke off, and something else than this gate says so.
+}
+
+/// How the answer ended, besides its finish reason.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// It broke off, and something else than the gate says so.
     pub(super) abandoned: bool,
-    /// The stop sequence of the request that ended the answer.
+    /// The stop sequence of the request that ended it.
     pub(super) stop_sequence: Option<String>,
 }
 
@@ -97,26 +118,22 @@ impl Gate {
         Gate {
             policy,
             carrier: Carrier::default(),
-            before: Default::default(),
-            quoted: Arc::default(),
+            before: Before::default(),
             delivered: Delivered::default(),
             written: Written::default(),
             native: false,
             open: Assembly::default(),
             withheld: String::new(),
             refused: 0,
-            reask: None,
-            kept: Vec::new(),
-            empty: None,
-            asked: false,
+            again: Again::default(),
             said: Said { text: false, reasoning: false, line_start: true, prose: String::new(), prose_bytes },
-            abandoned: false,
-            stop_sequence: None,
+            ended: Ended::default(),
         }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        if let Some(reask) = &mut self.reask {
+        let Again { reask, kept, .. } = &mut self.again;
+        if let Some(reask) = reask {
             match (&event, reask) {
                 (Event::Text(text), Reask::Refused { why: Why::Unannounced(said), .. }) if said.len() < WITHHELD_BYTES => {
                     said.push_str(text);
@@ -125,7 +142,7 @@ impl Gate {
                     let written = &mut self.written;
                     let mut is_new = |call: &ToolCall| !written.repeats(&call.name, &call.arguments, self.native);
                     let call = self.open.event(event).map(|(_, call)| call).filter(|call| is_new(call));
-                    self.kept.extend(call.filter(|_| reask.keeps_others()));
+                    kept.extend(call.filter(|_| reask.keeps_others()));
                 }
             }
             return;
@@ -145,8 +162,8 @@ impl Gate {
             Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
-                if self.reask.is_none() {
-                    if let Some(stop) = self.stop_sequence.take().filter(|_| reason == FinishReason::Stop) {
+                if self.again.reask.is_none() {
+                    if let Some(stop) = self.ended.stop_sequence.take().filter(|_| reason == FinishReason::Stop) {
                         out.event(Event::Note(&Note::StopSequence(stop)));
                     }
                     out.event(Event::Finish { reason, usage });
@@ -156,17 +173,17 @@ impl Gate {
     }
 
     /// From now on, calls that repeat one of these are refused.
-    pub(super) fn after(&mut self, before: Repeats, tools: Arc<Tools>) {
+    pub(super) fn after(&mut self, repeats: Repeats, tools: Arc<Tools>) {
         if tools.iter().any(|tool| tool.input.is_patch()) {
             self.said.prose_bytes = WITHHELD_BYTES;
         }
-        self.before = (before, tools);
+        (self.before.repeats, self.before.tools) = (repeats, tools);
     }
 
     /// This answer follows one in which a call was refused, with valid calls after it, which are `kept`. `empty`: what the user
     /// reads if this answer is empty.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
-        (self.kept, self.empty, self.asked) = (kept, empty, true);
+        self.again = Again { asked: true, empty, reask: None, kept };
     }
 
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
@@ -184,7 +201,7 @@ impl Gate {
                 "answer was gated"
             );
         }
-        (self.delivered.count, self.reask, self.kept)
+        (self.delivered.count, self.again.reask, self.again.kept)
     }
 
     fn text(&mut self, text: &str, out: &mut dyn Sink) {
@@ -221,7 +238,7 @@ impl Gate {
         if let Some(doubt) = doubt.filter(|_| may_ask) {
             return self.refuse(name, &doubt, arguments, out);
         }
-        if (self.delivered.count == 0 || self.policy.answers_refused) && self.quoted.has(&key) {
+        if (self.delivered.count == 0 || self.policy.answers_refused) && self.before.quoted.has(&key) {
             if self.policy.may_reask {
                 return self.refuse(name, &Why::Quoted, arguments, out);
             }
@@ -230,10 +247,10 @@ impl Gate {
                 return self.notice(&Why::Quoted.notice(name), out);
             }
         }
-        let (before, tools) = &self.before;
+        let Before { repeats, tools, .. } = &self.before;
         let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         // A model that insists on a call with effects may have a reason.
-        if self.delivered.count == 0 && before.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
+        if self.delivered.count == 0 && repeats.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
             return self.refuse(name, &Why::Repeated, arguments, out);
         }
         if !self.withheld.trim().is_empty() {
@@ -245,7 +262,7 @@ impl Gate {
     }
 
     fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
-        if self.abandoned && matches!(why, Why::Truncated(_)) {
+        if self.ended.abandoned && matches!(why, Why::Truncated(_)) {
             return;
         }
         if self.written.repeats(name, raw, self.native) || self.is_remains(name, why) {
@@ -266,7 +283,7 @@ impl Gate {
             return self.beside(name, why, out);
         }
         if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
-            self.reask = Some(Reask::Refused { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
+            self.again.reask = Some(Reask::Refused { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
             return;
         }
         if matches!(why, Why::Schema(_)) {
@@ -296,12 +313,12 @@ impl Gate {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
-        if self.abandoned {
+        if self.ended.abandoned {
             return reason;
         }
-        for call in std::mem::take(&mut self.kept) {
+        for call in std::mem::take(&mut self.again.kept) {
             let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
-            if is_new && self.reask.is_none() {
+            if is_new && self.again.reask.is_none() {
                 self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
             }
         }
@@ -310,7 +327,7 @@ impl Gate {
         }
         let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
         if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
-            self.reask = Some(Reask::Uncalled);
+            self.again.reask = Some(Reask::Uncalled);
             return reason;
         }
         if self.policy.call_alone {
@@ -319,27 +336,27 @@ impl Gate {
         let empty = !self.said.text && !self.said.reasoning && self.refused == 0;
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
         let prose = &self.said.prose;
-        if nudges && (announces(prose, &self.before.1) || (self.policy.ordered && advises(prose))) {
-            self.reask = Some(Reask::Announced);
+        if nudges && (announces(prose, &self.before.tools) || (self.policy.ordered && advises(prose))) {
+            self.again.reask = Some(Reask::Announced);
             return reason;
         }
-        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.1).filter(|_| self.refused == 0) {
+        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.tools).filter(|_| self.refused == 0) {
             let name = tool.name.clone();
             if self.policy.may_reask {
-                self.reask = Some(Reask::Refused { name, why: Why::Unannounced(String::new()), raw });
+                self.again.reask = Some(Reask::Refused { name, why: Why::Unannounced(String::new()), raw });
                 return reason;
             }
             // The model means a patch that is all of its answer.
             let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
-            if self.asked && is_alone {
+            if self.again.asked && is_alone {
                 self.deliver(&name, None, &raw, None, out);
             }
             if self.delivered.count > 0 {
                 return FinishReason::ToolCalls;
             }
         }
-        if empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.0.is_empty() {
-            self.reask = Some(Reask::Silent);
+        if empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.repeats.is_empty() {
+            self.again.reask = Some(Reask::Silent);
             return reason;
         }
         if self.policy.notice_when_empty && empty {
@@ -348,7 +365,7 @@ impl Gate {
                 FinishReason::ContentFilter => "the backend's filter stopped the answer",
                 FinishReason::Stop | FinishReason::ToolCalls => "the model's answer was empty",
             };
-            let why = self.empty.take().unwrap_or_else(|| format!("[toolglot] {why}"));
+            let why = self.again.empty.take().unwrap_or_else(|| format!("[toolglot] {why}"));
             self.notice(&why, out);
         }
         match reason {

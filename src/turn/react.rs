@@ -50,7 +50,6 @@ use trace::Trace;
 pub(super) struct Agent {
     react: React,
     pool: Arc<Pool>,
-    begun: Instant,
     /// Where the messages begin that the client does not have, once known.
     start: Option<resume::Start>,
     collected: Collected,
@@ -102,11 +101,10 @@ impl Agent {
         Agent {
             react,
             pool,
-            begun: Instant::now(),
             start: None,
             collected: Collected::default(),
             round: None,
-            used: limits::Used::default(),
+            used: limits::Used::nothing(),
             last,
             seen: Seen::default(),
             repeats: Repeats::default(),
@@ -140,7 +138,7 @@ impl Agent {
 
     /// When the current answer is cut off. The last one, without tools, may take as long as it needs.
     pub(super) fn end(&self) -> Option<Instant> {
-        (self.offers() && !self.runs()).then(|| self.begun + Duration::from_secs(self.react.limits.seconds))
+        (self.offers() && !self.runs()).then(|| self.used.begun + Duration::from_secs(self.react.limits.seconds))
     }
 
     /// The time is over: forgets the calls of the current answer, and returns the line that says so.
@@ -263,7 +261,7 @@ impl Agent {
             pool: Arc::clone(&self.pool),
             headers: self.react.headers.clone(),
             parallel: self.react.limits.parallel,
-            end: self.begun + Duration::from_secs(self.react.limits.seconds),
+            end: self.used.begun + Duration::from_secs(self.react.limits.seconds),
             left: left.subscribe(),
         };
         let flight = self.flight(shared, plan, &calls);
@@ -336,7 +334,7 @@ impl Agent {
         }
         self.used.failures = if run > 0 && run == failed { self.used.failures + 1 } else { 0 };
         if handed.is_empty() && self.last.is_none() {
-            self.last = self.used.reached(&self.react, self.begun);
+            self.last = self.used.reached(&self.react);
         }
         plan.chat.messages.extend(results);
         if let Some(last) = self.last.filter(|_| handed.is_empty()) {

@@ -35,6 +35,7 @@ use super::{
     tap::Tap,
 };
 use crate::{
+    adapter::scanner::UsersWords,
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
@@ -76,7 +77,7 @@ struct Asks {
     /// What the first answer replies to.
     quoted: Arc<Quoted>,
     /// The user's words, if that message is the user's and short.
-    asked: Arc<str>,
+    asked: Arc<UsersWords>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }

@@ -12,12 +12,26 @@ use crate::{
     fix::name::known_tool,
 };
 
+/// What begins a candidate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marker {
+    /// In bytes; 0 if a marker may still be found here.
+    pub(super) length: usize,
+    /// It is a control token, which is dropped if this is not a call.
+    pub(super) is_token: bool,
+}
+
+impl Marker {
+    /// Text of this length, which stays if this is not a call.
+    pub(super) fn text(length: usize) -> Marker {
+        Marker { length, is_token: false }
+    }
+}
+
 /// A position that may be a call.
 pub(super) struct Candidate {
     pub(super) at: usize,
-    /// The length of its marker (0 if a marker may still be found here), and whether that is a control token, which is dropped if
-    /// this is not a call.
-    pub(super) marker: (usize, bool),
+    pub(super) marker: Marker,
     /// The forms still to be tried, and where their bodies begin.
     pub(super) entries: VecDeque<Entry>,
     pub(super) reader: Option<Reader>,

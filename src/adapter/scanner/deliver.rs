@@ -1,18 +1,16 @@
 //! Decides what happens to a candidate: its calls are emitted, held or refused, or it becomes text.
 
-use serde_json::Value;
-
 use super::{
     MayAsk, Region, Scanner,
     candidate::Candidate,
     emitted::Writing,
     preceding::Mentioned,
     tentative::Taken,
-    words::{Forbidden, asks_to_wait, forbids, leaves_a_step},
+    words::{Forbidden, asks_to_wait, leaves_a_step},
 };
 use crate::{
     adapter::syntax::{Parsed, value::is_json},
-    event::{Effect, Event, Sink, Tool, Why},
+    event::{Effect, Sink, Tool, Why},
     fix::name::{is_known, known_tool, means_answer, means_none},
 };
 
@@ -213,41 +211,6 @@ impl Scanner {
         self.buf.skip_to(self.buf.len());
     }
 
-    /// Emits the calls and returns them, without those whose names mean "no tool" or "the answer".
-    pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
-        calls.retain(|call| !means_none(&self.tools, &call.name) && !self.send_as_text(call, out));
-        calls.iter().for_each(|call| self.send(call, true, out));
-        calls
-    }
-
-    /// Emits the text of an answer written as a call. Returns `false` if this is a call of a tool.
-    fn send_as_text(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
-        let Some(text) = self.answer_text(call) else { return false };
-        self.say(&text, out);
-        true
-    }
-
-    /// Emits text that counts as said.
-    fn say(&mut self, text: &str, out: &mut dyn Sink) {
-        self.emitted.text(text, false);
-        out.event(Event::Text(text));
-    }
-
-    /// The text of a call that a model uses for its answer (`answer`, `respond` or the like), if its only content is one string.
-    pub(super) fn answer_text(&self, call: &Parsed) -> Option<String> {
-        if !means_answer(&self.tools, &call.name) {
-            return None;
-        }
-        match serde_json::from_str(&call.arguments).ok()? {
-            Value::String(text) => Some(text),
-            Value::Object(members) => match members.into_iter().collect::<Vec<_>>().as_slice() {
-                [(_, Value::String(text))] => Some(text.clone()),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     /// Handles a call truncated by the end of the answer, after others that are complete.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
         self.tentative.drop_stray();
@@ -262,7 +225,7 @@ impl Scanner {
     /// Whether the user said not to run such calls.
     fn is_forbidden(&self, calls: &[Parsed]) -> bool {
         let writes = |call: &Parsed| known_tool(&self.tools, &call.name).is_some_and(Tool::is_named_as_writing);
-        match *self.forbidden.get_or_init(|| forbids(&self.options.asked)) {
+        match self.options.asked.forbid() {
             None => false,
             Some(Forbidden::Everything) => true,
             Some(Forbidden::Running) => !calls.iter().all(writes),
@@ -350,32 +313,14 @@ impl Scanner {
         self.buf.skip_to(self.buf.len());
     }
 
-    /// Refuses a call that cannot be read. The fixer does not see it.
-    pub(super) fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
-        self.emitted.call();
-        out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
-    }
-
-    /// Emits a call. `complete`: with its `CallEnd`.
-    pub(super) fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
-        let index = self.emitted.call();
-        out.event(Event::CallStart { index, id: call.id.as_deref(), name: &call.name });
-        if !call.arguments.is_empty() {
-            out.event(Event::CallArguments { index, json: &call.arguments });
-        }
-        if complete {
-            out.event(Event::CallEnd { index, extra: None });
-        }
-    }
-
     /// Handles a candidate that no form fits: it is text, a code fence, or a control token to drop.
     pub(super) fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
         if self.is_wrapped() {
             return self.unwrap(out);
         }
-        let lone = candidate.marker.0 > 1 && self.is_lone(candidate.at, candidate.marker.0);
+        let lone = candidate.marker.length > 1 && self.is_lone(candidate.at, candidate.marker.length);
         if candidate.mentions {
-            let end = self.buf.in_answer(candidate.at + candidate.marker.0);
+            let end = self.buf.in_answer(candidate.at + candidate.marker.length);
             let is_inside = self.before.mentioned().is_some_and(|mentioned| mentioned.end > end);
             if !is_inside {
                 self.before.after_mentioned(Mentioned { end, across_lines: true });
@@ -396,8 +341,8 @@ impl Scanner {
                 self.advance(fence.content, out);
                 self.region = Region::Fence(fence.tick, fence.length);
             }
-            None if candidate.marker.0 == 0 => {}
-            None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1 || lone, out),
+            None if candidate.marker.length == 0 => {}
+            None => self.not_a_call(candidate.at, candidate.marker.length, candidate.marker.is_token || lone, out),
         }
     }
 }

@@ -9,6 +9,8 @@ pub(super) struct Emitted {
     /// Content other than whitespace was emitted.
     said: bool,
     calls: u32,
+    /// A native call precedes the text: the backend reads calls, and knows what is reasoning.
+    follows_native: bool,
     /// The last calls, and how they were written.
     last: (Vec<Parsed>, Option<Writing>),
     /// The beginning of the current line without leading whitespace, as much as [`super::line`] needs.
@@ -36,6 +38,7 @@ impl Emitted {
         Emitted {
             said: false,
             calls: 0,
+            follows_native: false,
             last: (Vec::new(), None),
             line_head: String::new(),
             line_before: String::new(),
@@ -129,6 +132,16 @@ impl Emitted {
     pub(super) fn call(&mut self) -> u32 {
         self.calls += 1;
         self.calls - 1
+    }
+
+    /// Records a native call before the text.
+    pub(super) fn native(&mut self) {
+        self.follows_native = true;
+        self.calls += 1;
+    }
+
+    pub(super) fn follows_native(&self) -> bool {
+        self.follows_native
     }
 
     /// Records the last calls. Nothing else was emitted since the ones before.

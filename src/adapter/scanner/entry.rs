@@ -2,7 +2,7 @@
 
 use super::{
     GAP_BYTES, Region, Scanner,
-    candidate::{Candidate, Fence},
+    candidate::{Candidate, Fence, Marker},
     words::leaves_a_step,
 };
 use crate::{
@@ -127,7 +127,7 @@ impl Scanner {
             || self.is_in_example(found.at)
             || self.is_data(found.at)
             || self.follows_mentioned(found.at);
-        let begun = self.begin(found.at, (found.len, self.drops(found)), entries, None);
+        let begun = self.begin(found.at, Marker { length: found.len, is_token: self.drops(found) }, entries, None);
         if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
             candidate.mentions = mentions;
         }
@@ -171,7 +171,7 @@ impl Scanner {
         if entries.is_empty() && bracket {
             self.buf.pass_strings(at, false);
         }
-        self.begin(at, (bracket_length, false), entries, None)
+        self.begin(at, Marker::text(bracket_length), entries, None)
     }
 
     /// Tries an element named after a tool.
@@ -185,7 +185,7 @@ impl Scanner {
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry::new(form, at, marked)).collect();
-        self.begin(at, (1, false), entries, None)
+        self.begin(at, Marker::text(1), entries, None)
     }
 
     /// Tries the unmarked forms inside a tag whose name speaks of calls: `<action_call>{..}</action_call>`. `None`: more text is
@@ -209,7 +209,7 @@ impl Scanner {
         };
         let forms = self.adapter.triggers.bare().iter().copied().filter(fits);
         let entries = forms.map(|form| Entry::new(form, body, false)).collect();
-        let begun = self.begin(at, (1, false), entries, None);
+        let begun = self.begin(at, Marker::text(1), entries, None);
         if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
             candidate.tag = Some(format!("</{name}>"));
         }
@@ -247,7 +247,7 @@ impl Scanner {
 
     /// Tries a call whose header begins at `at` with a marker of length `marker`.
     pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
-        self.begin(at, (marker, true), vec![Entry::new(form, at, true)], None);
+        self.begin(at, Marker { length: marker, is_token: true }, vec![Entry::new(form, at, true)], None);
     }
 
     /// Tries a code fence whose whole content may be a call.
@@ -275,10 +275,10 @@ impl Scanner {
         if self.is_introduced(at) {
             entries.retain(|entry| entry.marked);
         }
-        self.begin(at, (fence.length, false), entries, Some(fence))
+        self.begin(at, Marker::text(fence.length), entries, Some(fence))
     }
 
-    fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<Fence>) -> bool {
+    fn begin(&mut self, at: usize, marker: Marker, entries: Vec<Entry>, fence: Option<Fence>) -> bool {
         let begun = !entries.is_empty();
         self.candidate = begun.then(|| Candidate {
             at,

@@ -155,7 +155,7 @@ impl Scanner {
     fn goes_on_after(&self, candidate: &Candidate, after: &str) -> bool {
         let at = self.buf.place(self.first_at(candidate));
         let Some(before) = self.lead(at) else { return false };
-        let marker = &self.buf[candidate.at..candidate.at + candidate.marker.0];
+        let marker = &self.buf[candidate.at..candidate.at + candidate.marker.length];
         let before = before.trim_end();
         let is_open = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '`' | '"'));
         let number = |line: &str| {
@@ -219,7 +219,7 @@ impl Scanner {
                 decided => return decided,
             }
         }
-        if candidate.marker.1 || (in_line && self.buf[at..to].contains('\n')) {
+        if candidate.marker.is_token || (in_line && self.buf[at..to].contains('\n')) {
             return Some(false);
         }
         if !in_line {
@@ -234,7 +234,7 @@ impl Scanner {
     /// Whether the sentence around a marked call that ends at `to` is about calls: it holds no other call, or continues after the
     /// last one. The calls of one sentence count together or not at all. `None`: more text is needed.
     fn is_before_spoken(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
-        let marker = &self.buf[candidate.at..candidate.at + candidate.marker.0];
+        let marker = &self.buf[candidate.at..candidate.at + candidate.marker.length];
         let limit = self.buf.floor_char_boundary(to + SENTENCE_BYTES);
         let rest = &self.buf[to..limit];
         let newline = rest.find('\n');

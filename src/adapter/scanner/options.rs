@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::words::UsersWords;
+
 /// Options of a scanner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Maximum bytes held for a candidate without a known name. Beyond them it becomes text.
     pub held_bytes: usize,
@@ -22,7 +24,7 @@ pub struct Options {
     pub may_ask: MayAsk,
     /// The last words of the user. If they say not to run anything (`Don't run it.`), calls with effects are doubtful, wherever they
     /// are.
-    pub asked: Arc<str>,
+    pub asked: Arc<UsersWords>,
 }
 
 /// The form in which a client wants an answer without calls. JSON in this form is the answer, whatever tool it names.

@@ -36,7 +36,7 @@ impl Scanner {
     /// Whether marked calls are only mentioned: the marker is within a line, none of the tools is offered, and the arguments are
     /// not JSON or there is only a word between the markers.
     pub(super) fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
-        let body = self.buf.get(candidate.at + candidate.marker.0..to).unwrap_or_default();
+        let body = self.buf.get(candidate.at + candidate.marker.length..to).unwrap_or_default();
         let is_bare = !body.contains(['{', '(']) && body.matches('<').count() <= 1;
         let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !is_json(&call.arguments));
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)

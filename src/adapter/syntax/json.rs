@@ -1,13 +1,13 @@
 //! Reads calls as JSON: an object with name and arguments, a list of them, OpenAI's wrappers, several objects in a row. The value
 //! itself determines its end, not a search for the closing marker: a marker inside a string is content.
 
+use std::ops::ControlFlow;
+
 use super::{
-    Context, Parsed, Start, Step,
-    ahead::{Seen, Word, word},
-    blank,
-    members::{comment, members},
+    Context, Parsed, Step,
+    members::members,
     typing::Types,
-    value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, plain_end, reopened, reopened_to_end},
+    value::{TornReader, Trail, ValueReader, is_json, plain_end, reopened, reopened_to_end},
 };
 use crate::{
     adapter::JsonKeys,
@@ -20,12 +20,12 @@ mod begins;
 mod calls;
 mod flags;
 mod keys;
+mod phases;
 mod seam;
 
-use begins::{opening_fence, plausible};
 use calls::{Found, calls, repaired, written_name};
 pub(super) use calls::{bundled, introduced};
-use seam::{Seam, next_value, seam};
+use seam::{Seam, seam};
 
 /// Reads one or more JSON values in a row.
 #[derive(Debug, Default)]
@@ -64,175 +64,16 @@ enum Phase {
 impl JsonReader {
     pub(crate) fn read(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
         loop {
-            match &mut self.phase {
-                Phase::Header if keys.header.is_empty() => self.phase = Phase::Before,
-                Phase::Header => match word(text, keys.header.iter().map(String::as_str), context.end) {
-                    Seen::Yes(Word { name, at, length }) => {
-                        self.titled = is_known(context.tools, &text[name]);
-                        (self.start, self.phase) = (at + length, Phase::Before);
-                    }
-                    Seen::Maybe => return Step::More,
-                    Seen::No => return Step::Reject,
-                },
-                Phase::Before => {
-                    self.start += blank(&text[self.start..]);
-                    let rest = &text[self.start..];
-                    // After a marker, a fence or comments may precede the value.
-                    let entered = context.marked || !context.call.stripped.iter().any(String::is_empty);
-                    if entered && self.fence.is_none() && self.calls.is_empty() && rest.starts_with(['`', '~']) {
-                        match opening_fence(rest, context.end) {
-                            Start::Yes(length) => {
-                                let ticks = rest[..length].trim_end_matches(|c| c != '`' && c != '~');
-                                (self.fence, self.start) = (Some(ticks.to_owned()), self.start + length);
-                            }
-                            Start::Maybe => return Step::More,
-                            Start::No => return Step::Reject,
-                        }
-                        continue;
-                    }
-                    match comment(rest).filter(|_| entered) {
-                        Some(Some(end)) => {
-                            self.start += end;
-                            continue;
-                        }
-                        Some(None) if !context.end => return Step::More,
-                        _ if entered && matches!(rest, "/" | "#") && !context.end => return Step::More,
-                        _ => {}
-                    }
-                    let first = rest.as_bytes().first();
-                    match plausible(rest, keys, context) {
-                        None if !context.end => return Step::More,
-                        None if !self.calls.is_empty() || first.is_none() => return self.leave(self.start),
-                        Some(false) => return self.leave(self.start),
-                        _ => {}
-                    }
-                    (self.before, self.seeming_end, self.torn) = (self.calls.len(), None, None);
-                    self.phase = match first {
-                        Some(b'"' | b'\'') => Phase::Quoted(self.start + 1),
-                        _ => Phase::Inside(ValueReader::at(self.start)),
-                    };
-                }
-                Phase::Quoted(seen) => match closing_quote(text, *seen, text.as_bytes()[self.start]) {
-                    Ok(end) => {
-                        if self.take(text, end, keys, context) {
-                            self.phase = Phase::After(end, Trail::after(end))
-                        } else {
-                            return self.leave(self.start);
-                        }
-                    }
-                    Err(_) if context.end => return self.cut(text, keys, context),
-                    Err(looked) => {
-                        *seen = looked;
-                        return Step::More;
-                    }
-                },
-                Phase::Inside(value) => {
-                    let got = value.read(text, context.close, context.end);
-                    let end = match got {
-                        Got::More if !context.end => return Step::More,
-                        Got::More => text.len(),
-                        Got::Closed(end, _) | Got::Balanced(end) => end,
-                    };
-                    if let Some(seam) = self.split(text, end, keys, context) {
-                        if seam.marked {
-                            return self.leave(seam.next);
-                        }
-                        (self.start, self.phase) = (seam.next, Phase::Before);
-                        continue;
-                    }
-                    match got {
-                        Got::More => return self.end_anyhow(text, keys, context),
-                        Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
-                        Got::Closed(..) => return self.leave(self.start),
-                        Got::Balanced(end) => match self.take(text, end, keys, context) {
-                            true => self.phase = Phase::After(end, Trail::after(end)),
-                            false if !context.close.is_empty() && !is_json(&text[self.start..end]) => {
-                                self.phase = Phase::Torn(TornReader::after(end));
-                            }
-                            false if self.calls.is_empty() => {
-                                return Step::Passed { end, is_json: is_json(&text[self.start..end]) };
-                            }
-                            false => return self.leave(self.start),
-                        },
-                    }
-                }
-                Phase::After(end, trail) => {
-                    if let Some(fence) = &self.fence
-                        && trail.end == *end
-                        && trail.fence(text, fence, context.end) == Start::Maybe
-                    {
-                        return Step::More;
-                    }
-                    let (value_end, end) = (*end, trail.end);
-                    let after = trail.read(text, context.close, context.end);
-                    let after = after.of_object(&text[end..], context.close, context.end);
-                    if matches!(after, After::Nothing) && self.torn.is_none() {
-                        self.torn = Some(self.is_torn(text, value_end, keys, context));
-                    }
-                    if matches!(after, After::Nothing) && self.torn == Some(true) {
-                        match next_value(&text[end..], keys, context) {
-                            Start::Maybe => return Step::More,
-                            Start::Yes(_) => {
-                                self.phase = Phase::Torn(TornReader::inside(end));
-                                continue;
-                            }
-                            Start::No => {}
-                        }
-                    }
-                    match after {
-                        After::More => return Step::More,
-                        After::Marker(at) => {
-                            self.widen(text, value_end, keys, context);
-                            return self.leave(at);
-                        }
-                        After::Inside => {
-                            self.seeming_end = Some(value_end);
-                            self.phase = Phase::Torn(TornReader::inside(end));
-                            continue;
-                        }
-                        // A tag in prose before a code block.
-                        After::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => return Step::Reject,
-                        After::Nothing
-                            if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) =>
-                        {
-                            let braces = self.widen(text, value_end, keys, context);
-                            return self.leave(end.max(value_end + braces));
-                        }
-                        After::Nothing => {}
-                    }
-                    // Several values may follow each other.
-                    let next =
-                        text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
-                    match text.as_bytes().get(next) {
-                        None if context.close.is_empty() && !context.end => return Step::More,
-                        Some(b'{' | b'[' | b'"') => (self.start, self.phase) = (next, Phase::Before),
-                        // What follows cannot follow a value: its quotes are broken.
-                        Some(_) if !context.close.is_empty() && !is_json(&text[self.start..value_end]) => {
-                            self.phase = Phase::Torn(TornReader::after(end))
-                        }
-                        _ => return self.leave(end),
-                    }
-                }
-                Phase::Torn(torn) => {
-                    let (seeming_end, inside) = (torn.end, torn.inside);
-                    return match torn.read(text, context.close) {
-                        Some((begin, end)) if self.retake(text, begin, keys, context) => self.leave(end),
-                        Some(_) => self.leave(self.start),
-                        None if context.end && inside => {
-                            self.calls.truncate(self.before);
-                            match self.end_anyhow(text, keys, context) {
-                                // It seemed to end; if that is not its end, another value follows.
-                                Step::Cut { .. } if !context.marked => {
-                                    Step::Passed { end: seeming_end, is_json: is_json(&text[self.start..seeming_end]) }
-                                }
-                                Step::Cut { whole, cut, .. } => Step::Cut { whole, cut, closed: false },
-                                step => step,
-                            }
-                        }
-                        None if context.end => self.leave(seeming_end),
-                        None => Step::More,
-                    };
-                }
+            let read = match std::mem::take(&mut self.phase) {
+                Phase::Header => self.at_header(text, keys, context),
+                Phase::Before => self.before_value(text, keys, context),
+                Phase::Quoted(seen) => self.in_string(seen, text, keys, context),
+                Phase::Inside(value) => self.in_value(value, text, keys, context),
+                Phase::After(end, trail) => self.after_value(end, trail, text, keys, context),
+                Phase::Torn(torn) => self.in_torn_value(torn, text, keys, context),
+            };
+            if let ControlFlow::Break(step) = read {
+                return step;
             }
         }
     }

@@ -25,7 +25,7 @@ impl Coercion<'_> {
             return node.instead(value);
         }
         if types.allow(Types::ARRAY)
-            && let Some(numbers) = rule.items.and_then(|items| scalar::numbers(text, self.schema.rule(items).types))
+            && let Some(numbers) = rule.items.others.and_then(|items| scalar::numbers(text, self.schema.rule(items).types))
         {
             self.note(Code::K6, Verdict::Coerced, &node, "numbers in one text put into a list");
             let items = numbers.into_iter().map(|number| node.instead(number)).collect();
@@ -66,7 +66,7 @@ impl Coercion<'_> {
 
     /// Whether the object can be the only element of a wanted list.
     fn is_element(&self, node: &Node<'_>, shape: Shape) -> bool {
-        let items = self.schema.rule(shape).items.map(|items| self.schema.rule(items).types);
+        let items = self.schema.rule(shape).items.others.map(|items| self.schema.rule(items).types);
         matches!(node.value, Value::Object(_))
             && items.is_some_and(|types| types.allow(Types::OBJECT) && !types.allow(Types::STRING))
     }

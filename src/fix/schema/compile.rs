@@ -89,9 +89,9 @@ impl Compiler {
         };
         let items = map.get("items");
         if let Some(tuple) = [items, map.get("prefixItems")].into_iter().flatten().find_map(Value::as_array) {
-            rule.tuple = tuple.iter().map(|item| self.shape(place.at(item))).collect();
+            rule.items.first = tuple.iter().map(|item| self.shape(place.at(item))).collect();
         }
-        rule.items = items.filter(|items| !items.is_array()).map(|items| self.shape(place.at(items)));
+        rule.items.others = items.filter(|items| !items.is_array()).map(|items| self.shape(place.at(items)));
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = map.get(keyword) {
                 rule.choices.extend(branches.iter().map(|branch| self.shape(place.at(branch))));
@@ -184,7 +184,7 @@ fn size(rule: &Rule) -> usize {
 impl Rule {
     /// Whether the rule says more than its choices.
     fn says_something(&self) -> bool {
-        !self.types.is_all() || !self.properties.is_empty() || !self.required.is_empty() || self.items.is_some()
+        !self.types.is_all() || !self.properties.is_empty() || !self.required.is_empty() || self.items.others.is_some()
     }
 
     /// Sets the types of a rule without `type`, by its values, properties or items.
@@ -192,7 +192,7 @@ impl Rule {
         if !self.types.is_all() {
             return;
         }
-        self.types = match (&self.values, self.properties.is_empty(), self.items) {
+        self.types = match (&self.values, self.properties.is_empty(), self.items.others) {
             (Some(values), ..) => values.all.iter().fold(Types::NONE, |types, value| types.or(Types::of(value))),
             (None, false, _) => Types::OBJECT,
             (None, true, Some(_)) => Types::ARRAY,
@@ -205,7 +205,7 @@ impl Rule {
         self.types = self.types.and(branches.iter().fold(Types::NONE, |types, branch| types.or(branch.types)));
         for branch in branches {
             self.properties.add_missing(&branch.properties);
-            self.items = self.items.or(branch.items);
+            self.items.others = self.items.others.or(branch.items.others);
             self.names_null |= branch.names_null;
         }
         let objects: Vec<&Rc<Rule>> = branches.iter().filter(|branch| branch.types.allow(Types::OBJECT)).collect();
@@ -231,9 +231,9 @@ impl Rule {
         if self.additional == Additional::Allowed {
             self.additional = other.additional;
         }
-        self.items = self.items.or(other.items);
-        if self.tuple.is_empty() {
-            self.tuple.clone_from(&other.tuple);
+        self.items.others = self.items.others.or(other.items.others);
+        if self.items.first.is_empty() {
+            self.items.first.clone_from(&other.items.first);
         }
         self.choices.extend(&other.choices);
         self.values = self.values.take().or_else(|| other.values.clone());

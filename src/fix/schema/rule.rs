@@ -19,8 +19,7 @@ pub(crate) struct Rule {
     pub(crate) required: Vec<String>,
     pub(crate) patterns: Vec<(regex::Regex, Shape)>,
     pub(crate) additional: Additional,
-    pub(crate) items: Option<Shape>,
-    pub(crate) tuple: Vec<Shape>,
+    pub(crate) items: Items,
     /// `anyOf` and `oneOf`: one of these must hold.
     pub(crate) choices: Vec<Shape>,
     /// `allOf` and `$ref`: all of these must hold.
@@ -42,6 +41,15 @@ pub(crate) struct Properties {
     names: HashMap<String, usize>,
     /// Folded name -> position; `None` if two names fold to it. Filled only for more than [`FEW`] properties.
     folds: HashMap<String, Option<usize>>,
+}
+
+/// The items of a list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Items {
+    /// The first ones, each with its own shape.
+    pub(crate) first: Vec<Shape>,
+    /// The others.
+    pub(crate) others: Option<Shape>,
 }
 
 /// The only allowed values.
@@ -94,8 +102,8 @@ impl Rule {
             && self.patterns.is_empty()
             && self.additional == Additional::Allowed
             && self.values.is_none()
-            && self.items.is_none()
-            && self.tuple.is_empty()
+            && self.items.others.is_none()
+            && self.items.first.is_empty()
             && self.choices.is_empty()
             && !self.is_path
     }
@@ -112,7 +120,7 @@ impl Rule {
 
     /// The shape of the item at this index of a list.
     pub(crate) fn item_shape(&self, at: usize) -> Shape {
-        self.tuple.get(at).copied().or(self.items).unwrap_or(ANY)
+        self.items.first.get(at).copied().or(self.items.others).unwrap_or(ANY)
     }
 
     /// Whether a member with this key may be present.

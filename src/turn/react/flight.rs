@@ -64,7 +64,7 @@ impl Agent {
             messages,
             tainted: self.seen.tainted.clone(),
             seconds: self.react.limits.keep_seconds,
-            end: self.begun + Duration::from_secs(self.react.limits.seconds),
+            end: self.used.begun + Duration::from_secs(self.react.limits.seconds),
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             result_bytes: self.react.limits.result_bytes,

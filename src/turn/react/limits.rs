@@ -7,8 +7,10 @@ use tokio::time::Instant;
 use crate::plan::React;
 
 /// What a turn has used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Used {
+    /// When the turn began.
+    pub(super) begun: Instant,
     /// Answers of the model.
     pub(super) rounds: u32,
     /// Calls that ran.
@@ -46,6 +48,11 @@ pub(super) enum Limit {
 const FAILURES: u32 = 3;
 
 impl Used {
+    /// Of a turn that begins now.
+    pub(super) fn nothing() -> Used {
+        Used { begun: Instant::now(), rounds: 0, calls: 0, answered: 0, tokens: 0, failures: 0, excused: 0 }
+    }
+
     /// Does not count the last round: asking again for a call in the right form is not a round of its own in any mode.
     pub(super) fn excuse_round(&mut self) {
         self.excused += 1;
@@ -53,13 +60,13 @@ impl Used {
     }
 
     /// The limit that ends the turn now, if there is one.
-    pub(super) fn reached(&self, react: &React, begun: Instant) -> Option<Limit> {
+    pub(super) fn reached(&self, react: &React) -> Option<Limit> {
         let limits = &react.limits;
         let rounds = limits.rounds - u32::from(react.last_counts && limits.rounds > 0);
         match () {
             () if self.rounds >= rounds => Some(Limit::Rounds(limits.rounds)),
             () if self.calls >= limits.calls => Some(Limit::Calls(limits.calls)),
-            () if begun.elapsed() >= Duration::from_secs(limits.seconds) => Some(Limit::Seconds(limits.seconds)),
+            () if self.begun.elapsed() >= Duration::from_secs(limits.seconds) => Some(Limit::Seconds(limits.seconds)),
             () if limits.tokens > 0 && self.tokens >= limits.tokens => Some(Limit::Tokens(limits.tokens)),
             () if self.failures >= FAILURES => Some(Limit::Failures(FAILURES)),
             () => None,

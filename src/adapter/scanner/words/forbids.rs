@@ -1,6 +1,9 @@
 //! What the user says not to run: nothing at all, or not what the model shall only write.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use super::clauses::{plain, without_quotes, words};
 
@@ -54,9 +57,29 @@ pub(crate) enum Forbidden {
     Running,
 }
 
+/// The last words of the user.
+#[derive(Debug, Clone, Default)]
+pub struct UsersWords {
+    text: String,
+    /// Looked for at the first call that depends on it.
+    forbidden: OnceLock<Option<Forbidden>>,
+}
+
+impl UsersWords {
+    /// Of this text.
+    pub fn new(text: String) -> UsersWords {
+        UsersWords { text, forbidden: OnceLock::new() }
+    }
+
+    /// What they say not to run.
+    pub(crate) fn forbid(&self) -> Option<Forbidden> {
+        *self.forbidden.get_or_init(|| forbids(&self.text))
+    }
+}
+
 /// What the user says not to run. With another object (`don't run the tests`), only that one is meant, and nothing is forbidden.
 /// What the user quotes, and what clients add in elements (rules of the project), forbids nothing either.
-pub(crate) fn forbids(asked: &str) -> Option<Forbidden> {
+fn forbids(asked: &str) -> Option<Forbidden> {
     let own = without_elements(&plain(asked)).replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"");
     let plain = without_quotes(&without_quotes(&own, '"'), '`').replace("do not ", "don't ");
     let clauses = || plain.split(CLAUSES).map(|clause| (clause.trim(), words(clause)));
