@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     name::fold,
-    role::Role,
+    role::{Role, is_text},
     schema::{Types, View},
 };
 use crate::event::Tool;
@@ -35,6 +35,8 @@ const EXAMPLE_LINES: usize = 3;
 enum Kind {
     /// The parameter's own name in brackets, or its description.
     Own,
+    /// Several words in brackets, outside pieces of text and patterns: `<reply text>`.
+    Blank,
     /// An ellipsis, or words in brackets that describe a value.
     Described,
     /// The parameter's own name, or a word such as `value` or `string`. A real value if it is the only one.
@@ -69,7 +71,7 @@ pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool
     let texts = |(key, value)| if own(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
     let kinds: Vec<(&str, Kind)> = given.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
     let proves = |(key, kind): &(&str, Kind)| match kind {
-        Kind::Own => required(key),
+        Kind::Own | Kind::Blank => required(key),
         Kind::Described => required(key) && Role::of(key, true).path,
         Kind::Bare | Kind::Real => false,
     };
@@ -99,6 +101,11 @@ fn is_schema(value: &Value) -> bool {
     (named || is_union) && members.keys().all(|key| SCHEMA.contains(&key.as_str()) || UNIONS.contains(&key.as_str()))
 }
 
+/// Whether a text is several plain words.
+fn is_phrase(text: &str) -> bool {
+    text.contains(' ') && text.split(' ').all(|word| word.chars().all(char::is_lowercase) && !word.is_empty())
+}
+
 /// What the strings of one argument look like.
 fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
     match value {
@@ -113,6 +120,8 @@ fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
 fn kind(key: &str, text: &str) -> Kind {
     // No placeholder can be a path.
     let holds_path = Role::of(key, true).path;
+    // Markup, or a part of a pattern.
+    let holds_tags = is_text(key) || Role::of(key, true).pattern || Role::of(key, true).command;
     let key = fold(key);
     let own = |text: &str| !key.is_empty() && fold(text) == key;
     if matches!(text, "..." | "\u{2026}") {
@@ -142,6 +151,7 @@ fn kind(key: &str, text: &str) -> Kind {
         let tag = text.starts_with('<');
         return match words {
             true if own(inner) => Kind::Own,
+            true if !holds_tags && (tag || inner.starts_with("your ")) && is_phrase(inner) => Kind::Blank,
             true if fold(inner).contains(&key) && !key.is_empty() => Kind::Described,
             true if tag && (ANY.contains(&inner) || inner.contains([' ', '_'])) => Kind::Described,
             _ if inner == "..." => Kind::Described,
@@ -224,5 +234,22 @@ mod tests {
         ] {
             assert!(!shows_a_form(arguments), "{arguments}");
         }
+    }
+
+    #[test]
+    fn several_words_in_brackets_are_a_blank() {
+        let schema = r#"{"type":"object","properties":{"to":{"type":"string"},"message":{"type":"string"},"html_code":{"type":"string"},"note":{"type":"string"}},"required":["to","message"]}"#;
+        let shows = |to: &str, message: &str, more: (&str, &str)| {
+            let given = serde_json::json!({"to": to, "message": message, more.0: more.1});
+            are_placeholders(&given.to_string(), given.as_object().unwrap(), &Tool::new("send", "", schema))
+        };
+        assert!(shows("<name of the user>", "Hello", ("note", "a")));
+        assert!(shows("ana", "<what you want to say>", ("note", "a")));
+        assert!(shows("ana", "[your answer]", ("note", "a")));
+        // One word may be an element, and an optional value or markup may be meant.
+        assert!(!shows("ana", "<b>", ("note", "a")));
+        assert!(!shows("ana", "[see below]", ("note", "a")));
+        assert!(!shows("ana", "Hello", ("note", "<any other remark>")));
+        assert!(!shows("ana", "Hello", ("html_code", "<input required>")));
     }
 }

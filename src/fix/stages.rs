@@ -61,6 +61,7 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
     }
     match read(&text, call, fixes.clone()) {
         Ok(report) => report,
+        Err(refusal) if matches!(refusal.why, Some(Why::Ambiguous(_))) => refusal,
         Err(refusal) => without_container(&text, call, fixes).unwrap_or(refusal),
     }
 }
@@ -116,8 +117,13 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let mut refusal: Option<Report> = None;
     for Found { reading, reread, start, adjacent } in found {
         let complete = reading.ending == Ending::Complete;
+        let around = around(text, start, reading.end);
+        if is_part_of_a_text(&reading, &around, schema) {
+            continue;
+        }
+        let is_embedded = is_embedded(text, &around, schema);
         let mut fixes = fixes.clone();
-        fixes.extend(around(text, start, reading.end));
+        fixes.extend(around);
         let result = ended(text, &reading, call).and_then(|closed| {
             if let Some(key) = marked_up(&reading.root) {
                 return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
@@ -152,6 +158,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                     refusal.get_or_insert(report);
                     Ok(result)
                 }
+                None if is_embedded => Err(Why::Ambiguous("the object may be a part of a text".to_owned())),
                 None => Ok(result),
             }
         });
@@ -192,6 +199,25 @@ fn only_closed(text: &str, fixes: &[Fix]) -> Option<String> {
     };
     let whole = format!("{}}}", text.get(..end)?.trim());
     strict::parse(&whole).is_some().then_some(whole)
+}
+
+/// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`.
+fn is_part_of_a_text(reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
+    let is_code = || reading.repairs.iter().any(|repair| repair.rule == Code::S16);
+    matches!(reading.root.value, Value::Array(_))
+        && !schema.rule(schema.top()).types.allow(Types::ARRAY)
+        && (around.iter().any(|fix| fix.rule == Code::E2) || is_code())
+}
+
+/// Whether an object that fits may be a part of the one parameter, which is a text: `echo {"command": "ls"}`. What ends with a
+/// colon introduces the object.
+fn is_embedded(text: &str, around: &[Fix], schema: &Schema) -> bool {
+    let before = around.iter().find(|fix| fix.rule == Code::E2 && fix.at.start == 0);
+    let is_text = before.is_some_and(|before| {
+        let before = text[before.at.clone()].trim();
+        !before.starts_with('{') && !before.ends_with(':')
+    });
+    is_text && envelope::bare(text.trim(), schema).is_some()
 }
 
 /// The fixes for the text around a container.
@@ -377,13 +403,19 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
         || envelope::bare(text, schema).map(|node| (node, Code::N7, Verdict::Guess, "the whole text is the one parameter"));
     let (node, rule, level, note) = match written {
         Some(written) => written,
-        None if text.starts_with(['{', '[', '<', '"']) => return None,
+        None if text.starts_with(['{', '<', '"']) || is_list(text) => return None,
         None => bare()?,
     };
     let mut fixes = fixes;
     fixes.push(Fix::whole(rule, whole, level, note));
     let settled = coerced(text, node, fixes, schema, call).ok()?;
     settled.fault.is_none().then(|| passed(settled.root.to_json(text), settled))
+}
+
+/// Whether a text begins with a list of values, not with brackets of another kind: `[ -f x ] && rm y`.
+fn is_list(text: &str) -> bool {
+    let inside = text.strip_prefix('[').map(str::trim_start);
+    inside.is_some_and(|inside| inside.starts_with(['"', '\'', '{', '[', ']'])) || strict::parse(text).is_some()
 }
 
 /// The first key that contains markup of a calling protocol, which means that the call was torn.

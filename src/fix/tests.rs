@@ -326,6 +326,38 @@ fn valid_json_has_one_reading() {
 }
 
 #[test]
+fn a_container_in_a_text_is_no_arguments() {
+    // The whole text is the one parameter.
+    for text in [
+        "pip install httpx[http2]",
+        "app/[slug]/page.tsx",
+        "[ -e a.lock ] && exit 1",
+        "[a-f]+",
+        "[0-9]*",
+        "[NOTES]",
+        "ls *.[ch]",
+        "update [Orders] set n = 1",
+        "print(rows[key])",
+        "len([\"a\"])",
+        "awk '{print $1}' log",
+        "git stash drop stash@{1}",
+        "find . -exec cat {} +",
+    ] {
+        let report = fixed(SHELL, text, End::Whole);
+        assert_eq!(report.arguments, Some(json!({ "command": text }).to_string()), "{report:?}");
+        assert_eq!(report.verdict, Verdict::Guess, "{text}");
+    }
+    // It may be that, or the object in it.
+    for text in ["echo {\"command\": \"ls\"}", "curl -d '{\"command\": \"ls\"}' host", "[ -e a ] && echo {\"command\": \"b\"}"] {
+        assert_eq!(fixed(SHELL, text, End::Whole).verdict, Verdict::Refused, "{text}");
+    }
+    let two = r#"{"type":"object","properties":{"from":{"type":"string"},"to":{"type":"string"}},"required":["from","to"]}"#;
+    for text in ["move [a, b] there", "[a, b]", "move [\"a\", \"b\"]"] {
+        assert_eq!(fixed(two, text, End::Whole).verdict, Verdict::Refused, "{text}");
+    }
+}
+
+#[test]
 fn envelopes() {
     let town = json!({"town": "Turku"});
     for (rule, source, level) in [
@@ -522,6 +554,8 @@ fn values() {
         ("K1", "pages", "\"3\"", Verdict::Coerced, json!(3)),
         ("K1", "pages", "\" -3 \"", Verdict::Coerced, json!(-3)),
         ("K1", "price", "\"2.5e1\"", Verdict::Coerced, json!(2.5e1)),
+        ("K1", "price", "\"-.25\"", Verdict::Coerced, json!(-0.25)),
+        ("K1", "pages", "\"7.\"", Verdict::Coerced, json!(7)),
         ("K1", "pages", "\"12,000\"", Verdict::Guess, json!(12000)),
         ("K2", "pages", "4.0", Verdict::Coerced, json!(4)),
         ("K2", "pages", "9007199254740993.0", Verdict::Coerced, json!(9007199254740993_i64)),

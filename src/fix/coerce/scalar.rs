@@ -83,6 +83,12 @@ fn written_number(word: &str) -> Option<(String, Verdict)> {
     if number::is_strict(plain) {
         return Some((plain.to_owned(), Verdict::Coerced));
     }
+    // Without the digits on one side of the point: `.5`, `5.`.
+    if word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'+' | b'-'))
+        && (word.ends_with('.') || word.trim_start_matches(['+', '-']).starts_with('.'))
+    {
+        return Some((number::respell(word)?.into_owned(), Verdict::Coerced));
+    }
     // Groups of thousands: `1,000`.
     let (whole, rest) = word.split_at(word.find('.').unwrap_or(word.len()));
     let mut groups = whole.split(',');
