@@ -130,7 +130,7 @@ impl Arguments<'_> {
                 Start::Yes(_) if context.call.whole_answer => return Break(Step::Reject),
                 Start::Yes(_) => Body::ended(from),
                 Start::Maybe => return Break(Step::More),
-                Start::No if is_bare(head.ended, context) => Body::Bare(Closing::after(from)),
+                Start::No if is_bare(head, context) => Body::Bare(Closing::after(from)),
                 Start::No if !(named.line && head.announced) => return Break(Step::Reject),
                 Start::No => match text[from..].find('\n') {
                     Some(length) => Body::ended(from + length),
@@ -194,9 +194,11 @@ impl Arguments<'_> {
     fn bare(self, closing: &mut Closing) -> Step {
         let Arguments { head, from, text, context, .. } = self;
         let Some(tool) = known_tool(context.tools, &head.name) else { return Step::Reject };
+        // After the marker of a form that has arguments in JSON, it may be documentation.
+        let is_meant = context.marked && context.call.fallback;
         let Some((begin, end)) = closing.find(text, context.close) else {
             return match context.end {
-                true if context.marked => Step::cut(Parsed::new(head.name.as_str(), UNFINISHED)),
+                true if is_meant => Step::cut(Parsed::new(head.name.as_str(), UNFINISHED)),
                 true => Step::Reject,
                 false => Step::More,
             };
@@ -204,7 +206,7 @@ impl Arguments<'_> {
         let body = bare::without_tag(&text[from..begin]);
         match bare::arguments(body, tool) {
             Some(arguments) => Step::done(Parsed::new(head.name.as_str(), arguments), end),
-            None if !context.marked => Step::Reject,
+            None if !is_meant => Step::Reject,
             None => Step::Torn {
                 whole: Vec::new(),
                 torn: Parsed::new(head.name.as_str(), body.trim()),
@@ -284,10 +286,12 @@ impl Arguments<'_> {
     }
 }
 
-/// Whether text may take the place of the arguments: after any marker, or in a tag that contains the name (`<function=f>`).
-fn is_bare(ended: Option<char>, context: Context<'_>) -> bool {
-    let tag = !context.marked && !context.call.whole_answer && context.close == context.call.close && ended == Some('>');
-    !context.close.is_empty() && (tag || context.call.fallback && ended.is_some())
+/// Whether text may take the place of the arguments: between the marker before them and that after the call, after any marker, or
+/// in a tag that contains the name (`<function=f>`).
+fn is_bare(head: &Head, context: Context<'_>) -> bool {
+    let tag = !context.marked && !context.call.whole_answer && context.close == context.call.close && head.ended == Some('>');
+    let given = if context.call.fallback { head.ended.is_some() } else { context.marked && head.opened };
+    !context.close.is_empty() && (tag || given)
 }
 
 /// The only offered tool that has all of these parameters and requires no other.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     adapter::syntax::{
         assignments::key,
-        members::object,
+        members::{members, object},
         typing::{Hint, Types},
     },
     event::Tool,
@@ -24,10 +24,16 @@ pub(super) fn arguments(text: &str, tool: &Tool) -> Option<String> {
     // Other parameters may be among several lines.
     let lines = text.contains('\n') && types.keys().nth(1).is_some();
     let tagged = text.starts_with(['<', '{', '[', '(']) || text.contains("</") || text.contains("```");
-    if text.is_empty() || !takes_text || lines || tagged || key(text, &types).is_some() {
+    if text.is_empty() || !takes_text || lines || tagged || key(text, &types).is_some() || holds_arguments(text, &types) {
         return None;
     }
     Some(object(&[(only.to_owned(), types.value(only, text, Hint::None))]))
+}
+
+/// Whether a text contains an object with a parameter of the tool: that may be the arguments, or a part of the text.
+fn holds_arguments(text: &str, types: &Types) -> bool {
+    let object = text.find('{').and_then(|at| members(&text[at..=text.rfind('}')?]));
+    object.is_some_and(|members| members.iter().any(|(key, _)| types.has(key)))
 }
 
 #[cfg(test)]
@@ -49,6 +55,8 @@ mod tests {
             (more, "command: ls", None),
             (more, "<command>ls", None),
             (more, "ls</command>", None),
+            (one, "awk '{print $1}' a", Some(r#"{"command":"awk '{print $1}' a"}"#)),
+            (one, r#"call_1 {"command": "ls"}"#, None),
             (more, "", None),
             (two, "3, 4", None),
             (number, "x", None),
