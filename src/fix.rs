@@ -4,6 +4,7 @@
 //! Principles: valid arguments stay byte-identical; structure is edited, never the inside of a string; nothing is invented,
 //! nothing is dropped silently; a truncated call is not a call.
 
+mod around;
 mod backslash;
 mod coerce;
 mod damage;

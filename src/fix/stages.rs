@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::around::{fixes_around, is_embedded, is_part_of_a_text};
 use super::coerce::Coercion;
 use super::damage::{damage, is_converted_after_repair, is_spilt, is_torn};
 use super::envelope::{self, Found};
@@ -117,11 +118,11 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let mut refusal: Option<Report> = None;
     for Found { reading, reread, start, adjacent } in found {
         let complete = reading.ending == Ending::Complete;
-        let around = around(text, start, reading.end);
+        let around = fixes_around(text, start, reading.end);
         if is_part_of_a_text(&reading, &around, schema) {
             continue;
         }
-        let is_embedded = is_embedded(text, &around, schema);
+        let is_embedded = is_embedded(text, &reading, &around, schema);
         let mut fixes = fixes.clone();
         fixes.extend(around);
         let result = ended(text, &reading, call).and_then(|closed| {
@@ -199,49 +200,6 @@ fn only_closed(text: &str, fixes: &[Fix]) -> Option<String> {
     };
     let whole = format!("{}}}", text.get(..end)?.trim());
     strict::parse(&whole).is_some().then_some(whole)
-}
-
-/// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`.
-fn is_part_of_a_text(reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
-    let is_code = || reading.repairs.iter().any(|repair| repair.rule == Code::S16);
-    matches!(reading.root.value, Value::Array(_))
-        && !schema.rule(schema.top()).types.allow(Types::ARRAY)
-        && (around.iter().any(|fix| fix.rule == Code::E2) || is_code())
-}
-
-/// Whether an object that fits may be a part of the one parameter, which is a text: `echo {"command": "ls"}`. What ends with a
-/// colon introduces the object.
-fn is_embedded(text: &str, around: &[Fix], schema: &Schema) -> bool {
-    let before = around.iter().find(|fix| fix.rule == Code::E2 && fix.at.start == 0);
-    let is_text = before.is_some_and(|before| {
-        let before = text[before.at.clone()].trim();
-        !before.starts_with('{') && !before.ends_with(':')
-    });
-    is_text && envelope::bare(text.trim(), schema).is_some()
-}
-
-/// The fixes for the text around a container.
-fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
-    let mut fixes = Vec::new();
-    let before = text[..start].trim();
-    if before.starts_with("```") && !before.trim_start_matches('`').contains(char::is_whitespace) {
-        fixes.push(Fix::whole(Code::E1, 0..start, Verdict::Lossless, "code fence around the arguments"));
-    } else if !before.is_empty() {
-        fixes.push(Fix::whole(Code::E2, 0..start, Verdict::Lossless, "text before the arguments"));
-    }
-    let after = text[end..].trim();
-    let at = end..text.len();
-    if !after.is_empty() {
-        let fix = match after.bytes().next() {
-            Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets after the arguments"),
-            Some(b',') => (Code::S1, "superfluous comma after the arguments"),
-            Some(b'`') => (Code::E1, "code fence after the arguments"),
-            Some(b'<' | b';') => (Code::E3, "end markers after the arguments"),
-            _ => (Code::E2, "text after the arguments"),
-        };
-        fixes.push(Fix::whole(fix.0, at, Verdict::Lossless, fix.1));
-    }
-    fixes
 }
 
 /// The refusal of arguments that the model left open although its answer was not cut off.

@@ -48,6 +48,19 @@ fn strings() -> impl Strategy<Value = Map<String, Value>> {
     prop::collection::vec(("[a-z_]{1,8}", text().prop_map(Value::from)), 1..4).prop_map(|members| members.into_iter().collect())
 }
 
+/// A command line or code: words with brackets and quotes among them.
+fn code() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-z]{1,5}",
+        "[\\[\\]{}()\"'`<>|&$*]{1,2}",
+        Just(" ".to_owned()),
+        Just("command".to_owned()),
+        Just("{\"command\": \"ls\"}".to_owned()),
+        Just("[\"a\", 1]".to_owned()),
+    ];
+    ("[a-z]{1,4} ", prop::collection::vec(piece, 1..8)).prop_map(|(first, pieces)| first + pieces.concat().as_str())
+}
+
 /// Anything at all, mostly what looks a little like JSON.
 fn soup() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -138,6 +151,12 @@ fn ends() -> impl Strategy<Value = End> {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn nothing_is_cut_out_of_a_text(text in code()) {
+        if let Some(found) = value(&fixed(SHELL, &text, End::Whole)) {
+            prop_assert_eq!(found, json!({ "command": text.trim() }));
+        }
+    }
 
     /// Whatever a schema asks for: no rule of the syntax touches valid JSON, and what is refused is what was written.
     #[test]

@@ -1,0 +1,52 @@
+//! The text around a container: what was dropped, and whether the container is a part of it.
+
+use super::envelope;
+use super::report::{Fix, Verdict};
+use super::schema::{Schema, Types};
+use crate::json::Code;
+use crate::json::read::{Ending, Reading};
+use crate::json::tree::Value;
+
+/// The fixes for the text around a container.
+pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
+    let mut fixes = Vec::new();
+    let before = text[..start].trim();
+    if before.starts_with("```") && !before.trim_start_matches('`').contains(char::is_whitespace) {
+        fixes.push(Fix::whole(Code::E1, 0..start, Verdict::Lossless, "code fence around the arguments"));
+    } else if !before.is_empty() {
+        fixes.push(Fix::whole(Code::E2, 0..start, Verdict::Lossless, "text before the arguments"));
+    }
+    let after = text[end..].trim();
+    let at = end..text.len();
+    if !after.is_empty() {
+        let fix = match after.bytes().next() {
+            Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets after the arguments"),
+            Some(b',') => (Code::S1, "superfluous comma after the arguments"),
+            Some(b'`') => (Code::E1, "code fence after the arguments"),
+            Some(b'<' | b';') => (Code::E3, "end markers after the arguments"),
+            _ => (Code::E2, "text after the arguments"),
+        };
+        fixes.push(Fix::whole(fix.0, at, Verdict::Lossless, fix.1));
+    }
+    fixes
+}
+
+/// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`. A list that is repaired may be code.
+pub(super) fn is_part_of_a_text(reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
+    let is_list = reading.ending == Ending::Complete
+        && reading.repairs.iter().all(|repair| matches!(repair.rule, Code::S1 | Code::S5))
+        && around.iter().all(|fix| fix.rule != Code::E2);
+    matches!(reading.root.value, Value::Array(_)) && !schema.rule(schema.top()).types.allow(Types::ARRAY) && !is_list
+}
+
+/// Whether an object that fits may be a part of the one parameter, which is a text (`echo {"command": "ls"}`), or code. What ends
+/// with a colon or opens a fence introduces the object.
+pub(super) fn is_embedded(text: &str, reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
+    let before = around.iter().find(|fix| fix.rule == Code::E2 && fix.at.start == 0);
+    let is_text = before.is_some_and(|before| {
+        let before = text[before.at.clone()].trim();
+        let introduces = before.ends_with(':') || before.trim_end_matches(char::is_alphanumeric).ends_with("```");
+        !before.starts_with('{') && !introduces
+    });
+    is_text && (!reading.repairs.is_empty() || envelope::bare(text.trim(), schema).is_some())
+}
