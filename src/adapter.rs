@@ -63,7 +63,7 @@ pub struct Signs {
     pub markers: Vec<String>,
 }
 
-/// A value built on first use: a process uses only one or two of all families.
+/// A value built on first use, because a process uses only one or two of the families.
 type Lazy<T> = Arc<LazyLock<T, Box<dyn FnOnce() -> T + Send>>>;
 
 /// The markers that divide an answer into reasoning, text and messages. They apply to every answer, with or without tools.
@@ -217,8 +217,8 @@ impl Framing {
 }
 
 impl Adapter {
-    /// How well the adapter is tested, as one word and one sentence for people. The generic adapter is always `unknown`: it was
-    /// tested with other models than the one it reads.
+    /// How well the adapter is tested, as one word and one sentence for people. The generic adapter is always `unknown`, because
+    /// it was tested on models other than the one it reads.
     pub fn proven(&self) -> (&'static str, &'static str) {
         match self.proof {
             _ if self.signs.models.is_empty() && self.signs.templates.is_empty() => {

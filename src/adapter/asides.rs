@@ -36,15 +36,15 @@ pub(super) const RESULTS: [[&str; 2]; 8] = [
     ["<\u{ff5c}tool\u{2581}output\u{2581}begin\u{ff5c}>", "<\u{ff5c}tool\u{2581}output\u{2581}end\u{ff5c}>"],
 ];
 
-/// Tags that are too general for that, unless they directly follow a call.
+/// Tags that mark a result only if they directly follow a call. Elsewhere they are too general.
 pub(super) const RESULTS_OF_CALLS: [&str; 6] =
     ["<response>", "<result>", "<output>", "<observation>", "<tool_output>", "<function_response>"];
 
 /// Languages of a fence around a result.
 pub(super) const RESULT_FENCES: [&str; 5] = ["tool_output", "tool_outputs", "tool_response", "tool_result", "tool_results"];
 
-/// Tokens that end a model's turn in some family. At the end of an answer they are not content, whatever the family: backends run
-/// models under templates that are not theirs.
+/// Tokens that end a model's turn in some family. At the end of an answer they are not content, whatever the family, because
+/// backends run models with templates of other families.
 pub(super) const ENDS: [&str; 14] = [
     "<|im_end|>",
     "</s>",

@@ -30,8 +30,8 @@ pub struct Call {
     /// Whether a call counts only as the whole answer, because the form also occurs where nothing is called, as code or as a
     /// list.
     pub whole_answer: bool,
-    /// Whether the form is also tried after the opening marker of another form whose own body does not follow. Only offered tools
-    /// are called so.
+    /// Whether the form is also tried after the opening marker of another form, if that form's body does not follow. Such a call
+    /// counts only if its tool is offered.
     pub fallback: bool,
     /// Beginnings of an answer that is a transcript. In a transcript, an unmarked call of this form counts anywhere.
     pub transcript: Vec<String>,
@@ -115,8 +115,8 @@ pub struct Tagged {
     pub trim: Trim,
     /// Whether `<![CDATA[...]]>` around a value is removed.
     pub cdata: bool,
-    /// Whether XML entities in a value are decoded: always if the tags are written with entities too, else only if the whole call
-    /// shows that its writer escapes.
+    /// Whether XML entities in a value are decoded. If the tags are written with entities too, they always are. Otherwise only if
+    /// the whole call shows that the model escapes.
     pub entities: bool,
     /// Markers around an argument's type, between its key and its value.
     pub type_tag: Option<[String; 2]>,

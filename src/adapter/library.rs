@@ -1,5 +1,5 @@
-//! All adapters, embedded in the binary and overlaid by a user's directory, and the choice of one for a model. `plan::reader`
-//! asks first for the route's adapter and for the model that a copy was made from.
+//! All adapters, embedded in the binary and overlaid by a user's directory, and the choice of one for a model. Before that
+//! choice, `plan::reader` tries the route's adapter, and the name of the model that a copy was made from.
 
 use std::{path::Path, sync::Arc};
 

@@ -74,7 +74,7 @@ pub(super) fn enclosed<'t>(text: &'t str, template: &str) -> Cow<'t, str> {
 /// Compiles the markers, except single characters and fences. `None`: there are none.
 fn automaton(mut markers: Vec<String>) -> Option<AhoCorasick> {
     markers.retain(|marker| marker.trim().len() > 1 && !marker.chars().all(|c| matches!(c, '`' | '~')));
-    // It searches a text or two: building a DFA would take longer.
+    // Only one or two texts are searched, so building a DFA would take longer.
     let kind = Some(AhoCorasickKind::ContiguousNFA);
     let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).build(&markers);
     built.ok().filter(|_| !markers.is_empty())

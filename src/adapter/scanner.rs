@@ -14,8 +14,8 @@
 //!
 //! ARCHITECTURE.md ("What counts as a call") has all the rules, and the file that decides each.
 //!
-//! Text is held only while it may still become a marker, and whitespace only while a call may follow it. The result does not
-//! depend on how the text was cut into pieces.
+//! Text is held only while it may still become a marker or a part of a call, and whitespace only while a call may follow it. The
+//! result does not depend on how the text was cut into pieces.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ enum Region {
     Reasoning,
     /// A code fence, with its character and length.
     Fence(u8, usize),
-    /// Discarded text: the rest of a call that was too long, or a result that the model made up.
+    /// Discarded text: the rest of a call that was too long, or a result that the model invented.
     Lost,
 }
 
@@ -119,8 +119,8 @@ impl Scanner {
         }
     }
 
-    /// A scanner for the rest of an answer, after a native call. It begins like an answer, in what the text before left open, but
-    /// a call precedes it: a result that the model makes up ends it.
+    /// Creates a scanner for the rest of an answer, after a native call. The rest is read like the beginning of an answer, inside
+    /// whatever the text before left open. But a call precedes it, so an invented result ends it.
     pub fn anew(&self) -> Scanner {
         let options = Options { reasoning_open: self.region == Region::Reasoning, ..self.options.clone() };
         let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
@@ -150,7 +150,7 @@ impl Scanner {
         }
     }
 
-    /// Ends the answer. A truncated call has been emitted without `CallEnd`. The caller emits `Finish`.
+    /// Ends the answer. A truncated call is emitted without `CallEnd`. The caller emits `Finish`.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         self.buf.end(reason);
         while self.step(true, out) {}
@@ -183,9 +183,9 @@ impl Scanner {
         self.finish(FinishReason::Stop, out);
     }
 
-    /// Whether the answer began inside reasoning, or `None` if it did not show. It shows if the answer closes reasoning that it
-    /// did not open (the beginning was then emitted as text), opens reasoning itself, or never closes reasoning that was believed
-    /// to be open.
+    /// Whether the answer began inside reasoning. `None`: it gave no sign of that. The answer gives a sign if it closes reasoning
+    /// that it did not open (the beginning was then emitted as text), opens reasoning itself, or never closes reasoning that was
+    /// believed to be open.
     pub fn began_inside(&self) -> Option<bool> {
         self.draft.began()
     }

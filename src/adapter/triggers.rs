@@ -41,7 +41,7 @@ pub(super) struct Mark {
 pub(super) struct Divides {
     /// A control token, never content.
     pub(super) drop: bool,
-    /// A control token of a call form, which is no content unless a sentence or code names it.
+    /// A control token of a call form, which is not content unless a sentence or code mentions it.
     pub(super) of_call: bool,
     pub(super) reasoning_open: bool,
     pub(super) reasoning_close: bool,
@@ -201,8 +201,8 @@ impl Triggers {
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
         let fallback = calls.iter().enumerate().filter(|(_, call)| call.fallback).map(|(form, _)| form).collect();
         let closers = closers(framing, calls);
-        // A DFA would take a megabyte and most of the time of the first answer, and is asked about few bytes: prose rarely
-        // contains a byte that begins a marker.
+        // A DFA would take a megabyte, and most of the time of the first answer, to search few bytes: prose rarely contains a
+        // byte that begins a marker.
         let kind = Some(AhoCorasickKind::ContiguousNFA);
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).build(&sorted).ok();
         Triggers { automaton, sorted, marks, first, pairs, longest, bare, fallback, closers }
@@ -252,7 +252,7 @@ impl Triggers {
 
     /// Whether `tail` is a proper prefix of some marker.
     pub(super) fn may_become(&self, tail: &str) -> bool {
-        // Markers that begin with it follow it in the order.
+        // In sorted order, markers that begin with it follow it.
         let next = self.sorted.partition_point(|marker| marker.as_str() <= tail);
         !tail.is_empty() && self.sorted.get(next).is_some_and(|marker| marker.starts_with(tail))
     }

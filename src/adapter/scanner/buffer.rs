@@ -5,8 +5,8 @@ use std::ops::Deref;
 use super::strings::Strings;
 use crate::event::FinishReason;
 
-/// The budget for rescans. Text that was held in vain is scanned again. Allowed are `REREAD` bytes of it for each byte of the
-/// answer, and [`FREE_HOLDS`] holds in addition. Beyond that, the name of an offered tool must come within [`HASTY_BYTES`].
+/// The budget for rescans. Text that was held in vain is rescanned: up to `REREAD` bytes for each byte of the answer, plus
+/// [`FREE_HOLDS`] holds. Beyond that, the name of an offered tool must appear within [`HASTY_BYTES`].
 const REREAD: usize = 4;
 const FREE_HOLDS: usize = 4;
 const HASTY_BYTES: usize = 256;
@@ -60,7 +60,7 @@ impl Buffer {
         &self.text[self.from..to]
     }
 
-    /// The end of that text without whitespace at its end.
+    /// The end of that text, without trailing whitespace.
     pub(super) fn trimmed(&self, to: usize) -> usize {
         self.text[..to].trim_end().len().max(self.from)
     }
@@ -88,8 +88,8 @@ impl Buffer {
         by
     }
 
-    // `from` is where the text begins that is not yet emitted, `pos` how far it is scanned. What moves them, and whether the text
-    // before them still goes out:
+    // `from` is the start of the text that is not yet emitted, `pos` the end of the scanned text. The methods that move them, and
+    // what each does with the text before them:
     //
     // | method | `from` | `pos` | the text before |
     // |---|---|---|---|
@@ -107,7 +107,7 @@ impl Buffer {
         self.pos = to;
     }
 
-    /// Scans the text that is not yet emitted again.
+    /// Rescans the text that is not yet emitted.
     pub(super) fn rescan(&mut self) {
         self.pos = self.from;
         self.leave_strings();
@@ -162,24 +162,25 @@ impl Buffer {
         self.wasted += bytes;
     }
 
-    /// The text up to `to` is a value that is not a call, so no unmarked call begins in it.
+    /// Records that the text up to `to` is a value that is not a call, so no unmarked call begins in it.
     pub(super) fn pass_value(&mut self, to: usize) {
         self.inside_value = self.inside_value.max(self.gone + to);
     }
 
-    /// The text up to `to` is the content of a truncated call, or a quoted call: not even a marked call begins in it.
+    /// Records that the text up to `to` is the content of a truncated call, or a quoted call: not even a marked call begins in
+    /// it.
     pub(super) fn pass_content(&mut self, to: usize) {
         self.inside_content = self.inside_content.max(self.gone + to);
         self.pass_value(to);
     }
 
-    /// The value that begins at `at` is not a call. `named`: it names an offered tool.
+    /// Records that the value that begins at `at` is not a call. `named`: it names an offered tool.
     pub(super) fn pass_strings(&mut self, at: usize, named: bool) {
         self.strings.is_open_after(&self.text[..at], self.gone);
         self.strings.follow(self.gone + at, named);
     }
 
-    /// What follows is outside all values, because a call or framing was read.
+    /// Records that what follows is outside of all values, because a call or framing was read.
     pub(super) fn leave_strings(&mut self) {
         self.strings = Strings::default();
     }

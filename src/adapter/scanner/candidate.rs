@@ -1,4 +1,4 @@
-//! Candidates: positions in the text that may be a call, the forms that are tried there, and what follows from what was read.
+//! Candidates: positions in the text that may be a call, the forms that are tried there, and the decision about what was read.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -15,9 +15,9 @@ use crate::{
 /// What begins a candidate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marker {
-    /// In bytes; 0 if a marker may still be found here.
+    /// Its length in bytes; 0 if a marker may still be found here.
     pub(super) length: usize,
-    /// It is a control token, which is dropped if this is not a call.
+    /// Whether it is a control token, which is dropped if this is not a call.
     pub(super) is_token: bool,
 }
 
@@ -35,18 +35,18 @@ pub(super) struct Candidate {
     /// The forms still to be tried, and where their bodies begin.
     pub(super) entries: VecDeque<Entry>,
     pub(super) reader: Option<Reader>,
-    /// The name of an offered tool was read, so up to `argument_bytes` may be held.
+    /// Whether the name of an offered tool was read, so that up to `argument_bytes` may be held.
     pub(super) confirmed: bool,
-    /// The text before it shows it: whatever it is, it stays text.
+    /// Whether the text before it only mentions it. If so, it stays text, whatever it is.
     pub(super) mentions: bool,
-    /// Only whitespace and calls precede it.
+    /// Whether only whitespace and calls precede it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
     /// The closing tag of the tag around it, if that tag is not a marker of the form.
     pub(super) tag: Option<String>,
-    /// The answer ended after the marker and before the end of a name.
+    /// Whether the answer ended after the marker and before the end of a name.
     pub(super) nameless: bool,
-    /// The calls that were read and where they end in the body, while the decision whether they are meant waits for more text.
+    /// The calls that were read, and where they end in the body. Set while more text is needed to decide whether they are meant.
     pub(super) read: Option<(Vec<Parsed>, usize)>,
 }
 
@@ -54,9 +54,9 @@ pub(super) struct Candidate {
 pub(super) struct Fence {
     pub(super) tick: u8,
     pub(super) length: usize,
-    /// It opens and closes in one line. If it holds no call, it is inline code.
+    /// Whether it opens and closes on one line. If it holds no call, it is inline code.
     pub(super) one_line: bool,
-    /// Its language says that it holds calls.
+    /// Whether its language says that it holds calls.
     pub(super) is_dedicated: bool,
     pub(super) content: usize,
     /// The closing fence, which ends a body in it.
@@ -69,26 +69,26 @@ struct Attempt<'a> {
     call: &'a Call,
     /// The index of the form whose markers close the call.
     form: usize,
-    /// Its marker was read, and the calls count as marked ones.
+    /// Whether its marker was read, so that the calls count as marked.
     marked: bool,
-    /// The marker announces another form.
+    /// Whether the marker announces another form.
     is_fallback: bool,
     /// Where its body begins.
     body: usize,
-    /// Where reading stopped, and whether that is all of the text so far.
+    /// Where reading stopped.
     window: usize,
     read_all: bool,
-    /// The answer has ended.
+    /// Whether the answer has ended.
     end: bool,
 }
 
-/// What follows from reading with one form.
+/// The outcome of reading with one form.
 enum Decision {
     /// The candidate was decided.
     Over,
     /// More text is needed.
     Waits,
-    /// The same form reads on, within a higher limit.
+    /// The same form reads on, with a higher limit.
     Again,
     /// The next form is tried.
     Form,
@@ -262,8 +262,8 @@ impl Scanner {
         }
     }
 
-    /// Calls that end at `stop` in the body are only mentioned: they are text, and so are those before them that only wait for what
-    /// follows.
+    /// Handles calls that end at `stop` in the body and are only mentioned. They are text, and so are the calls before them that
+    /// wait for what follows.
     fn pass_mentioned(
         &mut self,
         (calls, stop): (Vec<Parsed>, usize),
@@ -299,7 +299,7 @@ impl Scanner {
         Some(!is_spoken_of && !self.is_withdrawn(to, marked && !call.element, end)?)
     }
 
-    /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are.
+    /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are complete.
     fn decide_cut(
         &mut self,
         mut whole: Vec<Parsed>,

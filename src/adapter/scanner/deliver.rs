@@ -21,7 +21,7 @@ const REMARK_BYTES: usize = 400;
 enum Standing {
     /// At once.
     Counts,
-    /// Unless text follows: they have markers, but may be an example. `supposed`: the text before them says what would be done.
+    /// Unless text follows: they have markers, but may be an example. `supposed`: the text before them is hypothetical.
     /// `taken_back`: the text after them takes them back for good.
     Doubted { supposed: bool, taken_back: bool },
     /// If nothing but calls follows.
@@ -79,7 +79,7 @@ impl Scanner {
         self.emitted.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);
-        // After the marker of a result, the model invents the result and calls that follow from it.
+        // After the marker of a result, the model invents the result, and calls that depend on it.
         let read = &self.buf[candidate.at..to];
         let call = self.adapter.calls.get(form);
         if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
@@ -128,10 +128,10 @@ impl Scanner {
             && !self.is_supposed(candidate.at)
     }
 
-    /// Whether these calls, which have markers and end at `to`, may be an example: the text before them shows one, or does not
+    /// Whether these marked calls, which end at `to`, may be an example: the text before them introduces one, or does not
     /// announce them, the text after them takes them back, or no such tool is offered. Calls right after doubtful ones are
-    /// doubtful too. Where elements are asked for, the client itself runs the first one anywhere, so the text must say that it
-    /// shows one.
+    /// doubtful too. If the prompt asks for elements, the client itself runs the first one anywhere, so only text that introduces
+    /// an example makes a call doubtful.
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let at = candidate.at;
         let is_unsaid = || !self.is_announced(at) || !self.says_who_acts(at);
@@ -150,15 +150,16 @@ impl Scanner {
         self.options.may_ask == MayAsk::Now
     }
 
-    /// Whether calls that cannot run as they are, or that may not be calls, are refused rather than text.
+    /// Whether calls that cannot run as they are, or may not be meant as calls, are refused instead of being text.
     pub(super) fn refuses_strays(&self) -> bool {
         self.options.may_ask != MayAsk::Never
     }
 
-    /// Text follows the held calls. The model is asked about doubtful ones if that is possible; all others are text.
+    /// Decides about the held calls because text follows them. The model is asked about doubtful ones if possible; all others are
+    /// text.
     pub(super) fn give_up_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.chain().is_some() {
-            // Something else than a call follows the last of them.
+            // Something other than a call follows the last of them.
             self.accept_tentative(out);
             self.emitted.begin_line();
             return self.emitted.swallow_blank(!self.emitted.has_said());
@@ -197,7 +198,7 @@ impl Scanner {
         self.tentative.wrap = None;
     }
 
-    /// Handles calls whose last one has complete arguments but no closing marker, at the end of the answer.
+    /// Handles calls at the end of the answer, the last of which has complete arguments but no closing marker.
     pub(super) fn accept_at_end(&mut self, calls: Vec<Parsed>, candidate: &Candidate, out: &mut dyn Sink) {
         if self.is_drafting() {
             return self.hold_draft(calls, candidate, self.buf.len(), out);
@@ -279,8 +280,8 @@ impl Scanner {
         self.buf.discard_scanned();
     }
 
-    /// Decides about announced calls without markers that one remark follows, the last words of the answer. If it asks the user to
-    /// wait (`One moment, please.`), the calls count. Otherwise the model is asked. `None`: more text is needed.
+    /// Decides about announced calls without markers, if a remark follows them and ends the answer. If it asks the user to wait
+    /// (`One moment, please.`), the calls count. Otherwise the model is asked. `None`: more text is needed.
     pub(super) fn step_remark(&mut self, end: bool, out: &mut dyn Sink) -> Option<()> {
         let remark = self.buf[self.buf.pos()..].trim();
         if !self.tentative.is_announced() || self.is_wrapped() || remark.len() > REMARK_BYTES || self.buf.is_cut() {

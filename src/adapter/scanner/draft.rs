@@ -1,5 +1,5 @@
-//! Calls inside reasoning. They are held. They count if the reasoning is never closed and only calls follow, because then the
-//! model forgot to close it. Otherwise they are drafts and remain reasoning.
+//! Holds calls inside reasoning. They count if the reasoning is never closed and only calls follow, because then the model forgot
+//! to close it. Otherwise they are drafts and remain reasoning.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     calls: Vec<Parsed>,
-    /// All text from the first of the calls on.
+    /// All text since the first of the calls.
     text: String,
     /// The reasoning of a region that was only believed to be open. It is emitted again as content if the region never closes and
     /// nothing else follows.
@@ -35,7 +35,7 @@ impl Draft {
         self.began
     }
 
-    /// A reasoning region begins whose only sign is `word`, which may belong to the answer.
+    /// Begins a reasoning region whose only sign is `word`, which may belong to the answer.
     pub(super) fn believe(&mut self, word: &str) {
         self.believed = Some(word.to_owned());
     }
@@ -61,7 +61,7 @@ impl Draft {
         }
     }
 
-    /// The region was closed, so it was reasoning.
+    /// Records that the region was closed, so it was reasoning.
     pub(super) fn close(&mut self) {
         self.believed = None;
     }

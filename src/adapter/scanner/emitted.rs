@@ -6,10 +6,10 @@ use crate::adapter::syntax::Parsed;
 /// What was already emitted.
 #[derive(Debug)]
 pub(super) struct Emitted {
-    /// Content other than whitespace was emitted.
+    /// Whether content other than whitespace was emitted.
     said: bool,
     calls: u32,
-    /// A native call precedes the text: the backend reads calls, and knows what is reasoning.
+    /// Whether a native call precedes the text. If so, the backend reads calls, and knows what is reasoning.
     follows_native: bool,
     /// The last calls, and how they were written.
     last: (Vec<Parsed>, Option<Writing>),
@@ -17,14 +17,14 @@ pub(super) struct Emitted {
     line_head: String,
     /// The same for the last non-blank line before it.
     line_before: String,
-    /// The model began to write a turn of the user.
+    /// Whether the model began to write a turn of the user.
     users_turn: bool,
     /// The last non-whitespace characters, and the last one of all.
     tail: Tail,
     end: Option<char>,
     /// Length of the run of backticks that opened inline code on this line; 0 outside inline code.
     inline: usize,
-    /// Whitespace at the start of the next text belongs to the framing before it and is dropped.
+    /// Whether whitespace at the start of the next text belongs to the framing before it and is dropped.
     swallow_blank: bool,
     /// The open elements.
     pub(super) enclosing: Enclosing,
@@ -59,7 +59,7 @@ impl Emitted {
         self.calls
     }
 
-    /// The last calls, if they were written in another way: the model may repeat them right after.
+    /// The last calls, if they were written in another way, because the model may repeat them right after.
     pub(super) fn last_in_another_form(&self, writing: Writing) -> &[Parsed] {
         if self.last.1 == Some(writing) { &[] } else { &self.last.0 }
     }
@@ -123,7 +123,7 @@ impl Emitted {
         }
     }
 
-    /// Reasoning is emitted again as content.
+    /// Records that reasoning is emitted again as content.
     pub(super) fn say(&mut self) {
         self.said = true;
     }
@@ -149,7 +149,7 @@ impl Emitted {
         self.last = (calls, Some(writing));
     }
 
-    /// What follows counts as the start of a line, for inline code and indented markers.
+    /// Makes what follows count as the start of a line, for inline code and indented markers.
     pub(super) fn begin_line(&mut self) {
         self.line_head.clear();
         self.line_before.clear();

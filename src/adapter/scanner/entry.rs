@@ -196,7 +196,7 @@ impl Scanner {
             Start::Maybe => return None,
             Start::No => return Some(false),
         };
-        // A line that introduces something shows the form, it does not call.
+        // Below a line that introduces something, this shows the form and is not a call.
         let introduces = || self.introduction(at).is_some_and(|head| !head.starts_with("</") && !leaves_a_step(&head));
         if self.buf.is_inside_value(at) || self.is_shown(at) || introduces() || self.buf.is_quoted(at) {
             return Some(false);
@@ -263,7 +263,7 @@ impl Scanner {
         };
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
-        // Below words of the model, code that is nothing but a call may be one: it can be asked.
+        // Below words in which the model acts, code that is nothing but a call may be one. Then the model can be asked.
         let is_step = || self.can_ask() && self.introduction(at).is_some_and(|head| leaves_a_step(&head));
         let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer && !is_step());
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);

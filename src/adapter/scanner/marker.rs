@@ -1,4 +1,4 @@
-//! Markers: what begins at one that was found.
+//! Decides what begins at a marker.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::{
 /// Maximum length of the tokens at the end of an answer, in characters.
 const ENDS_CHARS: usize = 64;
 
-/// Whether a text holds nothing but whitespace and tokens that end a turn, or, before the end of the answer, may become that.
+/// Whether a text holds nothing but whitespace and tokens that end a turn. Before the end of the answer, it may also be the
+/// beginning of such a text.
 fn is_only_ends(text: &str, end: bool) -> bool {
     let mut rest = text.trim_start();
     while let Some(after) = ENDS.iter().find_map(|token| rest.strip_prefix(token)) {
@@ -27,7 +28,7 @@ impl Scanner {
     /// Decides what the marker begins. Returns whether progress is possible without more text.
     pub(super) fn step_marker(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> bool {
         let (at, mark) = (found.at, found.mark);
-        // What remains of a header is followed by a call: the message is for a tool.
+        // A call follows the remains of a header, so the message is for a tool.
         if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.stripped && self.ends_in_a_word(at) {
             self.message.for_user = false;
         }
@@ -106,7 +107,7 @@ impl Scanner {
         before.is_some_and(|c| matches!(c, ' ' | '"' | '\'' | '(')) && !self.at_line_start(at)
     }
 
-    /// Whether a marker is a control token, which is no content where it belongs to no call.
+    /// Whether a marker is a control token, which is not content even if it belongs to no call.
     pub(super) fn drops(&self, found: Found<'_>) -> bool {
         found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))
     }
@@ -199,7 +200,7 @@ impl Scanner {
         !self.tentative.is_empty() || (self.before.is_fresh() && self.emitted.calls() > 0)
     }
 
-    /// From `at` on the answer is another speaker's, which the model made up: the rest is discarded.
+    /// Discards the answer from `at` on: the model invented another speaker's turn.
     pub(super) fn lose_rest(&mut self, at: usize, out: &mut dyn Sink) {
         self.accept_tentative(out);
         self.emit(self.buf.trimmed(at), out);

@@ -134,15 +134,15 @@ impl Scanner {
         Some(takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
     }
 
-    /// Whether the text after marked calls takes them back for good: they are neither one of several choices nor words of a sentence.
+    /// Whether the text after marked calls takes them back for good, and does not offer another choice.
     pub(super) fn is_corrected(&self, candidate: &Candidate, to: usize) -> bool {
         let written = Written { marked: true, delimited: true, fresh: candidate.fresh };
         let text = self.text_after(candidate, to, true, true);
         text.is_some_and(|text| takes_back(text, written) && !offers_choice(text))
     }
 
-    /// The text after a call, as much of it as may speak of the call. `delimited`: closing markers may come first. `None`: all of
-    /// it must be there, or the result would depend on the cuts.
+    /// The text after a call, as far as it may be about the call. `delimited`: closing markers may come first. `None`: more text
+    /// is needed, or the result would depend on the cuts.
     fn text_after(&self, candidate: &Candidate, to: usize, delimited: bool, open: bool) -> Option<&str> {
         let to = if delimited { self.after_closers(candidate, to, open)? } else { to };
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
@@ -150,8 +150,8 @@ impl Scanner {
         is_whole.then_some(text)
     }
 
-    /// Whether a sentence around a marked call goes on with `after`: in lower case and without another call, while the words
-    /// before the call end without a sign. Or the call is in an item of a numbered list, and the next item follows.
+    /// Whether the sentence around a marked call continues with `after`: `after` is in lower case and holds no other call, and no
+    /// punctuation ends the words before the call. Or the call is in an item of a numbered list, and the next item follows.
     fn goes_on_after(&self, candidate: &Candidate, after: &str) -> bool {
         let at = self.buf.place(self.first_at(candidate));
         let Some(before) = self.lead(at) else { return false };

@@ -5,9 +5,9 @@
 pub(super) struct Before {
     /// The form of the call before this position, if only whitespace follows it: its closing markers may come next.
     call: Option<usize>,
-    /// Only whitespace, reasoning and calls precede this position, so an unmarked call counts here.
+    /// Whether only whitespace, reasoning and calls precede this position, so that an unmarked call counts here.
     fresh: bool,
-    /// The unmarked forms were already tried here.
+    /// Whether the unmarked forms were already tried here.
     tried: bool,
     mentioned: Option<Mentioned>,
 }
@@ -17,7 +17,7 @@ pub(super) struct Before {
 pub(super) struct Mentioned {
     /// Where it ends in the answer.
     pub(super) end: usize,
-    /// It is data, which goes on in the next line.
+    /// Whether it is data, which continues on the next line.
     pub(super) across_lines: bool,
 }
 
@@ -44,27 +44,27 @@ impl Before {
         self.tried = tried;
     }
 
-    /// A call of this form was emitted.
+    /// Records that a call of this form was emitted.
     pub(super) fn after_call(&mut self, form: usize) {
         *self = Before { call: Some(form), ..Before::nothing() };
     }
 
-    /// A call of this form was read and is held.
+    /// Records that a call of this form was read and is held.
     pub(super) fn after_held_call(&mut self, form: usize) {
         self.call = Some(form);
     }
 
-    /// No closing markers of the previous call follow.
+    /// Records that no closing markers of the previous call follow.
     pub(super) fn leave_call(&mut self) {
         self.call = None;
     }
 
-    /// A header or a reasoning region ended. `said`: content was already emitted.
+    /// Records that a header or a reasoning region ended. `said`: content was already emitted.
     pub(super) fn after_framing(&mut self, said: bool) {
         (self.fresh, self.tried) = (!said, false);
     }
 
-    /// What ends here was only mentioned.
+    /// Records that what ends here was only mentioned.
     pub(super) fn after_mentioned(&mut self, mentioned: Mentioned) {
         self.mentioned = Some(mentioned);
     }

@@ -1,4 +1,4 @@
-//! Emits calls that were decided about, as calls, refused calls, or text.
+//! Emits calls after the decision about them: as calls, refused calls, or text.
 
 use serde_json::Value;
 
@@ -17,14 +17,14 @@ impl Scanner {
         calls
     }
 
-    /// Emits the text of an answer written as a call. Returns `false` if this is a call of a tool.
+    /// Emits the text of an answer that was written as a call. Returns `false` if this is a call of a tool.
     pub(super) fn send_as_text(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
         let Some(text) = self.answer_text(call) else { return false };
         self.say(&text, out);
         true
     }
 
-    /// Emits text that counts as said.
+    /// Emits text, and records it as said.
     pub(super) fn say(&mut self, text: &str, out: &mut dyn Sink) {
         self.emitted.text(text, false);
         out.event(Event::Text(text));

@@ -1,5 +1,5 @@
-//! Follows the strings of a value that is not a call: a call quoted in them is not the model's. Such a value may be JSON data, a
-//! call of a tool that is not offered, or a truncated write.
+//! Follows the strings of a value that is not a call, because a call quoted in them is not the model's. Such a value may be JSON
+//! data, a call of a tool that is not offered, or a truncated write.
 
 /// Maximum distance from the start of the value to its first bracket, in bytes.
 const BRACKET_BYTES: usize = 128;
@@ -21,7 +21,7 @@ struct Value {
     escaped: bool,
     /// The last non-whitespace byte.
     before: u8,
-    /// Strings may contain line breaks: the value names an offered tool, so it is not prose.
+    /// Whether strings may contain line breaks: the value names an offered tool, so it is not prose.
     breaks: bool,
 }
 

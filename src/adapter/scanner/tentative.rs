@@ -15,9 +15,9 @@ pub(super) struct Tentative {
     labels: String,
     /// What speaks for and against these calls.
     doubt: Doubt,
-    /// Earlier calls with markers were text: those that follow in this answer are doubtful too.
+    /// Whether earlier calls with markers were text. If so, those that follow in this answer are doubtful too.
     shown: bool,
-    /// Earlier calls that were followed by text: steps of a plan that do not run.
+    /// Earlier calls that text followed: steps of a plan that do not run.
     skipped: Vec<Parsed>,
     /// The delimiters around the whole answer.
     pub(super) wrap: Option<Wrap>,
@@ -41,7 +41,7 @@ enum Doubt {
     /// The text before them does not announce them, or the words after them leave open whether they are meant.
     Unannounced,
     /// They have markers, but the text before them does not announce them: they count unless text follows. `supposed`: the text
-    /// says what would be done. `taken_back`: the text after them takes them back.
+    /// before them is hypothetical. `taken_back`: the text after them takes them back.
     Marked { supposed: bool, taken_back: bool },
     /// They count, but another call follows, and the text after that one may take back all of them. They begin at this position
     /// in the answer.
@@ -63,15 +63,15 @@ impl Tentative {
         self.calls.extend(calls);
     }
 
-    /// Holds calls that have markers. `supposed`: the text before them says what would be done. `taken_back`: the text after them
-    /// takes them back.
+    /// Holds calls that have markers. `supposed`: the text before them is hypothetical. `taken_back`: the text after them takes
+    /// them back.
     pub(super) fn hold_doubted(&mut self, calls: Vec<Parsed>, supposed: bool, taken_back: bool) {
         let supposed = if self.calls.is_empty() { supposed } else { self.is_unannounced() };
         self.doubt = Doubt::Marked { supposed, taken_back };
         self.calls.extend(calls);
     }
 
-    /// The label of the next call follows these calls.
+    /// Adds the label of the next call, which follows these calls.
     pub(super) fn say(&mut self, label: &str) {
         self.labels.push_str(label);
     }
@@ -97,14 +97,14 @@ impl Tentative {
         }
     }
 
-    /// The calls of the chain are only mentioned.
+    /// Drops the calls of the chain, which are only mentioned.
     pub(super) fn drop_chain(&mut self) {
         if self.chain().is_some() {
             self.forget();
         }
     }
 
-    /// The words after announced calls leave open whether the calls are meant.
+    /// Records that the words after announced calls leave open whether they are meant.
     pub(super) fn leave_open(&mut self) {
         self.doubt = Doubt::Unannounced;
     }
@@ -114,17 +114,18 @@ impl Tentative {
         (self.calls, self.doubt) = (calls, Doubt::Stray(why));
     }
 
-    /// Another call follows, so a stray one before it was text.
+    /// Drops a stray call, which was text because another call follows it.
     pub(super) fn drop_stray(&mut self) {
         if matches!(self.doubt, Doubt::Stray(_)) {
             self.forget();
         }
     }
 
-    /// Text follows, so none of the calls counts.
+    /// Drops the calls, none of which counts because text follows.
     pub(super) fn clear(&mut self) {
         self.shown |= self.is_doubted();
-        // A call in a wrap is an example, a stray one is no step, and one that was taken back is none any more.
+        // Only steps of a plan are kept. A call in a wrap is an example, a stray one is not a step, and one that was taken back
+        // no longer is.
         let taken_back = matches!(self.doubt, Doubt::Marked { taken_back: true, .. });
         let wrap = self.wrap.take();
         let Taken { calls, why: stray, .. } = self.take();
@@ -162,7 +163,7 @@ impl Tentative {
         matches!(self.doubt, Doubt::Marked { .. })
     }
 
-    /// Whether nothing speaks against these calls, which have markers, but that the text before them does not announce them.
+    /// Whether the only thing against these marked calls is that the text before them does not announce them.
     pub(super) fn is_only_unannounced(&self) -> bool {
         matches!(self.doubt, Doubt::Marked { supposed: false, taken_back: false })
     }

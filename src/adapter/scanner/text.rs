@@ -121,8 +121,8 @@ impl Scanner {
         self.lead(at).is_none_or(|line| Lead::new(&line).says_who_acts())
     }
 
-    /// Whether the text before calls at `at` says what would be done, waits for the user, says that it is not done, or introduces
-    /// something other than an act of the model. Where elements are asked for, any line may introduce one.
+    /// Whether the text before calls at `at` is hypothetical, waits for the user, denies the calls, or introduces something other
+    /// than an act of the model. If the prompt asks for elements, any line may introduce one.
     pub(super) fn is_supposed(&self, at: usize) -> bool {
         self.lead(at).is_some_and(|line| {
             let lead = Lead::new(&line);
@@ -131,7 +131,7 @@ impl Scanner {
         })
     }
 
-    /// Whether the line before `at` is about something else than an act of the model.
+    /// Whether the line before `at` is about something other than an act of the model.
     pub(super) fn is_about_a_thing(&self, at: usize) -> bool {
         self.lead(at).is_some_and(|line| Lead::new(&line).is_about_a_thing())
     }

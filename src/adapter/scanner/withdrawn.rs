@@ -1,5 +1,5 @@
-//! Whether text after a call withdraws it: the element around it closes and holds more than calls, or reasoning closes that
-//! nothing opened. The call is held until that is decided.
+//! Whether text after a call withdraws it: the element around it closes and holds more than calls, or reasoning closes although
+//! nothing opened it. The call is held until that is decided.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Whether the end of `text`, which begins at the position `from`, is inside of quotes. The same text is read once.
+    /// Whether the end of `text`, which begins at the position `from`, is inside of quotes. No text is read twice.
     fn is_open_after(&mut self, text: &str, from: usize) -> bool {
         if self.from != from || text.len() < self.read {
             *self = Quotes { from, ..Quotes::default() };
@@ -69,7 +69,7 @@ impl Quotes {
 #[derive(Debug)]
 struct Element {
     name: String,
-    /// It holds something other than calls.
+    /// Whether it holds something other than calls.
     has_text: bool,
 }
 
@@ -236,7 +236,7 @@ impl Scanner {
         let [mut open, mut close] = THINK.map(|tag| vec![tag.to_owned()]);
         open.extend(own.iter().flat_map(|own| &own.open).cloned());
         close.extend(own.iter().flat_map(|own| &own.close).cloned());
-        // A model that writes another's turn also writes the reasoning of the next answer.
+        // A model that invents another speaker's turn also writes the reasoning of the next answer.
         open.extend(ENDED_TURNS.map(str::to_owned));
         let anywhere = own.is_some_and(|own| own.anywhere);
         let mut from = to.max(self.emitted.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
@@ -273,8 +273,8 @@ impl Scanner {
         text.trim_start().starts_with(['{', '[']) && self.emitted.enclosing.quotes.is_open_after(text, gone + to)
     }
 
-    /// Whether a marker ends the words before it: no space separates it on one side, or only its family has this token. A tag
-    /// that is only mentioned has spaces on both sides.
+    /// Whether a marker ends the words before it: one side has no space, or only its family has this token. A tag that is only
+    /// mentioned has spaces on both sides.
     fn ends_words(&self, at: usize, past: usize) -> bool {
         let before = self.buf[..at].chars().next_back();
         let after = self.buf[past..].chars().next();
@@ -292,7 +292,7 @@ impl Scanner {
         while !enclosing.open.is_empty() {
             let Some(closing) = enclosing.find_closing(&self.buf, gone, gone + to, end) else {
                 if end {
-                    // Nothing closes the elements any more.
+                    // No closing tag of the elements follows.
                     enclosing.open.clear();
                 }
                 return end.then_some(false);

@@ -1,6 +1,6 @@
 //! Wraps: delimiters around the whole answer, such as inline code, a code fence, or a tag like `<response>`. A wrap is framing if
-//! it holds nothing but calls of offered tools and nothing is outside it. Otherwise it is text, and a call in it is an example.
-//! So the wrap and its content are held until the end of the answer, or until the first sign that they are text.
+//! it holds only calls of offered tools and nothing is outside of it. Otherwise it is text, and a call in it is an example. So
+//! the wrap and its content are held until the end of the answer, or until the first sign that they are text.
 
 use super::{
     GAP_BYTES, Region, Scanner,
@@ -216,7 +216,7 @@ impl Scanner {
     }
 }
 
-/// Whether a tag of this name says nothing of its content but that it is the answer or calls.
+/// Whether a tag of this name says only that its content is the answer, or calls.
 fn wraps_calls(name: &str) -> bool {
     let in_namespace = |name: &str| name.split_once(':').is_some_and(|(_, name)| CALLS.contains(&name));
     TAGS.contains(&name) || (name.chars().all(is_in_name) && in_namespace(name))

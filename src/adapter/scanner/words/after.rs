@@ -14,9 +14,9 @@ use super::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Written {
     pub(crate) marked: bool,
-    /// It has a marker or a fence, so that words after it speak of it.
+    /// Whether it has a marker or a fence, so that words after it are about it.
     pub(crate) delimited: bool,
-    /// Nothing was said before it.
+    /// Whether nothing was said before it.
     pub(crate) fresh: bool,
 }
 
@@ -27,15 +27,16 @@ const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '
 /// A sentence of at most this many words is an interjection.
 const INTERJECTION_WORDS: usize = 3;
 
-/// Whether the sentences after a call say that it is an example, must not run, or is not made, or ask for permission; or whether
-/// another call is offered instead. After a marked call, other words for an example may speak of its result.
+/// Whether the sentences after a call say that it is an example, must not run, or is not made, ask for permission, or offer
+/// another call instead. After a marked call, weaker words for an example do not count, because they may be about its result.
 pub(crate) fn takes_back(text: &str, call: Written) -> bool {
     let text = &without_quotes(text, '"');
     let prose = plain(&text[..text.find(OPENERS).unwrap_or(text.len())]);
     let (said, stop) = first_sentence(text).map_or((text.as_str(), ""), |stop| text.split_at(stop));
     let said = plain(said);
     let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
-    // Questions for permission are not known in all languages, so any question in another one than English may be one.
+    // The wording of questions for permission is not known in all languages, so any question in a language other than English may
+    // be one.
     let is_foreign = call.delimited && !is_english(&said);
     let permission = || asks_for_permission(&format!("{said} ")) || (!call.fresh && is_foreign);
     let asks = (is_asked(&said, stop) && permission() && !adds(&words(&said))) || requests_an_answer(&said);

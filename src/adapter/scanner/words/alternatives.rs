@@ -1,4 +1,4 @@
-//! Calls of which the user shall choose one: `Option A`, `Either .. or ..`, `Alternatively:`.
+//! Calls of which the user is to choose one: `Option A`, `Either .. or ..`, `Alternatively:`.
 
 use super::{
     clauses::{begins, words},

@@ -12,7 +12,7 @@ pub(super) fn plain(text: &str) -> String {
     text.to_lowercase().replace('\u{2019}', "'")
 }
 
-/// A text without what stands between two of these quotes: `The error says "do not run as root".`
+/// A text without the parts between two of these quotes: `The error says "do not run as root".`
 pub(super) fn without_quotes(text: &str, quote: char) -> String {
     let parts: Vec<&str> = text.split(quote).collect();
     // The last quote may have no partner.

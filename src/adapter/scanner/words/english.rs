@@ -30,7 +30,7 @@ pub(super) const TEXTS: [&str; 87] = [
     "option", "alternative", "suggestion", "proposal", "exemplar", "quote", "quotation", "specification", "spec", "ticket",
     "exercise", "candidate", "candidates", "completion", "reference", "truth",
 ];
-/// Verbs of somebody who is not the speaker, before what that one wrote or did.
+/// Verbs of somebody other than the speaker, before what that person wrote or did.
 pub(super) const RECORDS: [&str; 55] = [
     "wrote", "writes", "write", "said", "says", "reads", "sent", "sends", "typed", "returned", "returns", "printed", "prints",
     "produced", "produces", "emitted", "emits", "emit", "generated", "generates", "answered", "answers", "replied", "pasted",
@@ -235,7 +235,7 @@ pub(super) const PROPOSES: [&str; 17] = [
     "tell me whether", "your choice", "you choose", "up to you", "leave the decision", "leave it to you", "leave that to you",
     "you decide", "let me know before", "tell me before",
 ];
-/// Phrases before what the user shall decide.
+/// Phrases before what the user is to decide.
 pub(super) const LEAVES: [&str; 2] = ["let me know if i should", "tell me if i should"];
 /// Verbs of going on with a call.
 pub(super) const PROCEEDS: [&str; 5] = ["go", "proceed", "continue", "really", "actually"];

@@ -1,4 +1,4 @@
-//! What the user says not to run: nothing at all, or not what the model shall only write.
+//! What the user forbids to run: anything at all, or only what the model is asked to write.
 
 use std::{
     collections::BTreeMap,
@@ -71,14 +71,14 @@ impl UsersWords {
         UsersWords { text, forbidden: OnceLock::new() }
     }
 
-    /// What they say not to run.
+    /// What they forbid to run.
     pub(crate) fn forbid(&self) -> Option<Forbidden> {
         *self.forbidden.get_or_init(|| forbids(&self.text))
     }
 }
 
-/// What the user says not to run. With another object (`don't run the tests`), only that one is meant, and nothing is forbidden.
-/// What the user quotes, and what clients add in elements (rules of the project), forbids nothing either.
+/// What the user forbids to run. A prohibition with another object (`don't run the tests`) is about that object alone and does
+/// not count. Neither does what the user quotes, nor what clients add in elements (rules of the project).
 fn forbids(asked: &str) -> Option<Forbidden> {
     let own = without_elements(&plain(asked)).replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"");
     let plain = without_quotes(&without_quotes(&own, '"'), '`').replace("do not ", "don't ");

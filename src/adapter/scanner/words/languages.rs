@@ -1,4 +1,4 @@
-//! Words of other languages than English by what they say (`languages.toml`).
+//! Words of languages other than English, by what they say (`languages.toml`).
 
 use std::{collections::BTreeMap, sync::LazyLock};
 

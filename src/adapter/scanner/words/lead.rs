@@ -27,11 +27,12 @@ use super::{
 pub(crate) struct Lead {
     /// In lower case, without inline code, parenthesised text, tags, and marks of emphasis at the end.
     text: String,
-    /// It begins data or markup, which neither announce nor deny.
+    /// Whether it begins data or markup, which neither announce nor deny.
     is_data: bool,
-    /// It is only the letter of a list item, the number of a footnote, or an empty box: `(a)`, `ii)`, `[1]`, `- [ ]`.
+    /// Whether it is only the letter of a list item, the number of a footnote, or an empty check box: `(a)`, `ii)`, `[1]`, `- [
+    /// ]`.
     is_letter: bool,
-    /// It names a speaker of a quoted conversation: `<assistant>`, `Bot (10:02):`.
+    /// Whether it names a speaker of a quoted conversation: `<assistant>`, `Bot (10:02):`.
     is_told: bool,
 }
 
@@ -134,8 +135,8 @@ impl Lead {
         self.names_a_thing() && !leads_on(&main_words(self.sentence()))
     }
 
-    /// Whether it says what somebody would do, or will do only after the user agrees. In languages other than English, also
-    /// whether it denies that the speaker acts, or advises the reader.
+    /// Whether it is hypothetical, or says what somebody will do only after the user agrees. In languages other than English,
+    /// also whether it denies that the speaker acts, or advises the reader.
     pub(crate) fn is_distant(&self) -> bool {
         let sentence = self.sentence();
         let said = words(sentence);

@@ -124,8 +124,8 @@ fn is_denied(words: &[&str]) -> bool {
     nothing || said
 }
 
-/// Whether the words after a negation say that the call is not made: `been executed`, but not `run in production`, `run the slow
-/// tests`, or, of something that no word for a call names, `called`. `is_call`: a word before them names it.
+/// Whether the words after a negation say that the call is not made: `been executed`, but not `run in production` or `run the
+/// slow tests`. `is_call`: a word before the negation names a call; without one, `called` does not count.
 fn denies_a_call(rest: &[&str], is_call: bool) -> bool {
     let Some((verb, after)) = rest.split_first() else { return false };
     let is_verb = DENIED.contains(verb) || *verb == "call";
@@ -232,7 +232,7 @@ pub(super) fn is_negation(word: &str) -> bool {
     NOT.contains(&word) || word.ends_with("n't")
 }
 
-/// Between a form of "be" and the noun are at most this many words.
+/// Maximum number of words between a form of "be" and the noun.
 const NAMED_WITHIN: usize = 5;
-/// Between "what" and "would" is at most one word fewer than this.
+/// "would" follows "what" by fewer than this many words.
 const SUPPOSED_WITHIN: usize = 3;

@@ -15,8 +15,8 @@ const PRESENT_OF: [&str; 21] = [
     "as", "for",
 ];
 
-/// Whether the last clause of a sentence says what its speaker does now: `.. Let me run the example`. One that shows, asks or
-/// waits does not act.
+/// Whether the last clause of a sentence says what its speaker does now: `.. Let me run the example`. A speaker who shows, asks
+/// or waits does not act.
 pub(super) fn sets_to_work(sentence: &str) -> bool {
     let said = words(last_clause(sentence));
     let start = said.iter().take_while(|word| matches!(**word, "so" | "and" | "but" | "now" | "then" | "first")).count();
