@@ -1,7 +1,7 @@
 //! Runs a chat turn: turns a [`Plan`] into the client's bytes. A turn has one upstream answer, plus one for each time that
-//! toolglot asks the model again. This is the async shell around the synchronous stages. It has no task and no channel, so
-//! dropping the turn drops the upstream request; only calls with effects that toolglot runs itself outlive it (`react::flight`). A
-//! client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every `NEXT_SIGN`.
+//! toolglot asks the model again or runs tools. This is the async shell around the synchronous stages. It has no task and no
+//! channel, so dropping the turn drops the upstream request. Only calls with effects that toolglot runs itself outlive it
+//! (`react::flight`). A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every `NEXT_SIGN`.
 //!
 //! | module | job |
 //! |---|---|
@@ -119,7 +119,7 @@ struct Held {
 /// # Errors
 /// Only the first item can be an error: the client has seen nothing then. Later faults are written into the stream.
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
-    // Made before the stream, which would hold the plan beside the turn that is made from it.
+    // Made outside of the stream, which would otherwise hold both the plan and the turn made from it.
     let mut front = Front::new(plan.reply.head.clone());
     let mut opening = BytesMut::new();
     front.open(&mut opening);
@@ -170,11 +170,11 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                 rounds.tap_client(&bytes);
                 yield Ok(bytes);
                 if is_whole {
-                    // A short answer leaves before its turn is put away and told in the log.
+                    // A short answer leaves before its turn is stored and logged.
                     yield_now().await;
                 }
             } else if silence.is_over() {
-                // The backend speaks, but nothing of it may leave yet.
+                // Bytes have arrived, but none may leave yet.
                 opened = true;
                 silence.broken(NEXT_SIGN);
                 signs.put(&mut opening);
@@ -205,7 +205,7 @@ pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> R
     Ok((rounds.outlet.out.into_value(), warnings))
 }
 
-/// The bytes after what has to come first, once.
+/// Puts what must come first before the bytes, once.
 fn after(opening: &mut BytesMut, bytes: BytesMut) -> Bytes {
     if opening.is_empty() {
         return bytes.freeze();
@@ -228,9 +228,9 @@ impl Written {
 }
 
 impl Sink for Written {
-    /// Joins the text events from one piece of the backend's answer. The scanner may emit text that could have become a call byte
-    /// by byte, and a frame per byte would be a hundred times the size of the text. Pieces of the backend are not joined with
-    /// each other, because clients count them as tokens.
+    /// Joins the text events from one piece of the backend's answer. The scanner may emit text byte by byte if it could have
+    /// become a call, and a frame per byte would be a hundred times the size of the text. The text of different pieces is not
+    /// joined, because clients count pieces as tokens.
     fn event(&mut self, event: Event<'_>) {
         let (text, is_reasoning) = match event {
             Event::Text(text) => (text, false),

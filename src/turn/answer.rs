@@ -37,9 +37,9 @@ pub struct Answer {
     fixer: Fixer,
     gate: Gate,
     tools: Arc<Tools>,
-    /// The last native call. It is complete if anything but the end of the answer follows.
+    /// The last native call. It is complete if anything other than the end of the answer follows.
     native: Option<ToolCall>,
-    /// Text or reasoning came since the last native call.
+    /// Whether text or reasoning came since the last native call.
     heard: bool,
     /// Whether the answer began inside reasoning, as far as the text before the first native call shows.
     began_inside: Option<bool>,
@@ -98,37 +98,38 @@ impl Answer {
         }
     }
 
-    /// The same answer for a client whose form cannot carry every call.
+    /// Sets the client's form, which may not be able to carry every call.
     pub fn towards(mut self, carrier: Carrier) -> Answer {
         self.gate.carrier = carrier;
         self
     }
 
-    /// The same answer, in a turn that has run these calls before: a call that repeats one of them is refused.
+    /// Sets the calls that this turn has run before. A call that repeats one of them is refused.
     pub fn after(mut self, before: Repeats) -> Answer {
         self.gate.after(before, Arc::clone(&self.tools));
         self
     }
 
-    /// The same answer, of a model that has read this.
+    /// Sets what the model has read.
     pub(super) fn quoting(mut self, quoted: Arc<Quoted>) -> Answer {
         self.gate.before.quoted = quoted;
         self
     }
 
-    /// The same answer, after one that was refused, whose valid calls are `kept`. `empty`: what the user reads if it is empty.
+    /// Continues after an answer that was refused, whose valid calls are `kept`. `empty`: what the user reads if this answer is
+    /// empty.
     pub fn again(mut self, kept: Vec<ToolCall>, empty: Option<String>) -> Answer {
         self.gate.again(kept, empty);
         self
     }
 
-    /// The same answer; its repairs are counted in `tally`, and log lines may show pieces of arguments if `excerpts` is set.
+    /// Counts repairs in `tally`. With `excerpts`, log lines may show pieces of arguments.
     pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
         self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);
         self
     }
 
-    /// The same answer, from a model that was just told that its call of this tool was not complete.
+    /// Sets the tool whose call the model was just told to be incomplete.
     pub fn after_unclosed(mut self, tool: Option<String>) -> Answer {
         self.fixer = self.fixer.with_unclosed(tool);
         self
@@ -195,7 +196,7 @@ impl Answer {
         if let Some(call) = native {
             stage.native = true;
             stage.start(&call);
-            // Nothing follows it: that it is whole, its own brackets must prove.
+            // Nothing follows it, so only its own brackets can prove that it is whole.
             if reason != FinishReason::Length && closed(&call.arguments) {
                 stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
             }
@@ -206,8 +207,8 @@ impl Answer {
         Outcome { delivered, reask, kept, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
     }
 
-    /// Ends an answer that broke off: the text that is held leaves, and a cut call is dropped without a word, because the caller
-    /// says what happened.
+    /// Ends an answer that broke off. The held text leaves, and a truncated call is dropped without a notice, because the caller
+    /// reports what happened.
     pub fn abandon(mut self, out: &mut dyn Sink) {
         self.gate.ended.abandoned = true;
         self.reason = Some(FinishReason::Length);
@@ -218,7 +219,7 @@ impl Answer {
         });
     }
 
-    /// The backend reads calls itself: in the text that is still held, only complete calls count, and leaked markup is dropped. What
+    /// Handles a native call: in the text that is still held, only complete calls count, and leaked markup is dropped. What
     /// follows the native call is read like the beginning of an answer.
     fn give_way(&mut self, out: &mut dyn Sink) {
         let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
@@ -254,7 +255,7 @@ fn closed(arguments: &str) -> bool {
 struct Stage<'a> {
     fixer: &'a mut Fixer,
     gate: &'a mut Gate,
-    /// The backend itself has read the call that passes; otherwise the scanner found it in the text.
+    /// Whether the backend itself has read the call that passes. Otherwise the scanner found it in the text.
     native: bool,
     out: &'a mut dyn Sink,
 }
@@ -326,7 +327,7 @@ mod tests {
 
     const THINKS: &str = "thinks: ";
 
-    /// The calls and the text that come of these deltas: `Ok` is text (after `THINKS`, reasoning), `Err` a native call.
+    /// The calls and the text that these deltas yield: `Ok` is text (after `THINKS`, reasoning), `Err` a native call.
     fn told(parts: &[Part]) -> (Vec<String>, String) {
         let tool = |name: &str| {
             let schema = r#"{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}"#;
@@ -371,20 +372,20 @@ mod tests {
             (&[native, Ok(BARE)], &[write, run], ""),
             (&[native, Ok("Now the tests:\n"), Ok(RUN)], &[write, run], "Now the tests:"),
             (&[native, Ok(RUN), Err(("run", r#"{"a":"y"}"#))], &[write, run, r#"run {"a":"y"}"#], ""),
-            // What the parser has read, and what is left of it.
+            // What the parser has read, and what it has left behind.
             (&[native, Ok(AGAIN)], &[write], ""),
             (&[native, Ok(AGAIN), Ok(RUN)], &[write, run], ""),
             (&[native, Ok(CUT)], &[write], ""),
             (&[native, Ok("\n</tool_call>")], &[write], ""),
             (&[native, Ok(RUN), Err(("run", r#"{"a":"x"}"#))], &[write, run], ""),
-            // The model makes up the result, and goes on from there.
+            // The model invents the result, and continues from there.
             (&[native, Ok("<tool_response>\nok\n</tool_response>\n"), Ok(RUN)], &[write], ""),
             // A draft in the reasoning of a backend that tells reasoning apart.
             (&[native, Ok(DRAFT), Err(("run", r#"{"a":"y"}"#))], &[write, r#"run {"a":"y"}"#], ""),
             (&[native, Ok(DRAFT)], &[write], ""),
-            // Two of the backend's own are two.
+            // Two equal native calls are two calls.
             (&[native, native], &[write, write], ""),
-            // An example is none.
+            // An example is not a call.
             (&[native, Ok("For example, I could write `{\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}` here.")], &[write], ""),
         ];
         for (parts, calls, text) in cases {

@@ -1,6 +1,6 @@
-//! Sends a request and waits for the head of the answer. It tries again only if nothing has run and the fault may be temporary:
-//! the connection was refused (the server restarts), or the server is not ready (503: it loads a model, or its queue is full).
-//! All attempts together take less than `FIRST_SIGN`, so that an error keeps its HTTP status.
+//! Sends a request and waits for the head of the answer. Another attempt follows only if nothing has run and the fault may be
+//! temporary: the connection was refused (the server restarts), or the server is not ready (503: it loads a model, or its queue
+//! is full). All pauses together are shorter than `FIRST_SIGN`, so that an error keeps its HTTP status.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use crate::{
 pub(super) struct Extras {
     /// The id of the call that is being delivered.
     id: String,
-    /// Ids, each with what belongs to it; not yet in the store.
+    /// Ids, each with its extra; not yet in the store.
     fresh: Vec<(String, String)>,
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
     }
 }
 
-/// The key contains the backend: no other backend may get its data.
+/// The key contains the backend, because no other backend may get its data.
 fn key(plan: &Plan, id: String) -> Key {
     plan.key(Kind::CallExtra, format!("{}\n{id}", plan.backend.url))
 }

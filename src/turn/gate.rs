@@ -1,16 +1,16 @@
-//! Decides what the client sees of an answer. The rules for refused calls, for text after a call, and for the finish reason are
-//! only here. Text that may still become a call never gets here: `adapter::scanner` holds it back.
+//! Decides what the client sees of an answer. Only this module has the rules for refused calls, for text after a call, and for
+//! the finish reason. Text that may still become a call never gets here: `adapter::scanner` holds it back.
 //!
 //! * If a call is refused, or the client's form cannot carry it, toolglot asks the model again (`retry` times), hidden from the
-//!   client. It does not if a call of this answer was already delivered. If the model cannot be asked again, a complete object
-//!   that does not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked about.
-//!   Any other refused call becomes a notice of one line, also a call after a delivered one. Valid calls after the refused one
+//!   client, unless a call of this answer was already delivered. If the model cannot be asked again, a complete object that does
+//!   not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked about. Any other
+//!   refused call becomes a one-line notice, and so does a refused call after a delivered one. Valid calls after the refused one
 //!   are kept, and delivered after those of the next answer.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
-//! * A patch at the end of an answer is no call. Where a tool takes patches, the model is asked whether it means that call.
+//! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
 //!   once more, for the call alone.
-//! * If the client demands a call and none came, toolglot asks once more for the call alone, too.
+//! * If the client demands a call and none came, toolglot also asks once more, for the call alone.
 //! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
 use std::sync::Arc;
@@ -35,19 +35,20 @@ use told::{Delivered, Said, Written};
 /// What becomes of refused calls and of text after calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// The model may be asked again.
+    /// Whether the model may be asked again.
     pub may_reask: bool,
-    /// Refused calls are passed on as events: the agent of mode `react` answers them.
+    /// Whether refused calls are passed on as events, because the agent of mode `react` answers them.
     pub answers_refused: bool,
-    /// An empty answer (no text, reasoning or call) becomes a notice, because some clients treat it as a fault.
+    /// Whether an empty answer (no text, reasoning or call) becomes a notice, because some clients treat it as a fault.
     pub notice_when_empty: bool,
-    /// The model is asked for the call if its answer announces an action and contains no call.
+    /// Whether the model is asked for the call if its answer announces an action and contains no call.
     pub nudges: bool,
-    /// The user has ordered an action of tools: the model is also asked for the call if it only explains the action.
+    /// Whether the user has ordered an action of tools. If so, the model is also asked for the call if it only explains the
+    /// action.
     pub ordered: bool,
-    /// The client demands a call (`tool_choice`): the model is asked for it if the answer contains none.
+    /// Whether the client demands a call (`tool_choice`). If so, the model is asked for it if the answer contains none.
     pub must_call: bool,
-    /// The model was asked for the call alone: a valid call is delivered, and everything else is dropped.
+    /// Whether the model was asked for the call alone. If so, a valid call is delivered, and everything else is dropped.
     pub call_alone: bool,
 }
 
@@ -55,7 +56,7 @@ pub struct Policy {
 #[derive(Debug)]
 pub(super) struct Gate {
     policy: Policy,
-    /// Calls that this client's form cannot carry are refused.
+    /// The client's form. Calls that it cannot carry are refused.
     pub(super) carrier: Carrier,
     pub(super) before: Before,
     delivered: Delivered,
@@ -79,14 +80,14 @@ pub(super) struct Before {
     repeats: Repeats,
     /// The tools of the request.
     tools: Arc<Tools>,
-    /// What the model has read: it is asked whether it means a call that is in there.
+    /// What the model has read. It is asked whether it means a call that is in there.
     pub(super) quoted: Arc<Quoted>,
 }
 
-/// Asking the model again: before this answer, and after it.
+/// How the model was asked before this answer, and is asked after it.
 #[derive(Debug, Default)]
 struct Again {
-    /// The model was asked again for this answer.
+    /// Whether the model was asked again for this answer.
     asked: bool,
     /// What the user reads if this answer is empty.
     empty: Option<String>,
@@ -99,7 +100,7 @@ struct Again {
 /// How the answer ended, besides its finish reason.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// It broke off, and something else than the gate says so.
+    /// Whether it broke off, and something other than the gate reports it.
     pub(super) abandoned: bool,
     /// The stop sequence of the request that ended it.
     pub(super) stop_sequence: Option<String>,
@@ -172,7 +173,7 @@ impl Gate {
         }
     }
 
-    /// From now on, calls that repeat one of these are refused.
+    /// Sets the earlier calls: from now on, calls that repeat one of these are refused.
     pub(super) fn after(&mut self, repeats: Repeats, tools: Arc<Tools>) {
         if tools.iter().any(|tool| tool.input.is_patch()) {
             self.said.prose_bytes = WITHHELD_BYTES;
@@ -180,8 +181,8 @@ impl Gate {
         (self.before.repeats, self.before.tools) = (repeats, tools);
     }
 
-    /// This answer follows one in which a call was refused, with valid calls after it, which are `kept`. `empty`: what the user
-    /// reads if this answer is empty.
+    /// Continues after an answer in which a call was refused. `kept`: the valid calls after it. `empty`: what the user reads if
+    /// this answer is empty.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
         self.again = Again { asked: true, empty, reask: None, kept };
     }
@@ -242,7 +243,7 @@ impl Gate {
             if self.policy.may_reask {
                 return self.refuse(name, &Why::Quoted, arguments, out);
             }
-            // It quotes the result once more.
+            // The model quotes the result once more.
             if self.said.text {
                 return self.notice(&Why::Quoted.notice(name), out);
             }
@@ -292,13 +293,14 @@ impl Gate {
         self.notice(&why.notice(name), out);
     }
 
-    /// Whether a refused call is what a backend's parser left in the text of a call that it has read.
+    /// Whether a refused call is the remains of a native call, which the backend's parser left in the text.
     fn is_remains(&self, name: &str, why: &Why) -> bool {
         let is_whole = matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
         !self.native && !is_whole && self.written.has_native(name)
     }
 
-    /// A refused call after one that was delivered: nobody is asked again, but the user is told. The text between them is withheld.
+    /// Handles a refused call after a delivered one. The model is not asked again, but the user is told. The text between them is
+    /// withheld.
     fn beside(&mut self, name: &str, why: &Why, out: &mut dyn Sink) {
         let gap = if self.said.line_start { "" } else { "\n" };
         let notice = format!("{gap}{}\n", why.notice(name));
@@ -306,7 +308,7 @@ impl Gate {
         out.event(Event::Text(&notice));
     }
 
-    /// One line of its own.
+    /// Writes a notice on a line of its own.
     fn notice(&mut self, line: &str, out: &mut dyn Sink) {
         let gap = if self.said.line_start { "" } else { "\n" };
         self.text(&format!("{gap}{line}\n"), out);
@@ -346,7 +348,7 @@ impl Gate {
                 self.again.reask = Some(Reask::Refused { name, why: Why::Unannounced(String::new()), raw });
                 return reason;
             }
-            // The model means a patch that is all of its answer.
+            // If the whole answer is a patch, the model means it.
             let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
             if self.again.asked && is_alone {
                 self.deliver(&name, None, &raw, None, out);

@@ -35,14 +35,14 @@ pub(super) struct Onward<'a, O> {
 pub(super) struct Aside {
     wanted: bool,
     lines: String,
-    /// A call was delivered: nothing may be said after it.
+    /// Whether a call was delivered, so that nothing may be said after it.
     called: bool,
 }
 
 impl<O: Sink> Sink for Onward<'_, O> {
     fn event(&mut self, event: Event<'_>) {
         let event = match event {
-            // Clients and backends find a call by its id: one that was there before is replaced.
+            // Clients and backends find a call by its id, so an id that the conversation already has is replaced.
             Event::CallStart { index, id: Some(id), name } if !self.outlet.call_ids.insert(id.to_owned()) => {
                 Event::CallStart { index, id: None, name }
             }
@@ -103,7 +103,7 @@ impl Aside {
         self.called
     }
 
-    /// Takes note of warnings; at the end gives what the answer says about them.
+    /// Takes note of warnings. At the end of the answer, returns what it says about them.
     pub(super) fn event(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Note(Note::Warning { text, .. }) if self.wanted => self.lines += &format!("\n[toolglot] {text}\n"),

@@ -74,7 +74,7 @@ pub(super) async fn compare(plan: &Plan, shared: &Shared, request: &Outgoing) ->
 }
 
 impl Compared {
-    /// The backend has accepted the request: keeps it for the next comparison. `None`: the conversation is new.
+    /// Keeps a request that the backend has accepted for the next comparison. `None`: the conversation is new.
     pub(super) async fn keep(self, shared: &Shared) -> Option<Prefix> {
         store::write(&*shared.store, self.key, &self.parts, TTL).await;
         self.prefix
@@ -112,8 +112,8 @@ fn part(text: &[u8]) -> (u64, u64) {
     (digest(text), text.len() as u64)
 }
 
-/// A hash that is stable within one build of toolglot. With another build, comparisons begin anew. Only a line of the log depends
-/// on it, so it is fast rather than strong: each word is multiplied by an odd number, and the halves of the product are mixed.
+/// A hash that is stable within one build of toolglot. With another build, comparisons begin anew. No answer depends on it, so it
+/// is fast rather than strong: each word is multiplied by an odd number, and the halves of the product are mixed.
 fn digest(text: &[u8]) -> u64 {
     let mix = |hash: u64, word: [u8; 8]| {
         let product = u128::from(hash ^ u64::from_le_bytes(word)) * u128::from(ODD);

@@ -33,7 +33,7 @@ const ADVICE: [&[&str]; 7] = [
     &["following", "command"],
     &["following", "steps"],
 ];
-/// Maximum number of words between, which may say when or how.
+/// Maximum number of words in between, which may say when or how.
 const BETWEEN: usize = 2;
 
 /// Whether an answer without a call tells the user to act, and asks nothing.
@@ -55,7 +55,7 @@ pub(super) fn announces(said: &str, tools: &Tools) -> bool {
     if (0..words.len()).any(acts) {
         return true;
     }
-    // A name that is an ordinary word says nothing; whoever names several tells about them.
+    // A name that is an ordinary word proves nothing, and an answer that names several tools only describes them.
     let mut named = tools.iter().filter(|tool| tool.name.contains('_') && said.contains(&tool.name));
     matches!((named.next(), named.next()), (Some(_), None))
 }

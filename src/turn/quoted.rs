@@ -1,8 +1,8 @@
 //! The calls in what the model has read since the user last spoke: results, and the user's message itself. A model that repeats
 //! such a text does not make the call in it, so it is asked whether it means the call.
 //!
-//! A call is found in two ways: the text is read as an answer of the model would be, and the call is looked for by its letters,
-//! in whatever form the text has it ([`letters`]). Both are done when a call depends on it: most answers have none.
+//! A call is found in two ways: the text is read like an answer of the model, and the call is looked for by its letters, in
+//! whatever form the text has it ([`letters`]). Both happen only when a call depends on it, because most answers have none.
 
 use std::sync::{Arc, OnceLock};
 
@@ -39,7 +39,7 @@ pub(super) struct Quoted {
     setup: Option<Setup>,
     /// The calls that the texts since the model's last answer are read to have.
     calls: OnceLock<Vec<same::Call>>,
-    /// In mode `react`, the calls of this turn: the model was asked about them, or has meant them.
+    /// In mode `react`, the calls of this turn, because the model was asked about them, or has meant them.
     meant: Vec<same::Call>,
 }
 
@@ -50,7 +50,7 @@ struct Text {
     /// How much of it is searched for the letters of a call, in bytes.
     searched: usize,
     kind: TextKind,
-    /// The model has not answered since.
+    /// Whether the model has not answered since.
     is_last: bool,
 }
 
@@ -59,7 +59,7 @@ enum TextKind {
     Result,
     /// The user's words.
     Asked,
-    /// Something else in a message of the user's.
+    /// Other text in a message of the user's.
     Beside,
 }
 
@@ -78,7 +78,7 @@ impl Quoted {
         for message in plan.chat.messages.iter().rev() {
             if message.role == "assistant" {
                 is_last = false;
-                // What was refused there stands in the conversation, too.
+                // What was refused there is in the conversation, too.
                 if plan.react.is_some() {
                     quoted.meant.extend(message.tool_calls.iter().map(|call| same::Call::new(&call.name, &call.arguments)));
                 }
@@ -170,7 +170,7 @@ fn read_all(setup: &Setup, text: &str) -> Vec<same::Call> {
     if !setup.tools.iter().any(|tool| tool.effect != Effect::Reads && text.contains(tool.name.as_str())) {
         return Vec::new();
     }
-    // As if a call were required, nothing around the calls makes them examples.
+    // The text is read as if a call were required, so that nothing around the calls makes them examples.
     let mut setup = setup.clone();
     Arc::make_mut(&mut setup.tools).choice = ToolChoice::Required;
     pieces(text).flat_map(|piece| read(&setup, piece)).collect()

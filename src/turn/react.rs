@@ -1,7 +1,6 @@
-//! Mode `react`: runs calls of the registry's tools, and the model continues with the results. Where other modes give calls to
-//! the client, the agent collects the calls of an answer, runs those of the registry, keeps the client's, and writes one result
-//! per call into the conversation, whatever happened. Dropping the turn drops every running call, except those with effects
-//! (`flight`).
+//! Mode `react`: runs calls of the registry's tools, and the model continues with the results. Other modes give all calls to the
+//! client. Here the agent collects the calls of an answer, runs those of the registry, keeps the client's, and writes exactly one
+//! result per call into the conversation. Dropping the turn drops every running call, except those with effects (`flight`).
 
 use std::{sync::Arc, time::Duration};
 
@@ -50,7 +49,7 @@ use trace::Trace;
 pub(super) struct Agent {
     react: React,
     pool: Arc<Pool>,
-    /// Where the messages begin that the client does not have, once known.
+    /// Where the messages begin that the client does not have. `None` until that is known.
     start: Option<resume::Start>,
     collected: Collected,
     round: Option<Round>,
@@ -59,7 +58,7 @@ pub(super) struct Agent {
     last: Option<Limit>,
     seen: Seen,
     repeats: Repeats,
-    /// What the user is still to be told of calls that were dropped.
+    /// What the user has not been told yet about dropped calls.
     told: Vec<String>,
     trace: Trace,
     unfinished: resume::Unfinished,
@@ -69,7 +68,7 @@ pub(super) struct Agent {
 struct Round {
     calls: Vec<Pending>,
     runs: BoxStream<'static, Done>,
-    /// For a client that leaves; `None` if no call has effects.
+    /// Writes down the calls in case the client leaves; `None` if no call has effects.
     flight: Option<Flight>,
     /// Whether the client has left.
     left: watch::Sender<bool>,
@@ -125,7 +124,7 @@ impl Agent {
                 self.used.calls += results;
                 self.seen.tainted = tainted;
             }
-            // What was done before the client broke off, or before it ran its own tools, is not done twice.
+            // What was done before the client broke off, or before it ran its own tools, must not be done twice.
             self.repeats = Repeats::of(&plan.chat.messages, &plan.tools);
             self.repeats.read_anew();
         }
@@ -141,7 +140,7 @@ impl Agent {
         (self.offers() && !self.runs()).then(|| self.used.begun + Duration::from_secs(self.react.limits.seconds))
     }
 
-    /// The time is over: forgets the calls of the current answer, and returns the line that says so.
+    /// Forgets the calls of the current answer because the time is over, and returns the line that says so.
     pub(super) fn give_up(&mut self) -> String {
         self.collected.forget_calls();
         let limit = Limit::Seconds(self.react.limits.seconds);
@@ -171,12 +170,12 @@ impl Agent {
         (reason, usage)
     }
 
-    /// The turn has ended: a repeated request begins a new one.
+    /// Records that the turn has ended, so that a repeated request begins a new one.
     pub(super) async fn forget(&mut self, shared: &Shared) {
         self.unfinished.forget(shared).await;
     }
 
-    /// Whether a call has got a result: then an empty answer is not the end.
+    /// Whether a call has got a result. If so, an empty answer is not the end.
     pub(super) fn has_results(&self) -> bool {
         self.used.answered > 0
     }
@@ -220,7 +219,7 @@ impl Agent {
         let mut judged: Vec<_> = written.into_iter().map(|call| judge.judge(call)).collect();
         let hands_over = judged.iter().any(|(_, fate)| matches!(fate, Fate::Client));
         if hands_over {
-            // The client answers this turn: calls of its tools that it does not get must not wait for an answer.
+            // The client answers its calls in the next request. A call that it does not get must not wait for an answer.
             let mut handed = 0;
             judged.retain(|(_, fate)| match fate {
                 Fate::Client => {
@@ -251,7 +250,7 @@ impl Agent {
         let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));
         self.used.answered += ours.count() as u32;
         plan.chat.messages.push(turn_of(said, &thought, &calls, plan.backend.kind));
-        // What the client demanded, the first answer has given.
+        // The first answer has met the client's demand for a call.
         if plan.tools.must_call() {
             Arc::make_mut(&mut plan.tools).choice = ToolChoice::Auto;
             plan.chat.tool_choice = None;
@@ -299,7 +298,7 @@ impl Agent {
         Some(line)
     }
 
-    /// All results are there: they go into the conversation.
+    /// Adds the results to the conversation, once all are there.
     pub(super) async fn conclude(&mut self, shared: &Shared, plan: &mut Plan) -> AfterCalls {
         let Some(Round { calls, .. }) = self.round.take() else { return AfterCalls::Again };
         let mut handed = Vec::new();
@@ -307,7 +306,7 @@ impl Agent {
         let (mut run, mut failed) = (0, 0);
         self.repeats.next_answer();
         for Pending { call, fate, result } in calls {
-            // What was not run has changed nothing.
+            // A call that did not run has changed nothing.
             let reads = !matches!(fate, Fate::Run { effect: Effect::Writes | Effect::Destroys, .. });
             let observation = match (fate, result) {
                 (Fate::Client, _) => {
@@ -356,7 +355,7 @@ impl Agent {
 }
 
 impl Drop for Agent {
-    /// The client has left while calls run.
+    /// Handles a client that leaves while calls run.
     fn drop(&mut self) {
         if let Some(round) = self.round.take() {
             round.outlive();
@@ -367,7 +366,7 @@ impl Drop for Agent {
 /// The model's answer as it is in the conversation.
 fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kind) -> Message {
     let mut rest = Map::new();
-    // Models that think between calls go on thinking where they were; other backends refuse the field.
+    // Models that think between calls continue where they were; other backends refuse the field.
     if backend == Kind::Ollama && !thought.trim().is_empty() {
         rest.insert("reasoning_content".into(), thought.into());
     }

@@ -1,8 +1,8 @@
 //! Reads one answer of a backend: cuts batches of bytes into frames, decodes them, and feeds the deltas to the [`Answer`].
 //!
 //! If the stream ends early, three places are involved. The decoder knows whether the answer was complete (`Decoder::finish`).
-//! [`Reading::take`] returns the first error, of the connection or the decoder. `Rounds` then releases held text and drops the
-//! cut call (`Rounds::abandon`).
+//! [`Reading::take`] returns the first error, of the connection or the decoder. `Rounds` then releases held text and drops a
+//! truncated call (`Rounds::abandon`).
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(super) struct Reading {
     pub(super) batch: BytesMut,
     /// The size of the conversation, if the backend may have silently truncated it.
     pub(super) cuttable: Option<Size>,
-    /// Frames of the last batch have not been decoded yet.
+    /// Whether frames of the last batch have not been decoded yet.
     pub(super) lags: bool,
 }
 
@@ -76,7 +76,7 @@ impl Reading {
     /// Decodes what `next` brought. `true`: the answer is over.
     ///
     /// # Errors
-    /// The answer is incomplete. A failure of the connection goes before the decoder's error.
+    /// If the answer is incomplete. A failure of the connection takes precedence over the decoder's error.
     pub(super) fn take<O: Sink>(&mut self, next: Result<Input, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, batch, cuttable, lags, .. } = self;
         if let (Ok(Input::Batch), Some(tap)) = (&next, &mut onward.outlet.tap) {

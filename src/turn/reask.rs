@@ -35,7 +35,7 @@ pub enum Reask {
 }
 
 impl Reask {
-    /// Whether the other calls of the answer were meant all the same.
+    /// Whether the other calls of the answer were meant nevertheless.
     pub(super) fn keeps_others(&self) -> bool {
         matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered))
     }
@@ -45,7 +45,7 @@ impl Reask {
         matches!(self, Reask::Announced | Reask::Uncalled)
     }
 
-    /// What the user reads if nothing comes of asking again.
+    /// What the user reads if asking again has no result.
     pub(super) fn notice(&self) -> Option<String> {
         match self {
             Reask::Refused { why: Why::Unannounced(text), .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -143,7 +143,7 @@ fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: O
         return [Message::text("assistant", format!("{said}{gap}{call}")), Message::text("user", complaint)];
     }
     if !whole || name.is_empty() {
-        // What is no object cannot be a call; the model sees its own text instead.
+        // Arguments that are not an object cannot be a call, so the model sees its own text instead.
         return [Message::text("assistant", format!("{said}{gap}{raw}")), Message::text("user", complaint)];
     }
     let id = call_id(&[b"again", &at.to_le_bytes(), raw.as_bytes()]);
@@ -183,7 +183,7 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
         return unknown(name, raw, tools, form);
     }
     let subject = if name.is_empty() { "a tool" } else { name };
-    // What to do is a part of these reasons.
+    // These reasons already say what to do.
     let not_run = |why: &str| format!("Error: the call of {subject} was not run: {why}.");
     match why {
         Why::Unsure(what) => return not_run(what),
@@ -243,7 +243,7 @@ fn likeness(written: &str, offered: &str) -> f64 {
     common as f64 + strsim::normalized_levenshtein(&written.to_lowercase(), &offered.to_lowercase())
 }
 
-/// A call of this tool with what was given to another one; `None`: something that it needs was not given.
+/// A call of this tool with the arguments given to another one. `None`: a required one is missing.
 fn rewritten(tool: &Tool, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> Option<String> {
     let given: Map<String, Value> = serde_json::from_str(raw).ok()?;
     let needed = required(tool).into_iter().map(|(key, _)| Some((key.clone(), given.get(&key)?.clone())));
@@ -253,7 +253,7 @@ fn rewritten(tool: &Tool, raw: &str, tools: &Tools, form: Option<shape::Kind>) -
     Some(written.unwrap_or_else(|| format!("{{\"name\": {}, \"arguments\": {arguments}}}", Value::from(tool.wire_name.as_str()))))
 }
 
-/// The required parameters that are not in the arguments, each with what it is.
+/// The required parameters that are not in the arguments, each with its description.
 fn missing(tool: &Tool, raw: &str) -> Vec<String> {
     let Ok(given) = serde_json::from_str::<Map<String, Value>>(raw) else { return Vec::new() };
     let absent = required(tool).into_iter().filter(|(key, _)| !given.contains_key(key));

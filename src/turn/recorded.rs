@@ -61,7 +61,7 @@ pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> 
     read.map(|()| out).map_err(|error| error.message)
 }
 
-/// The same one by one, so that the caller gets what came before a fault.
+/// Does the same delta by delta, so that the caller gets what came before a fault.
 pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out: impl FnMut(Owned)) -> Result<(), Error> {
     let dialect = match wire {
         Wire::OpenAi => Dialect::OpenAi,

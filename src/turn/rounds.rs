@@ -57,16 +57,16 @@ pub(super) struct Rounds<O> {
     progress: Option<Instant>,
     /// In mode `react`: runs the calls of the registry's tools.
     agent: Option<Agent>,
-    /// So many bytes are held that the next steps may take long.
+    /// Whether so many bytes are held that the next steps may take long.
     is_heavy: bool,
 }
 
 /// The requests of this turn so far.
 #[derive(Debug, Default)]
 struct Asks {
-    /// The backend has accepted a request of this turn.
+    /// Whether the backend has accepted a request of this turn.
     taken: bool,
-    /// The backend has reported that it is loading its model.
+    /// Whether the backend has reported that it is loading its model.
     loading: Option<Loading>,
     /// How often the model was asked again.
     again: u8,
@@ -74,7 +74,7 @@ struct Asks {
     because: Option<Reask>,
     /// Valid calls of the earlier answers, which are delivered with those of the next one.
     kept: Vec<ToolCall>,
-    /// What the first answer replies to.
+    /// The message that the first answer replies to.
     quoted: Arc<Quoted>,
     /// The user's words, if that message is the user's and short.
     asked: Arc<UsersWords>,
@@ -85,7 +85,7 @@ struct Asks {
 /// Facts from an answer that later turns need.
 #[derive(Debug, Default)]
 struct Shown {
-    /// `plan.asking.learned` has changed.
+    /// Whether `plan.asking.learned` has changed.
     relearned: bool,
     /// The backend's token counts for the unchanged conversation.
     counted: Option<Usage>,
@@ -124,7 +124,7 @@ impl<O: Sink> Rounds<O> {
     }
 
     /// Waits once for the backend, or for a tool that runs here, and passes on what came. `false`: the turn is over. A turn that
-    /// has run tools does not fail if the client would then repeat the request: it ends with a line of text.
+    /// has run tools does not fail, because the client would then repeat the request. It ends with a line of text instead.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
         let stepped = match self.agent.as_ref().and_then(Agent::end) {
             None => self.step_on().await,
@@ -137,7 +137,7 @@ impl<O: Sink> Rounds<O> {
             },
         };
         let stepped = match stepped {
-            // The client knows nothing of this request.
+            // The client has not seen this request.
             Err(error) if self.asks.because.is_some() && !self.outlet.aside.has_called() => {
                 self.give_first_answer(&error);
                 Ok(false)
@@ -165,7 +165,7 @@ impl<O: Sink> Rounds<O> {
             return Ok(Box::pin(self.run_tools()).await);
         }
         let Some(reading) = &mut self.reading else {
-            // Whatever is rare is boxed: the future of a step is made anew for each piece, and is small.
+            // Rare paths are boxed, so that the future of a step, which is made anew for each piece, stays small.
             match Box::pin(self.ask()).await {
                 Ok(reading) => self.reading = Some(reading),
                 Err(error) => match self.waits_for_the_model(&error) {
@@ -367,7 +367,7 @@ impl<O: Sink> Rounds<O> {
         true
     }
 
-    /// The backend failed when the model was asked again: the answer before that is the whole answer. Its refused call becomes a
+    /// Gives the client the first answer, because the backend failed when the model was asked again. Its refused call becomes a
     /// notice, and its valid calls are delivered.
     fn give_first_answer(&mut self, error: &Error) {
         tracing::warn!(status = error.status, code = error.code, "asking the model again failed: {error}");
@@ -384,8 +384,8 @@ impl<O: Sink> Rounds<O> {
         self.end();
     }
 
-    /// After the backend broke off: releases the held text, drops a cut call. Before the first byte, the error is the whole
-    /// answer.
+    /// Ends the turn after the backend broke off: releases the held text and drops a truncated call. Before the first byte, the
+    /// error is the whole answer.
     fn abandon(&mut self) {
         let Some(answer) = self.reading.take().map(|reading| reading.answer) else { return };
         if !self.outlet.sent.has_any() {

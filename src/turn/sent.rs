@@ -1,5 +1,4 @@
-//! Remembers what was sent to the client in a turn, over all answers of the model. What one answer has delivered and said is in
-//! `gate::told`.
+//! Remembers what was sent to the client in a turn, across all answers of the model. `gate::told` remembers it for one answer.
 
 use std::borrow::Cow;
 
@@ -10,7 +9,7 @@ use crate::event::Usage;
 pub(super) struct Sent {
     any: bool,
     said: String,
-    /// The last line of prose has no line break, and what comes next does not continue it.
+    /// Whether the last line of prose has no line break, and what comes next does not continue it.
     gap: bool,
     /// Token counts of the earlier answers.
     spent: Usage,
@@ -42,12 +41,12 @@ impl Sent {
         &self.said
     }
 
-    /// Another answer of the model begins.
+    /// Begins another answer of the model.
     pub(super) fn begin(&mut self) {
         self.said.clear();
     }
 
-    /// The model is asked again: what it has said may come once more.
+    /// Prepares for the model being asked again: it may repeat what it has said.
     pub(super) fn again(&mut self) {
         let said = self.said.trim_start();
         let (said, blank) = said.split_at(said.trim_end().len());
@@ -64,12 +63,12 @@ impl Sent {
         Cow::Owned(fresh)
     }
 
-    /// The client gets something that is not prose.
+    /// Records that the client gets something that is not prose.
     pub(super) fn something(&mut self) {
         self.any = true;
     }
 
-    /// The client gets this prose; whether the line before must be ended first.
+    /// Records prose that the client gets. Returns whether the line before it must be ended first.
     pub(super) fn prose(&mut self, text: &str) -> bool {
         if self.said.len() < SAID_BYTES {
             self.said.push_str(text);
@@ -78,12 +77,12 @@ impl Sent {
         std::mem::take(&mut self.gap)
     }
 
-    /// What comes next begins a line of its own.
+    /// Makes what comes next begin on a line of its own.
     pub(super) fn break_line(&mut self) {
         self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
     }
 
-    /// Another answer follows one with these token counts.
+    /// Adds the token counts of an answer that another one follows.
     pub(super) fn spend(&mut self, usage: Option<Usage>) {
         self.break_line();
         self.spent = self.with_spent(usage.unwrap_or_default());
@@ -98,7 +97,8 @@ impl Sent {
 }
 
 impl Echo {
-    /// What this text adds to what was said, and whether it continues there. A repetition ends with a line or with a sentence.
+    /// The part of this text that was not said before, and whether it continues what was said. A repetition ends with a line or
+    /// with a sentence.
     fn pass(&mut self, text: &str) -> (String, bool) {
         self.held.push_str(text);
         let held = self.held.trim_start();

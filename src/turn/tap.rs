@@ -27,13 +27,13 @@ pub trait Tap: Send {
     fn event(&mut self, _: &Event<'_>) {}
     /// Token counts of an answer, if the backend reports them.
     fn usage(&mut self, _: Usage) {}
-    /// So many calls of the events were not delivered after all, because the client takes fewer per answer.
+    /// This many calls among the events were not delivered after all, because the client takes fewer per answer.
     fn dropped(&mut self, _calls: u32) {}
     /// A checked call with the fixer's report.
     fn checked(&mut self, _: &Checked) {}
     /// A tool of this MCP server has run.
     fn ran(&mut self, _call: &ToolCall, _server: &str, _failed: bool, _took: Duration) {}
-    /// The next steps of the turn may take long: it may be moved to another thread now.
+    /// The next steps of the turn may take long, so it may be moved to another thread now.
     fn heavy(&mut self) {}
     /// Bytes for the client. Responses that do not come from the turn are not seen here.
     fn client(&mut self, _: &[u8]) {}

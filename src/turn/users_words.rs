@@ -1,4 +1,4 @@
-//! What the user says: whether the user orders an action, and the words that may forbid one.
+//! What the user's message says: whether it orders an action, and the words that may forbid one.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ const POLITE: [&str; 4] = ["please", "now", "then", "first"];
 /// Nouns that an order to an editor is about, besides paths.
 const OBJECTS: [&str; 10] =
     ["directory", "file", "files", "folder", "folders", "project", "terminal", "test", "tests", "workspace"];
-/// A longer message of the user is more than an order: it has code or logs. In bytes.
+/// Maximum length of an order, in bytes. A longer message has code or logs.
 const ORDER_BYTES: usize = 1000;
 
 /// The words of the user, if they are no longer than an order.

@@ -77,6 +77,7 @@ struct Attempt<'a> {
     body: usize,
     /// Where reading stopped.
     window: usize,
+    /// Whether that is the end of the text so far.
     read_all: bool,
     /// Whether the answer has ended.
     end: bool,

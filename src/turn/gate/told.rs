@@ -16,11 +16,11 @@ pub(super) struct Written(Vec<(same::Call, bool)>);
 /// The text of this answer so far.
 #[derive(Debug)]
 pub(super) struct Said {
-    /// The client has got text.
+    /// Whether the client has got text.
     pub(super) text: bool,
-    /// The client has got reasoning.
+    /// Whether the client has got reasoning.
     pub(super) reasoning: bool,
-    /// The client is at the start of a line.
+    /// Whether the client is at the start of a line.
     pub(super) line_start: bool,
     /// The prose to search for an announcement or a patch, whether the client got it or not.
     pub(super) prose: String,
@@ -33,7 +33,7 @@ impl Delivered {
         self.calls.contains(call)
     }
 
-    /// Counts a call; its index.
+    /// Counts a call, and returns its index.
     pub(super) fn add(&mut self, call: same::Call) -> u32 {
         self.calls.push(call);
         self.count += 1;
@@ -45,7 +45,7 @@ impl Written {
     /// Adds a call. Returns whether it was there before, once in the text and once as a native call: a backend's parser may leave
     /// in the text what it has read.
     pub(super) fn repeats(&mut self, name: &str, arguments: &str, native: bool) -> bool {
-        // The parser may order the arguments anew, and take off whitespace around texts.
+        // The parser may reorder the arguments, and trim whitespace around strings.
         let call = same::Call::returned(name, arguments);
         let repeats = self.0.iter().any(|(known, by_backend)| *by_backend != native && *known == call);
         self.0.push((call, native));
@@ -59,7 +59,7 @@ impl Written {
 }
 
 impl Said {
-    /// The client gets this text.
+    /// Records text that the client gets.
     pub(super) fn left(&mut self, text: &str) {
         self.text |= !text.trim().is_empty();
         self.line_start = text.ends_with('\n');

@@ -34,7 +34,7 @@ pub(super) struct Letters {
     end: Gap,
 }
 
-/// A call in the form in which it is looked for.
+/// A call, prepared for the search.
 #[derive(Debug)]
 pub(super) struct Wanted {
     names: Vec<Vec<char>>,
@@ -110,7 +110,7 @@ impl Letters {
         }
     }
 
-    /// Whether exactly these letters are here, as whole words.
+    /// Whether exactly these letters follow here, as whole words.
     fn has(&self, at: usize, wanted: &[char]) -> bool {
         let end = at + wanted.len();
         let ends = end >= self.letters.len() || self.gap(end).any;

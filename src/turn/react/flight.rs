@@ -1,7 +1,7 @@
-//! Calls with effects whose client leaves. Clients repeat a request that took too long, and the call may have had its effect by
-//! then. So before such calls run, the turn writes down that they run. If the client leaves, those that have begun run on, no
-//! other one begins, and a task writes down how they ended. The repeated request waits for that (`resume`). Should this process
-//! end, what was written first says that the outcome is unknown.
+//! Handles calls with effects whose client leaves. Clients repeat a request that took too long, and by then the call may have had
+//! its effect. So before such calls run, the turn writes down that they run. If the client leaves, calls that have begun run on,
+//! no other call begins, and a task writes down how they ended. The repeated request waits for that (`resume`). If this process
+//! ends, what was written first says that the outcome is unknown.
 
 use std::{
     sync::Arc,
@@ -27,7 +27,7 @@ pub(in crate::turn) const WITHOUT_CLIENT: usize = 64;
 /// How much longer than the turn a repeated request waits for what is written down at its end.
 const SLACK: Duration = Duration::from_secs(1);
 
-/// What is needed to write down how the calls of an answer ended.
+/// The data needed to write down how the calls of an answer ended.
 pub(super) struct Flight {
     store: Arc<dyn Common>,
     room: Arc<Semaphore>,
@@ -41,7 +41,7 @@ pub(super) struct Flight {
     adapter: Arc<Adapter>,
     tools: Arc<Tools>,
     result_bytes: usize,
-    /// It is written down that the calls run.
+    /// Whether it is written down that the calls run.
     noted: bool,
 }
 
@@ -74,7 +74,7 @@ impl Agent {
 }
 
 impl Flight {
-    /// Before the calls run: writes down that they do, once. Returns where.
+    /// Writes down, once, that the calls are about to run. Returns the key.
     pub(super) async fn note(&mut self, calls: &[Pending]) -> Option<Key> {
         if std::mem::replace(&mut self.noted, true) {
             return None;
@@ -111,7 +111,7 @@ impl Flight {
 }
 
 impl Round {
-    /// The client has left: calls with effects run on to their end, and what is known of all calls is written down.
+    /// Handles a client that has left: calls with effects run to their end, and what is known of all calls is written down.
     #[allow(clippy::disallowed_methods, reason = "these calls outlive the client's request; the turn's time limits them")]
     pub(super) fn outlive(self) {
         let Round { mut calls, mut runs, flight, left } = self;

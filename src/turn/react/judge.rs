@@ -22,7 +22,7 @@ pub(super) enum Fate {
     Run {
         service: ServiceInfo,
         effect: Effect,
-        /// Its result may have been written by strangers.
+        /// Whether its result may have been written by strangers.
         open_world: bool,
         arguments: Map<String, Value>,
     },
@@ -34,9 +34,9 @@ pub(super) enum Fate {
         text: String,
         /// What the user is told.
         told: Option<String>,
-        /// It was meant for a tool of the client's.
+        /// Whether it was meant for a tool of the client's.
         of_client: bool,
-        /// The call itself was wrong.
+        /// Whether the call itself was wrong.
         refused: bool,
     },
 }
@@ -51,19 +51,19 @@ pub(super) struct Judge<'a> {
     pub(super) tainted: Option<&'a str>,
     /// The services of the last results, the latest first.
     pub(super) context: &'a [ServiceInfo],
-    /// A call of the client's that does not fit its schema may be answered to the model once more.
+    /// Whether the model may still be told once that its call of a client's tool does not fit the schema.
     pub(super) may_reask: bool,
 }
 
 impl Fate {
-    /// The model gets this instead of a result.
+    /// A call that is not run, with the text that the model gets instead of a result.
     pub(super) fn not_run(text: String) -> Fate {
         Fate::Answered { text, told: None, of_client: false, refused: false }
     }
 }
 
 impl Judge<'_> {
-    /// Decides; the call comes back under the name by which it leaves.
+    /// Decides, and returns the call with the name under which it leaves.
     pub(super) fn judge(&self, Written { call, why }: Written) -> (ToolCall, Fate) {
         match self.tools.get(&call.name) {
             Some(tool) => self.known(call, why, tool),
@@ -77,7 +77,7 @@ impl Judge<'_> {
         let Origin::Registry { server, tool: own } = &tool.origin else {
             let fate = match why {
                 None => Fate::Client,
-                // What asking again did not mend leaves as the model wrote it, as in every mode.
+                // If asking again did not help, the call leaves as the model wrote it, as in every mode.
                 Some(Why::Schema(_)) if !self.may_reask => Fate::Client,
                 Some(why) => self.refused(&call, why, true),
             };
@@ -98,7 +98,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A name that means nothing in the list may mean a tool of the server that answered last.
+    /// Resolves a name that is not in the list: it may mean a tool of the server that answered last.
     fn unknown(&self, mut call: ToolCall, why: Option<Why>) -> (ToolCall, Fate) {
         let meant = self.react.catalogue.resolve(&call.name, self.context);
         let tool = meant.and_then(|offered| self.tools.iter().find(|tool| is_of(tool, &offered.service)));
@@ -134,7 +134,7 @@ impl Judge<'_> {
             let fate = Fate::Run { service: service.clone(), effect: offered.effect, open_world: offered.open_world, arguments };
             return (call, fate);
         }
-        // A person decides: the one before a client that has a tool of that name.
+        // A person has to confirm it. If the client has a tool of that name, its user does.
         let at_client = self.tools.get(&service.tool).filter(|tool| tool.origin == Origin::Client);
         if let Some(tool) = at_client
             && fix::fix(&call.arguments, Some(&self.schemas.get(tool.checked_schema())), &tool.keeps_null, End::Closed)

@@ -21,7 +21,7 @@ pub(super) struct Used {
     pub(super) tokens: u64,
     /// Rounds in a row in which every call failed.
     pub(super) failures: u32,
-    /// How often a round of nothing but refused calls did not count.
+    /// How many rounds of nothing but refused calls were not counted.
     pub(super) excused: u8,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Limit {
 const FAILURES: u32 = 3;
 
 impl Used {
-    /// Of a turn that begins now.
+    /// The use of a turn that begins now.
     pub(super) fn nothing() -> Used {
         Used { begun: Instant::now(), rounds: 0, calls: 0, answered: 0, tokens: 0, failures: 0, excused: 0 }
     }
@@ -75,7 +75,7 @@ impl Used {
 }
 
 impl Limit {
-    /// Whether it is worth a line after a good answer.
+    /// Whether the user is told of it even after a good answer.
     pub(super) fn is_worth_telling(self) -> bool {
         !matches!(self, Limit::Repeats | Limit::Silence)
     }

@@ -12,7 +12,7 @@ use crate::{
     plan::Ended,
 };
 
-/// What the model sees where a tool gives nothing.
+/// What the model sees if a tool returns nothing.
 pub(super) const EMPTY: &str = "(the result is empty)";
 
 /// The answer as the model sees it, cut to `most` bytes.
@@ -60,7 +60,7 @@ fn says(text: &str, structured: &Value) -> bool {
     same(structured) || only().is_some_and(same)
 }
 
-/// The images as parts of a message; models that see none are told of them later on.
+/// The images as parts of a message. A later stage replaces them for models that see no images.
 fn images(response: &McpResponse) -> Vec<Value> {
     let Ok(result) = &response.outcome else { return Vec::new() };
     let image = |item: &Value| {

@@ -1,6 +1,6 @@
-//! Decides which of the calls of an answer still run, by what was done before and by the limits. A call that repeats another one
-//! does not run, because small models repeat a call until they are stopped. If its tool has effects, running it once more may
-//! have been meant: then the model, the user and the log are told.
+//! Decides which calls of an answer still run, by what was done before and by the limits. A call that repeats another one does
+//! not run, because small models repeat a call until they are stopped. If its tool has effects, the model may have meant to run
+//! it once more, so the model, the user and the log are told.
 
 use std::time::Duration;
 
@@ -56,8 +56,8 @@ impl Agent {
         false
     }
 
-    /// All calls of an answer repeat others, so that the model is asked to answer without tools. What was dropped is told, where it
-    /// would have changed something: the model would report it as done.
+    /// Handles an answer whose calls all repeat others: the model is asked to answer without tools. Dropped calls with effects
+    /// are reported to it, because it would otherwise say that they were done.
     fn drop_all(&mut self, calls: &[Pending], plan: &mut Plan) {
         for Pending { call, fate, .. } in calls {
             let is_unknown = self.repeats.is_unknown(&call.name, &call.arguments);
@@ -89,7 +89,7 @@ fn sentence(name: &str, is_unknown: bool) -> String {
     format!("The second call of {name} was not run: {why}")
 }
 
-/// The same for the user, who may want it all the same.
+/// The same for the user, who may want it to run after all.
 fn told(name: &str, is_unknown: bool) -> String {
     format!("{}. If it is wanted once more, say so in a new message", sentence(name, is_unknown))
 }

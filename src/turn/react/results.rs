@@ -16,7 +16,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The model sees a result of this service; whether strangers may have written it.
+    /// Records that the model sees a result of this service, and whether strangers may have written it.
     pub(super) fn add(&mut self, service: &ServiceInfo, open_world: bool) {
         if open_world && self.tainted.is_none() {
             self.tainted = Some(service.server.clone());
@@ -25,8 +25,8 @@ impl Seen {
         self.services.insert(0, service.clone());
     }
 
-    /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be why. If small models
-    /// are told so next to the empty result, they repeat the call nevertheless.
+    /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be the reason. If small
+    /// models read this next to the empty result, they repeat the call nevertheless.
     pub(super) fn take_vain(&mut self, call: &ToolCall, tools: &Tools) -> Option<String> {
         if !self.vain.remove(&same::Call::new(&call.name, &call.arguments)) {
             return None;

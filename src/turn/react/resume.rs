@@ -92,12 +92,12 @@ impl Unfinished {
         }
     }
 
-    /// Something of this turn is kept there.
+    /// Where something of this turn is kept.
     pub(super) fn is_at(&mut self, key: Key) {
         self.0 = Some(key);
     }
 
-    /// The turn has ended: if the same request comes again, it begins a new turn.
+    /// Records that the turn has ended: if the same request comes again, it begins a new turn.
     pub(super) async fn forget(&mut self, shared: &Shared) {
         if let Some(key) = self.0.take() {
             shared.store.take(&key).await;
@@ -173,7 +173,7 @@ pub(super) async fn put(
     until: Option<SystemTime>,
     seconds: u64,
 ) -> bool {
-    // What says that calls run stays as long as they do.
+    // An entry that says that calls run is kept at least as long as they may run.
     let rest = until.and_then(|until| until.duration_since(SystemTime::now()).ok());
     let ttl = Duration::from_secs(seconds).max(rest.unwrap_or_default());
     let until = until.and_then(|until| u64::try_from(until.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok());
@@ -189,8 +189,8 @@ pub(super) async fn put(
     store.put(key, written(&messages), ttl).await
 }
 
-/// What is kept under a key, once no call of it runs any more. Whoever holds it may be another instance, so that the store is
-/// looked at again and again, more and more rarely.
+/// What is kept under a key, once none of its calls runs any more. Another instance may be running them, so this function reads
+/// the store repeatedly, at growing intervals.
 async fn ended(store: &dyn Common, key: &Key) -> Option<Kept> {
     let mut bytes = store.get(key).await?;
     let mut kept = Kept::read(&bytes)?;
@@ -201,7 +201,7 @@ async fn ended(store: &dyn Common, key: &Key) -> Option<Kept> {
     while kept.runs() {
         sleep(pause).await;
         pause = (pause * 2).min(LATER_LOOKS);
-        // Its turn was answered in the meantime: no more is known of the calls.
+        // Its turn was answered in the meantime, so nothing more is known of the calls.
         let Some(now) = store.get(key).await else { break };
         if now != bytes {
             kept = Kept::read(&now)?;
@@ -226,8 +226,8 @@ impl Kept {
     }
 }
 
-/// Whether the client sends back the ids of calls. Clients of Ollama need not know them, and `functions` has none: what has none
-/// gets one of its own with every request.
+/// Whether the client sends back the ids of calls. Clients of Ollama need not know them, and `functions` has none. A call without
+/// an id gets a new one with every request.
 fn has_ids(plan: &Plan) -> bool {
     plan.reply.shape == shape::Kind::Native && !matches!(plan.reply.head.kind, front::Kind::Ollama | front::Kind::Functions)
 }
@@ -274,8 +274,8 @@ pub(super) fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
     plan.key(Kind::TurnResults, id)
 }
 
-/// The key of a call. It includes the user's last words, because ids that a model makes are not unique. What a client adds by
-/// itself is no part of them: it need not send that again.
+/// The key of a call. It includes the user's last words, because ids that a model makes are not unique. Text that a client adds
+/// by itself is not part of them, because the client need not send it again.
 fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
     let said = before.iter().rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
     let hash = Sha256::digest(format!("{name}\n{}", said.unwrap_or_default().trim()));

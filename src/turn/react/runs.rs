@@ -1,6 +1,6 @@
 //! Runs the calls of an answer and yields results as they arrive. Several calls run at the same time. If a call has effects, the
-//! calls of its server run one after another, in their order. They are futures inside the turn: dropping the stream stops them.
-//! Once the client has left, no call begins, calls that only read end, and those with effects run on.
+//! calls of its server run one after another, in their order. The calls are futures inside the turn, so dropping the stream stops
+//! them. Once the client has left, no call begins, calls that only read end, and those with effects run on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,7 +39,7 @@ pub(super) struct Runner {
     pub(super) headers: Vec<(String, String)>,
     /// How many calls may run at the same time.
     pub(super) parallel: usize,
-    /// The end of the turn: no call runs longer.
+    /// The end of the turn. No call runs longer.
     pub(super) end: Instant,
     /// Whether the client has left.
     pub(super) left: watch::Receiver<bool>,

@@ -13,7 +13,7 @@ pub(in crate::turn) enum AfterCalls {
 /// What an answer means for the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::turn) enum Step {
-    /// It is the last one.
+    /// It is the last answer.
     Over,
     /// Its calls run.
     Runs,

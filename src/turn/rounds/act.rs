@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<O: Sink> Rounds<O> {
-    /// Mode `react`: the answer is whole, and its calls are run; without any, the turn is over.
+    /// In mode `react`, runs the calls of a complete answer. Without any, the turn is over.
     pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
         let Some(agent) = &mut self.agent else { return false };
         match agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), outcome) {
@@ -68,7 +68,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// The time of the turn ran out during an answer with tools: the text so far stays, the calls do not run.
+    /// Cuts off an answer with tools because the time of the turn is over: the text so far stays, the calls do not run.
     pub(super) fn out_of_time(&mut self) {
         self.abandon();
         let Some(agent) = &mut self.agent else { return };
@@ -78,13 +78,13 @@ impl<O: Sink> Rounds<O> {
         self.finish(Some(FinishReason::Length));
     }
 
-    /// The end of a turn in mode `react`.
+    /// Ends a turn in mode `react`.
     fn finish(&mut self, reason: Option<FinishReason>) {
         let Some(agent) = &mut self.agent else { return };
         let (own, mut usage) = agent.finish();
         let trace = agent.trace();
         if reason.is_some() {
-            // What this answer cost was counted when its calls began.
+            // The tokens of this answer were counted when its calls began.
             usage = usage.map(|_| Usage::default());
         }
         if let Some(trace) = &trace {
@@ -102,12 +102,12 @@ impl<O: Sink> Rounds<O> {
         self.finish(Some(FinishReason::Stop));
     }
 
-    /// Says a line of our own to the user.
+    /// Writes a line of toolglot's own to the user.
     fn tell(&mut self, line: &str) {
         self.onward().event(Event::Text(&format!("{line}\n")));
     }
 
-    /// Shows which tool runs, as the user wants it.
+    /// Shows which tool runs, in the way that the configuration chooses.
     fn show(&mut self, line: Option<String>) {
         let (Some(line), Some(agent)) = (line.filter(|line| !line.is_empty()), &self.agent) else { return };
         let shown = match agent.progress() {
@@ -119,7 +119,7 @@ impl<O: Sink> Rounds<O> {
         shape.event(Event::Note(&Note::Progress { text: line, shown }), out);
     }
 
-    /// The turn is over.
+    /// Ends the turn.
     pub(super) fn end(&mut self) {
         let counts = self.outlet.shape.counts();
         if let Some(tap) = &mut self.outlet.tap {

@@ -30,7 +30,8 @@ impl<O: Sink> Rounds<O> {
         !self.outlet.sent.has_any()
     }
 
-    /// The backend has shown how it prints the tools: if it garbles them, they are described in the prompt from now on.
+    /// Handles what the backend has shown of how it prints the tools: if it garbles them, they are described in the prompt from
+    /// now on.
     pub(super) async fn saw_tools(&mut self, garbled: bool) {
         self.plan.asking.learned.saw_tools(garbled);
         if garbled {
@@ -43,7 +44,8 @@ impl<O: Sink> Rounds<O> {
         self.remember().await;
     }
 
-    /// The request with a grammar failed: the model is asked without. Remembered if the server itself refused the grammar.
+    /// Asks the model without a grammar, because the request with one failed. Remembered if the server itself refused the
+    /// grammar.
     pub(super) async fn without_grammar(&mut self, error: &Error) {
         let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
         tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");

@@ -1,4 +1,4 @@
-//! Stores what later turns need of an answer.
+//! Stores what later turns need from an answer.
 
 use super::{
     super::{count, spool},

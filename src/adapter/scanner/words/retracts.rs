@@ -124,8 +124,8 @@ fn is_denied(words: &[&str]) -> bool {
     nothing || said
 }
 
-/// Whether the words after a negation say that the call is not made: `been executed`, but not `run in production` or `run the
-/// slow tests`. `is_call`: a word before the negation names a call; without one, `called` does not count.
+/// Whether the words after a negation say that the call is not made: `been executed`. `is_call`: a word before the negation names
+/// the call. Otherwise `called`, `run in production` and `run the slow tests` do not count.
 fn denies_a_call(rest: &[&str], is_call: bool) -> bool {
     let Some((verb, after)) = rest.split_first() else { return false };
     let is_verb = DENIED.contains(verb) || *verb == "call";
