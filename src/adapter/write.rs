@@ -1,5 +1,5 @@
-//! Writes calls in a family's own form, from the same data that reads them. Used for the history of models that are asked in
-//! their own form, and for samples that test an adapter against itself.
+//! Writes calls in a family's own form, from the same data that reads them. This is used for the history of models that are asked
+//! in their own form, and for samples that test an adapter against itself.
 //!
 //! Calls are written in the canonical spelling, the first of every list of markers. `None` means that a form cannot carry a call,
 //! for example because a value contains its own closing marker. Nothing is written that would read back differently.
@@ -24,7 +24,7 @@ pub struct Written {
 impl Adapter {
     /// Writes calls in the family's own form, one after another. `None`: no own form can carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
-        // The other forms of a family with headers are remains of them, or bodies of its messages.
+        // In a family with headers, the other forms are remains of headers, or bodies of messages.
         if let Some(recipient) = &self.framing.recipient {
             return calls.iter().map(|call| self.message(call, recipient)).collect();
         }
@@ -149,7 +149,7 @@ fn json(call: &Written, keys: &JsonKeys) -> String {
 fn named(call: &Written, named: &Named) -> Option<String> {
     let id = call.id.as_deref().unwrap_or_default();
     let name = match named.name_is_id {
-        // The id is the place of the name: `functions.f:0`.
+        // The id takes the place of the name: `functions.f:0`.
         true if id.contains(&call.name) => id.to_owned(),
         true => format!("{}{}:0", first(&named.prefix), call.name),
         false => call.name.clone(),

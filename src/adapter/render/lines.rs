@@ -63,7 +63,7 @@ mod tests {
                 "path": {"type": "string", "description": "Where it is. "}, "mode": {"enum": ["fast", "exact"], "default": "fast"},
                 "lines": {"type": "array", "items": {"type": "integer"}}, "depth": {"type": ["integer", "null"], "minimum": 1},
             },
-            // What may be null may be left out: strict schemas list it all the same.
+            // A parameter that may be null may be left out, although strict schemas list it as required.
             "required": ["path", "lines", "depth"],
         });
         let expected = [

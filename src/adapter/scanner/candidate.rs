@@ -285,7 +285,8 @@ impl Scanner {
         Decision::Over
     }
 
-    /// Whether the text around calls that end at `to` neither speaks of them nor takes them back. `None`: more text is needed.
+    /// Whether the text around calls that end at `to` neither only mentions them nor takes them back. `None`: more text is
+    /// needed.
     fn is_meant(&mut self, calls: &[Parsed], candidate: &Candidate, to: usize, attempt: Attempt<'_>) -> Option<bool> {
         if calls.is_empty() || self.region != Region::Text || self.is_wrapped() {
             return Some(true);
@@ -334,7 +335,7 @@ impl Scanner {
             self.cut(whole, cut, candidate, out);
             return Decision::Over;
         }
-        // What its last value contains is not a call of its own.
+        // Whatever its last value contains is not a call.
         let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
         if !marked && !self.tools.must_call() && has_values && self.is_known(&cut.name) {
             self.buf.pass_value(self.buf.len());

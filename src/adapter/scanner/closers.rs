@@ -34,7 +34,7 @@ impl Scanner {
                 if !self.draft.is_empty() {
                     self.draft.push_markup(self.buf.pending(self.buf.pos()));
                 }
-                // Markers after tentative calls stay, because those may become text again.
+                // Markers after tentative calls stay, because the calls may become text again.
                 if self.tentative.is_empty() {
                     self.buf.discard_scanned();
                 }

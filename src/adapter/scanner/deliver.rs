@@ -46,7 +46,7 @@ impl Scanner {
             return;
         }
         self.tentative.drop_stray();
-        // What is wrong with the name of one call says nothing about those before it.
+        // A wrong name of one call does not affect the calls before it.
         if self.tentative.chain().is_some() && !calls.iter().all(|call| self.is_known(&call.name)) {
             self.accept_tentative(out);
         }

@@ -52,7 +52,7 @@ impl Scanner {
             self.remove(at, after + label, out);
             self.region = Region::Reasoning;
             self.emitted.swallow_blank(true);
-            // A closing marker after this one says nothing about the beginning.
+            // After this one, a closing marker is no longer a sign of how the answer began.
             self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
         }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Scanner {
-    /// Handles the start of a message, which may be inside a header that the prompt opened. `None`: it is not.
+    /// Handles the start of a message, which may be inside a header that the prompt opened. `None`: it is not inside one.
     pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.framing.recipient.as_ref()?;

@@ -112,7 +112,7 @@ impl Scanner {
         found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))
     }
 
-    /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence speaks of it.
+    /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence mentions it.
     fn step_end(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         if self.is_named(found.at) || self.emitted.inline() > 0 || !is_only_ends(&self.buf[found.at + found.len..], end) {
             return None;

@@ -126,7 +126,7 @@ impl Scanner {
     }
 
     /// Whether the sentence after a call says that it is an example or must not run, or asks for permission. After a marked call,
-    /// other words for an example may speak of its result. `None`: more text is needed.
+    /// weaker words for an example do not count, because they may be about its result. `None`: more text is needed.
     pub(super) fn is_taken_back(&self, candidate: &Candidate, to: usize, marked: bool, open: bool) -> Option<bool> {
         let delimited = marked || candidate.fence.is_some();
         let text = self.text_after(candidate, to, delimited, open)?;

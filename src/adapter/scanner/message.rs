@@ -1,6 +1,6 @@
 //! What is known about the current message: its position, and whom it is for.
 
-/// The current message. An answer is one message, or several with headers. Each flag stands for itself.
+/// The current message. An answer is one message, or several with headers. The flags are independent.
 #[derive(Debug, Default)]
 pub(super) struct Message {
     /// Whether something was scanned.

@@ -22,8 +22,8 @@ pub struct Options {
     pub elements: bool,
     /// Whether the model can be asked what it meant.
     pub may_ask: MayAsk,
-    /// The last words of the user. If they say not to run anything (`Don't run it.`), calls with effects are doubtful, wherever they
-    /// are.
+    /// The last words of the user. If they forbid to run anything (`Don't run it.`), calls with effects are doubtful at any
+    /// position.
     pub asked: Arc<UsersWords>,
 }
 
@@ -33,7 +33,7 @@ pub enum Wanted {
     /// Any text.
     #[default]
     Text,
-    /// JSON without a schema. A complete call of an offered tool is a call all the same.
+    /// JSON without a schema. A complete call of an offered tool is still a call.
     Json,
     /// JSON that satisfies this schema (JSON text).
     Schema(Arc<str>),
@@ -48,12 +48,13 @@ pub enum MayAsk {
     /// Yes. A call that the model may not mean is refused, and so is JSON in the form of one call at the end of the answer whose
     /// tool is not offered or which lacks required parameters. The same holds for elements if they are asked for.
     Now,
-    /// It was asked as often as it may be. Calls that it may not mean are text now; the others are refused as before.
+    /// No longer, because it was asked as often as allowed. Calls that it may not mean are text now; the others are refused as
+    /// before.
     NoLonger,
 }
 
 impl MayAsk {
-    /// After the model was asked again `asked` times, of at most `retry`.
+    /// The state after the model was asked again `asked` times, of at most `retry`.
     pub fn after(asked: u8, retry: u8) -> MayAsk {
         match retry {
             0 => MayAsk::Never,

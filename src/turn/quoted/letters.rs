@@ -59,7 +59,7 @@ impl Letters {
                 }
                 other => {
                     let opens = letters.end.opens || (!letters.end.any && matches!(other, Some('(' | '>')));
-                    // The space in `name: f` says nothing.
+                    // The space in `name: f` carries no information.
                     let is_space = other.is_some_and(char::is_whitespace);
                     let marks =
                         matches!(other, Some('"' | '\'' | '`' | '<' | '>' | '=' | ':' | '/')) || (is_space && letters.end.marks);

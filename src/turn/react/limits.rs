@@ -53,7 +53,7 @@ impl Used {
         Used { begun: Instant::now(), rounds: 0, calls: 0, answered: 0, tokens: 0, failures: 0, excused: 0 }
     }
 
-    /// Does not count the last round: asking again for a call in the right form is not a round of its own in any mode.
+    /// Does not count the last round, because asking again for a call in the right form is not a separate round in any mode.
     pub(super) fn excuse_round(&mut self) {
         self.excused += 1;
         self.rounds -= 1;

@@ -51,7 +51,7 @@ fn text(response: &McpResponse) -> String {
     }
 }
 
-/// Whether a text is all of a structured result: its JSON, or the value of its only key. Servers wrap what is no object
+/// Whether a text is all of a structured result: its JSON, or the value of its only key. Servers wrap values that are not objects
 /// (`{"content": "the file's text"}`, `{"result": [1, 2]}`), and a model should not read a file twice.
 fn says(text: &str, structured: &Value) -> bool {
     let parsed = serde_json::from_str::<Value>(text).ok();

@@ -26,8 +26,8 @@ impl Agent {
         dropped.chain(told).collect()
     }
 
-    /// What the user is told after the last answer: which limit ended the turn. Where the model says nothing, the results of
-    /// its last calls take the place of an answer.
+    /// What the user is told after the last answer: which limit ended the turn. If the model says nothing, the results of its
+    /// last calls take the place of an answer.
     pub(in crate::turn) fn last_words(&self, said: &str, plan: &Plan) -> Option<String> {
         let limit = self.last.filter(|_| self.used.answered > 0)?;
         if !said.trim().is_empty() {

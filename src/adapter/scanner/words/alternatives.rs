@@ -25,7 +25,7 @@ pub(super) fn offers_another(text: &str) -> bool {
     let said = words(text);
     let label = said.len() <= LABEL_WORDS && !text.trim_end().ends_with(['.', '!', '。', '！']);
     let first = said.first().copied().unwrap_or_default();
-    // `Of course` is no Dutch "or".
+    // `Of course` is not the Dutch "or".
     let leads = |says: Says, text: &str| says.before(text).any(str::is_empty);
     let is_alone = said.len() == 1 || first.len() > MIN_OR;
     label && (begins(&said, &OR) || (is_alone && leads(Says::Or, &said.join(" "))))

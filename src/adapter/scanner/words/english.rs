@@ -79,7 +79,7 @@ pub(super) const OWNS: [&str; 30] = [
     "i", "me", "my", "we", "us", "our", "let", "let's", "here", "here's", "next", "now", "then", "call", "calls", "calling",
     "called", "use", "uses", "using", "run", "runs", "running", "do", "step", "steps", "action", "answer", "need", "needs",
 ];
-/// Stems of words that speak of calling.
+/// Stems of words about calling.
 pub(super) const CALLING: [&str; 5] = ["tool", "func", "execut", "invo", "command"];
 /// Words of the first person.
 pub(super) const SPEAKER: [&str; 5] = ["i", "me", "let", "we", "us"];
@@ -196,7 +196,7 @@ pub(super) const SHOWS: [&str; 6] = [
 /// Beginnings of a sentence that denies everything in it.
 pub(super) const NO_CASE: [&str; 7] =
     ["under no circumstances", "by no means", "on no account", "in no case", "at no point", "in no way", "no way"];
-/// Nouns that say that a call after "only" or "this is" is no call.
+/// Nouns which, after "only" or "this is", say that a call is not meant.
 pub(super) const EXAMPLES: [&str; 16] = [
     "example", "examples", "sample", "samples", "illustration", "illustrations", "demonstration", "demo", "placeholder", "mock",
     "template", "mockup", "sketch", "draft", "hypothetical", "illustrative",

@@ -2,7 +2,7 @@
 
 use super::{clauses::words, languages::Says, lead::COMMAS};
 
-/// A line that goes on has at most this many words after the one that connects it, and at most this many letters.
+/// A line that continues a plan has at most this many words after the connecting one, and at most this many letters.
 const JOINED_WORDS: usize = 2;
 const JOINED_LETTERS: usize = 24;
 /// A sentence of at most this many words is about the call. Two characters of a script without spaces count as a word.
@@ -75,7 +75,7 @@ pub(super) fn denies_a_call(sentence: &str) -> bool {
     denies(sentence) && !is_thing && (count <= SHORT_WORDS || speaks_of_a_call(sentence))
 }
 
-/// Whether a label goes on with the next step: `Und die Tests`.
+/// Whether a label continues with the next step: `Und die Tests`.
 pub(super) fn continues(sentence: &str) -> bool {
     let joins = [Says::Then, Says::First].iter().any(|says| says.is_in(sentence));
     let (rest, joined) = after_joint(sentence);

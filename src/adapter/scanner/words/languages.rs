@@ -57,7 +57,7 @@ static CLASSES: LazyLock<BTreeMap<Says, Class>> = LazyLock::new(|| {
 /// The words of one language, separated by spaces.
 type Table = BTreeMap<Says, String>;
 
-/// The tables of all languages. A test reads them, so there is no error.
+/// The tables of all languages. A test parses them, so parsing cannot fail here.
 fn tables() -> BTreeMap<String, Table> {
     toml::from_str(include_str!("languages.toml")).unwrap_or_default()
 }

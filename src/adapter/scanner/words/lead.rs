@@ -157,7 +157,7 @@ impl Lead {
         let is_call = || speaks_of_a_call(sentence);
         let is_denied = || denies(main) && Says::Acts.is_in(main) && is_call();
         let is_past = || !self.ends_a_sentence() && (is_past(main) || is_put_off(sentence));
-        // A whole sentence that speaks of no call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
+        // A whole sentence that does not mention a call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
         let is_qualified = || {
             (!self.ends_a_sentence() || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main))
         };

@@ -136,7 +136,7 @@ fn denies_a_call(rest: &[&str], is_call: bool) -> bool {
     is_verb && !is_code
 }
 
-/// Whether the words before a negation name a subject that is no call: `the folder is ..`.
+/// Whether the words before a negation name a subject other than a call: `the folder is ..`.
 fn is_somebodys(subject: &[&str]) -> bool {
     let named = |pair: &[&str]| matches!(pair, ["the" | "my" | "your" | "this" | "that" | "it's", noun] if !CALLS.contains(noun) && !BE.contains(noun) && !MODALS.contains(noun) && !noun.ends_with("n't"));
     subject.windows(2).any(named)

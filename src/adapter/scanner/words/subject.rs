@@ -45,7 +45,7 @@ pub(super) fn is_about_a_text(words: &[&str]) -> bool {
     is_form || !is_to_do && (is_named() || words.windows(2).any(is_done))
 }
 
-/// Whether these words speak of making a call: `I could run`, `the call would be`.
+/// Whether these words are about making a call: `I could run`, `the call would be`.
 pub(super) fn speaks_of_calling(words: &[&str]) -> bool {
     let acts = words.iter().any(|word| ACTS.contains(word) || ACTED.contains(word));
     acts || words.iter().any(|word| CALLS.contains(word) && *word != "one" && *word != "last")
