@@ -19,7 +19,8 @@ impl Scanner {
         let start = past + blank(&window[past..]);
         let prose = &window[start..];
         // A sentence about the marker goes on after it: `<tool_call> opens a call.`
-        if !prose.starts_with(|c: char| c.is_alphabetic() && !c.is_lowercase()) && !(prose.is_empty() && !over) {
+        let begins = prose.chars().next().map_or(!over, |c| c.is_alphabetic() && !c.is_lowercase());
+        if !begins {
             return None;
         }
         let Some(length) = prose.find(|c: char| "<>{}[]`\"=|".contains(c)) else { return if over { None } else { Some(false) } };

@@ -139,8 +139,8 @@ fn offered<'t>(text: &'t str, tools: &Tools) -> Option<&'t str> {
 fn described(text: &str, named: &Named, context: Context<'_>) -> Start {
     let rest = text.trim_start_matches(' ');
     let spaced = rest.len() < text.len();
-    let dashed = rest.starts_with(['-', '\u{2013}', '\u{2014}']) || rest.starts_with(TOOL);
-    if !rest.starts_with(['(', ':']) && !(spaced && dashed) {
+    let dashed = spaced && (rest.starts_with(['-', '\u{2013}', '\u{2014}']) || rest.starts_with(TOOL));
+    if !(dashed || rest.starts_with(['(', ':'])) {
         let may_be = spaced && !rest.is_empty() && TOOL.starts_with(rest) && !context.end;
         return if may_be { Start::Maybe } else { Start::No };
     }
