@@ -266,11 +266,14 @@ impl Arguments<'_> {
             after => after,
         };
         let is_text = self.takes_line() && !line::is_value(&text[from..end]);
+        let begun = if matches!(after, After::Nothing) { self.is_begun(end) } else { Start::No };
         let is_broken = || !is_text && text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim());
         match after {
             After::More => Break(Step::More),
             After::Marker(at) => Break(self.announced(end, at)),
             After::Inside => Continue(Body::Torn(TornReader::inside(end))),
+            After::Nothing if begun == Start::Maybe => Break(Step::More),
+            After::Nothing if begun != Start::No => Continue(Body::Bare(Closing::after(end))),
             After::Nothing if is_broken() => match goes_on(&text[end..]) {
                 _ if !context.close.is_empty() => Continue(Body::Torn(TornReader::after(end))),
                 Start::Maybe if !context.end => Break(Step::More),
@@ -279,6 +282,18 @@ impl Arguments<'_> {
             },
             After::Nothing => Break(self.announced(end, trail.end)),
         }
+    }
+
+    /// Whether the string or list that ends at `end` is only the beginning of a text on its line: `"a" > b`, `[ -f a ] && b`.
+    fn is_begun(self, end: usize) -> Start {
+        let value = &self.text[self.from..end];
+        let inside = value.get(1..).unwrap_or_default().trim_start();
+        let may_be = match value.as_bytes().first() {
+            Some(b'"' | b'\'') => !inside.starts_with(['{', '[']),
+            Some(b'[') => !inside.starts_with(['{', '[', '"']) && !is_json(value),
+            _ => false,
+        };
+        if may_be && !self.takes_line() { line::goes_on(&self.text[end..], self.context) } else { Start::No }
     }
 
     /// The call with the arguments up to `end`.

@@ -281,6 +281,12 @@ fn a_marked_call_with_a_bare_body_is_the_call_or_refused() {
         ("generic", "<tool_call>\n<function=run_command>\nls -l\n</function>\n</tool_call>", run("ls -l")),
         ("generic", "<tool_call>run_command\nls -l\n</tool_call>", run("ls -l")),
         ("generic", "<function=run_command>\nls -l\n</function>", run("ls -l")),
+        // A string or a list may be the beginning of the value.
+        ("generic", "<tool_call>run_command\n\"a b\" --all\n</tool_call>", run("\"a b\" --all")),
+        ("qwen3-coder", "<function=run_command>\"a\" > b</function>", run("\"a\" > b")),
+        ("qwen3-coder", "<function=run_command>\"ls -l\"</function>", run("ls -l")),
+        ("mistral", "[TOOL_CALLS]run_command[ARGS]\"a\" > b", None),
+        ("generic", "<tool_call>run_command\n[ -f a ] && rm a\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=add>\n3, 4\n</function>\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=put>\na.txt\n</function>\n</tool_call>", None),
     ]);
@@ -375,6 +381,7 @@ fn arguments_may_be_assignments_after_the_name() {
         ("minimax-m2", "[Calling tool=\"run_command\" command=\"ls [a]*\"]", run("ls [a]*")),
         ("generic", "[Tool use=run_command command='say \"a\"']", run("say \"a\"")),
         ("generic", "[Calling tools: run_command({\"command\": \"ls\"})]", run("ls")),
+        ("generic", "[Calling tool=\"run_command\" command=\"say \"]\" > a\"]", run("say \"]\" > a")),
         ("generic", "web-search query=\"rain\"", search("rain")),
         ("generic", "function.name: run_command\nfunction.arguments: {\"command\": \"ls\"}", run("ls")),
         ("generic", "Tool: run_command\nTool Input: {\"command\": \"ls\"}", run("ls")),

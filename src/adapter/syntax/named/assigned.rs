@@ -159,7 +159,7 @@ impl Assigned {
 
 /// Whether `text` begins with the key of an assignment.
 pub(super) fn begins(text: &str, over: bool) -> Start {
-    match key(text, over) {
+    match key(&text[between(text)..], over) {
         Seen::Yes((_, length)) => Start::Yes(length),
         Seen::Maybe => Start::Maybe,
         Seen::No => Start::No,
@@ -178,18 +178,22 @@ fn key(text: &str, over: bool) -> Seen<(&str, usize)> {
     }
 }
 
-/// Whether the value ends at the quote before `text`: another assignment or the closing marker follows. After quotes inside of the
-/// value, only a parameter's key and a marker that ends its line do.
+/// Whether the value ends at the quote before `text`: another assignment follows, or the closing marker at the end of its line or
+/// before another call. After quotes inside of the value, only a parameter's key does.
 fn ends_value(text: &str, types: &Types, quotes: bool, context: Context<'_>) -> Start {
     let gap = between(text);
     let rest = &text[gap..];
     match starts_with_any(rest, context.close, context.end) {
-        Start::Yes(length) if quotes => match rest[length..].trim_start_matches([' ', '\t', '\r']) {
-            "" if !context.end => return Start::Maybe,
-            "" => return Start::Yes(0),
-            after if after.starts_with(['\n', '[']) => return Start::Yes(0),
-            _ => {}
-        },
+        Start::Yes(length) => {
+            let after = rest[length..].trim_start_matches([' ', '\t', '\r', ',', ';']);
+            let next = after.strip_prefix('[').unwrap_or(after).chars().next();
+            match next {
+                None if !context.end => return Start::Maybe,
+                None | Some('\n') => return Start::Yes(0),
+                Some(c) if after.starts_with('[') && c.is_alphabetic() => return Start::Yes(0),
+                Some(_) => {}
+            }
+        }
         Start::No => {}
         found => return found,
     }
@@ -228,7 +232,9 @@ mod tests {
         let generic = library().get("generic").unwrap();
         for (text, closing, want) in [
             (r#"command="ls -l"]"#, "]", Some(r#"{"command":"ls -l"}"#)),
-            (r#"command="ls [a]" tries=3] x"#, "]", Some(r#"{"command":"ls [a]","tries":3}"#)),
+            (r#"command="ls [a]" tries=3]"#, "]", Some(r#"{"command":"ls [a]","tries":3}"#)),
+            (r#", command="a", tries=3], [x"#, "]", Some(r#"{"command":"a","tries":3}"#)),
+            (r#"command="echo "]" > a"]"#, "]", Some(r#"{"command":"echo \"]\" > a"}"#)),
             (r#"command="[ "$a" = "b" ] && rm x"]"#, "]", Some(r#"{"command":"[ \"$a\" = \"b\" ] && rm x"}"#)),
             (r#"command="say \"a\"", tries="2"]"#, "]", Some(r#"{"command":"say \"a\"","tries":2}"#)),
             (r#"command='it is' tries=2"#, "]", None),

@@ -46,7 +46,8 @@ pub(super) fn read(text: &str, from: usize, context: Context<'_>) -> Line {
     };
     let Some(stop) = stop else { return if quote.is_none() || opened { Line::Value } else { Line::Open } };
     let rest = line[stop..].trim_start();
-    let is_last = || matches!(starts_with_any(rest, context.close, true), Start::Yes(_));
+    let follows = || context.close.iter().chain(&context.call.transcript);
+    let is_last = || matches!(starts_with_any(rest, follows(), true), Start::Yes(_));
     let escaped = |at: usize| line.as_bytes()[..at].ends_with(b"\\");
     let quotes = |quote: u8| line.bytes().enumerate().filter(|&(at, byte)| byte == quote && !escaped(at)).count();
     // The string goes on in the next line, or it has three quotes on each side.
@@ -58,6 +59,23 @@ pub(super) fn read(text: &str, from: usize, context: Context<'_>) -> Line {
         None if rest.starts_with('{') => Line::Open,
         Some(quote) if goes_on(quote) => Line::Open,
         _ => newline.map_or(Line::Open, upto),
+    }
+}
+
+/// Whether the line goes on after a string or a list with something other than a marker. `text` begins after it.
+pub(super) fn goes_on(text: &str, context: Context<'_>) -> Start {
+    let rest = text.trim_start_matches(|c| matches!(c, ' ' | '\t' | '}' | ']' | ')' | ';' | ',' | '.' | '`'));
+    let begins_tag = |c: char| c.is_alphabetic() || matches!(c, '/' | '|' | '｜');
+    match rest.strip_prefix('<').map(|inside| inside.chars().next()) {
+        Some(None) if !context.end => return Start::Maybe,
+        Some(Some(c)) if begins_tag(c) => return Start::No,
+        _ => {}
+    }
+    match starts_with_any(rest, context.call.open.iter().chain(&context.call.section), context.end) {
+        _ if rest.is_empty() && !context.end => Start::Maybe,
+        Start::No if !rest.is_empty() && !rest.starts_with(['\n', '\r']) => Start::Yes(0),
+        Start::Maybe => Start::Maybe,
+        _ => Start::No,
     }
 }
 
