@@ -45,6 +45,7 @@ mod marker;
 mod mentioned;
 mod message;
 mod named_line;
+mod opener;
 mod options;
 mod preceding;
 mod proof;

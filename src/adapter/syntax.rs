@@ -104,6 +104,8 @@ pub(super) struct Context<'a> {
     pub(super) lenient: bool,
     /// Whether the text is complete.
     pub(super) end: bool,
+    /// Whether a limit truncated the answer.
+    pub(super) cut: bool,
 }
 
 /// A resumable reader of one body.

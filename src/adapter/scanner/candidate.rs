@@ -124,7 +124,8 @@ impl Scanner {
         let window = self.window(&candidate, body).min(text_end);
         let read_all = window == text_end;
         let lenient = self.options.elements;
-        let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && read_all };
+        let cut = self.buf.is_cut();
+        let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && read_all, cut };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = match candidate.read.take() {
             Some((calls, end)) => Step::Done { calls, end },
@@ -365,7 +366,7 @@ impl Scanner {
         let call = self.adapter.calls.get(entry.form)?;
         let text = self.buf.get(entry.body..)?;
         let (marked, lenient) = (entry.marked, self.options.elements);
-        let context = Context { call, close: &call.close, tools: &self.tools, marked, lenient, end: false };
+        let context = Context { call, close: &call.close, tools: &self.tools, marked, lenient, end: false, cut: false };
         let tool = known_tool(&self.tools, &candidate.reader.as_ref()?.name(text, context)?)?;
         Some((tool.name.clone(), text.len()))
     }

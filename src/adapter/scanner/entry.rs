@@ -1,5 +1,7 @@
 //! Which forms may begin at a position, and where their bodies begin.
 
+use std::sync::Arc;
+
 use super::{
     GAP_BYTES, Region, Scanner,
     candidate::{Candidate, Fence, Marker},
@@ -69,6 +71,15 @@ impl Scanner {
             Start::No => {}
         }
         let body = self.past_remains(at, end)?;
+        if body > at {
+            if !end && self.adapter.triggers.may_become(&self.buf[body..]) {
+                return None;
+            }
+            if self.begin_after_remains(at, body, end)? {
+                self.before.set_tried(true);
+                return Some(true);
+            }
+        }
         self.before.set_tried(true);
         Some(self.begin_bare(at, body, 0))
     }
@@ -87,6 +98,18 @@ impl Scanner {
             Start::Maybe => None,
             Start::No => Some(at),
         }
+    }
+
+    /// Tries the forms whose marker follows such remains. `None`: more text is needed.
+    fn begin_after_remains(&mut self, at: usize, body: usize, end: bool) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        let found = adapter.triggers.next(&self.buf, body, end).ok();
+        let Some(found) = found.filter(|found| found.at == body && !found.mark.calls.is_empty()) else { return Some(false) };
+        let begun = self.begin_marked(found, end)?;
+        if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
+            (candidate.at, candidate.marker) = (at, Marker::text(0));
+        }
+        Some(begun)
     }
 
     /// Tries the forms that `found` may open. `None`: more text is needed.

@@ -58,7 +58,7 @@ impl Scanner {
         }
         if divides.reasoning_close {
             let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
-            if anywhere || ends_line || self.at_line_start(at) {
+            if anywhere || ends_line || self.at_line_start(at) || self.is_before_data(at, after) {
                 // Calls before it were drafts.
                 if self.proves_thoughts(&self.buf[at..after]) {
                     self.tentative.forget();
@@ -108,6 +108,12 @@ impl Scanner {
         !self.buf[after..].starts_with(' ')
             && self.ends_in_a_word(at)
             && self.emitted.tail().after(self.buf.pending(at)).ends_sentence()
+    }
+
+    /// Whether JSON directly follows a marker that is glued to the text before it. Nobody mentions a marker there.
+    fn is_before_data(&self, at: usize, after: usize) -> bool {
+        let spoken_of = self.buf.pending(at).ends_with(|c: char| c.is_whitespace() || "`'\"(".contains(c));
+        !spoken_of && self.buf[after..].trim_start_matches(' ').starts_with(['{', '['])
     }
 
     /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.

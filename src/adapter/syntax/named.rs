@@ -19,10 +19,14 @@ use crate::{
     fix::name::known_tool,
 };
 
+mod assigned;
 mod bare;
 mod head;
+mod line;
 
+use assigned::{Assigned, Progress};
 use head::{FENCE, Head, head, takes_nothing};
+use line::Line;
 
 /// The arguments of a call that ends before them, as incomplete as the call.
 const NO_ARGUMENTS: &str = "{ ";
@@ -48,6 +52,8 @@ enum Body {
     Torn(TornReader),
     /// Text in place of the arguments, up to the closing marker.
     Bare(Closing),
+    /// `key="value"` in place of the arguments.
+    Assigned(Assigned),
     /// The arguments end here.
     Ended {
         end: usize,
@@ -85,6 +91,7 @@ impl NamedReader {
                 Body::Quoted { quote, seen } => arguments.quoted(*quote, seen),
                 Body::Torn(torn) => Break(arguments.torn(torn)),
                 Body::Bare(closing) => Break(arguments.bare(closing)),
+                Body::Assigned(assigned) => Break(arguments.assigned(assigned)),
                 Body::Ended { end, trail } => arguments.end(*end, trail),
             };
             match read {
@@ -116,10 +123,10 @@ type Read = ControlFlow<Step, Body>;
 
 impl Arguments<'_> {
     fn begin(self) -> Read {
-        let Arguments { head, from, text, named, context } = self;
+        let Arguments { head, from, text, context, .. } = self;
         Continue(match text.as_bytes().get(from) {
-            Some(b'{' | b'[') => Body::Value(ValueReader::at(from)),
-            Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
+            Some(b'"' | b'\'' | b'[') if self.takes_line() => return self.line(),
+            Some(b'{' | b'[' | b'"' | b'\'') => self.opened(),
             None if !context.end => return Break(Step::More),
             None if !head.opened && takes_nothing(&head.name, context) => {
                 return Break(Step::cut(Parsed { arguments: NO_ARGUMENTS.to_owned(), ..self.up_to(from) }));
@@ -131,13 +138,46 @@ impl Arguments<'_> {
                 Start::Yes(_) => Body::ended(from),
                 Start::Maybe => return Break(Step::More),
                 Start::No if is_bare(head, context) => Body::Bare(Closing::after(from)),
-                Start::No if !(named.line && head.announced) => return Break(Step::Reject),
-                Start::No => match text[from..].find('\n') {
-                    Some(length) => Body::ended(from + length),
-                    None => return Break(self.unfinished()),
+                Start::No if self.takes_line() => return self.line(),
+                Start::No if known_tool(context.tools, &head.name).is_none() => return Break(Step::Reject),
+                Start::No => match assigned::begins(&text[from..], context.end) {
+                    Start::Yes(_) => Body::Assigned(Assigned::at(from)),
+                    Start::Maybe => return Break(Step::More),
+                    Start::No => return Break(Step::Reject),
                 },
             },
         })
+    }
+
+    /// Whether the arguments may be a line of text.
+    fn takes_line(self) -> bool {
+        self.named.line && self.head.announced
+    }
+
+    fn line(self) -> Read {
+        match line::read(self.text, self.from, self.context) {
+            Line::Ends(end) => Continue(Body::ended(end)),
+            Line::Value => Continue(self.opened()),
+            Line::Open => Break(self.unfinished()),
+        }
+    }
+
+    /// The arguments begin with a bracket or a quote.
+    fn opened(self) -> Body {
+        match self.text.as_bytes().get(self.from) {
+            Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: self.from + 1 },
+            _ => Body::Value(ValueReader::at(self.from)),
+        }
+    }
+
+    fn assigned(self, assigned: &mut Assigned) -> Step {
+        let types = Types::new(known_tool(self.context.tools, &self.head.name));
+        match assigned.read(self.text, &types, self.context) {
+            Progress::More => Step::More,
+            Progress::No => Step::Reject,
+            Progress::Cut => Step::cut(Parsed::new(self.head.name.as_str(), UNFINISHED)),
+            Progress::Done { arguments, end } => self.done(Parsed { arguments, ..self.up_to(self.from) }, end),
+        }
     }
 
     fn value(self, value: &mut ValueReader) -> Read {
@@ -227,19 +267,35 @@ impl Arguments<'_> {
             after if text[from..].starts_with('{') => after.of_object(&text[end..], context.close, context.end),
             after => after,
         };
-        let is_broken = || text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim());
+        let is_text = self.takes_line() && !line::is_value(&text[from..end]);
+        let begun = if matches!(after, After::Nothing) { self.is_begun(end) } else { Start::No };
+        let is_broken = || !is_text && text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim());
         match after {
             After::More => Break(Step::More),
-            After::Marker(at) => Break(self.done(self.in_line(end), at)),
+            After::Marker(at) => Break(self.announced(end, at)),
             After::Inside => Continue(Body::Torn(TornReader::inside(end))),
+            After::Nothing if begun == Start::Maybe => Break(Step::More),
+            After::Nothing if begun != Start::No => Continue(Body::Bare(Closing::after(end))),
             After::Nothing if is_broken() => match goes_on(&text[end..]) {
                 _ if !context.close.is_empty() => Continue(Body::Torn(TornReader::after(end))),
                 Start::Maybe if !context.end => Break(Step::More),
                 Start::Yes(_) => Continue(Body::Torn(TornReader::inside(end))),
                 Start::Maybe | Start::No => Break(self.done(self.up_to(end), trail.end)),
             },
-            After::Nothing => Break(self.done(self.in_line(end), trail.end)),
+            After::Nothing => Break(self.announced(end, trail.end)),
         }
+    }
+
+    /// Whether the string or list that ends at `end` is only the beginning of a text on its line: `"a" > b`, `[ -f a ] && b`.
+    fn is_begun(self, end: usize) -> Start {
+        let value = &self.text[self.from..end];
+        let inside = value.get(1..).unwrap_or_default().trim_start();
+        let may_be = match value.as_bytes().first() {
+            Some(b'"' | b'\'') => !inside.starts_with(['{', '[']),
+            Some(b'[') => !inside.starts_with(['{', '[', '"']) && !is_json(value),
+            _ => false,
+        };
+        if may_be && !self.takes_line() { line::goes_on(&self.text[end..], self.context) } else { Start::No }
     }
 
     /// The call with the arguments up to `end`.
@@ -248,15 +304,18 @@ impl Arguments<'_> {
         Parsed { name: self.head.name.clone(), id: self.head.id.clone(), arguments }
     }
 
-    /// The same; arguments that are a line of text may be those of several parameters.
-    fn in_line(self, end: usize) -> Parsed {
+    /// The call with the arguments up to `end`, which may be text. The call ends at `to`.
+    fn announced(self, end: usize, to: usize) -> Step {
         let call = self.up_to(end);
-        let line = self.named.line && self.head.announced && !call.arguments.starts_with(['{', '[', '"', '\'']);
-        // The fixer knows what the line is if there is only one parameter.
-        let several = |tool: &&Tool| Types::new(Some(tool)).keys().nth(1).is_some();
-        let tool = known_tool(self.context.tools, &self.head.name).filter(|_| line).filter(several);
-        let object = tool.and_then(|tool| bare::arguments(&call.arguments, tool));
-        Parsed { arguments: object.unwrap_or(call.arguments), ..call }
+        if !self.takes_line() {
+            return self.done(call, to);
+        }
+        let text = line::content(self.text, self.from, end);
+        let arguments = match known_tool(self.context.tools, &call.name) {
+            Some(tool) => line::arguments(text, tool),
+            None => Some(text.to_owned()),
+        };
+        arguments.map_or_else(|| self.unfinished(), |arguments| self.done(Parsed { arguments, ..call }, to))
     }
 
     fn unfinished(self) -> Step {

@@ -91,6 +91,12 @@ fn check(rows: &[Row<'_>]) {
     }
 }
 
+/// Asserts that a text holds neither a call nor anything that is refused.
+#[track_caller]
+fn is_text(text: &str) {
+    assert_eq!(read("generic", text, FinishReason::Stop), (Vec::new(), false), "{text}");
+}
+
 #[test]
 fn a_wrong_closing_tag_is_no_part_of_a_value() {
     let uri = |close: &str| format!("<rewrite_file>\n<uri>/w/x.txt{close}\n<new_content>\na\nb\n</new_content>\n</rewrite_file>");
@@ -275,6 +281,12 @@ fn a_marked_call_with_a_bare_body_is_the_call_or_refused() {
         ("generic", "<tool_call>\n<function=run_command>\nls -l\n</function>\n</tool_call>", run("ls -l")),
         ("generic", "<tool_call>run_command\nls -l\n</tool_call>", run("ls -l")),
         ("generic", "<function=run_command>\nls -l\n</function>", run("ls -l")),
+        // A string or a list may be the beginning of the value.
+        ("generic", "<tool_call>run_command\n\"a b\" --all\n</tool_call>", run("\"a b\" --all")),
+        ("qwen3-coder", "<function=run_command>\"a\" > b</function>", run("\"a\" > b")),
+        ("qwen3-coder", "<function=run_command>\"ls -l\"</function>", run("ls -l")),
+        ("mistral", "[TOOL_CALLS]run_command[ARGS]\"a\" > b", None),
+        ("generic", "<tool_call>run_command\n[ -f a ] && rm a\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=add>\n3, 4\n</function>\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=put>\na.txt\n</function>\n</tool_call>", None),
     ]);
@@ -312,6 +324,77 @@ fn other_forms_of_calls_are_read() {
         ("minicpm5", "<function name=\"put\"><param name=\"arguments\">{\"path\": \"x\", \"content\": \"Par</function>", None),
     ]);
     for data in ["{\"content\": \"x\", \"name\": \"erase\", \"path\": \"x\"}", "{\"text\": \"a\", \"n\": 1}"] {
-        assert_eq!(read("generic", data, FinishReason::Stop), (Vec::new(), false), "{data}");
+        is_text(data);
+    }
+}
+
+#[test]
+fn a_line_after_its_marker_is_the_value_as_it_stands() {
+    let run = |command: &str| Some(("run_command", json!({"command": command})));
+    for (input, want) in [
+        ("\"hello\" > a.txt\n", run("\"hello\" > a.txt")),
+        ("'a b' --all\n", run("'a b' --all")),
+        ("\"x\" OR \"y\"\n", run("\"x\" OR \"y\"")),
+        ("\"a\\\"b\" c\n", run("\"a\\\"b\" c")),
+        ("`date` > a\n", run("`date` > a")),
+        ("[ -f a ] && rm a\n", run("[ -f a ] && rm a")),
+        ("[id].tsx\n", run("[id].tsx")),
+        // What encloses the whole line is no part of it.
+        ("\"ls -l\"", run("ls -l")),
+        ("\"ls\".\n", run("ls")),
+        ("`ls -l`\n", run("ls -l")),
+        ("``ls``\n", run("ls")),
+        ("```ls```\n", run("ls")),
+        ("```sh\ncd a\n```\n", run("cd a")),
+        ("\"{\\\"command\\\": \\\"ls\\\"}\"\n", run("ls")),
+        ("`{\"command\": \"ls\"}`\n", run("ls")),
+        ("\"ls\" Observation: a\n", run("ls")),
+        // It is unknown where they end, or what they are.
+        ("\"a\n", None),
+        ("\"print(\"a\")\nprint(\"b\")\"\n", None),
+        ("\"\"\"ls\"\"\"\n", None),
+        ("`ls\n", None),
+        ("\"ls\", \"/tmp\"\n", None),
+        ("\"command\": \"ls\"\n", None),
+        ("[a] {\"command\": \"ls\"}\n", None),
+        ("\"ls\" > a", None),
+    ] {
+        check(&[("generic", &format!("Thought: I do it.\nAction: run_command\nAction Input: {input}"), want)]);
+    }
+    let add = Some(("add", json!({"a": 1, "b": 2})));
+    for (name, want) in
+        [("add (two numbers)", add.clone()), ("Add - adds them", add.clone()), ("`add` tool", add.clone()), ("add: a sum", add)]
+    {
+        check(&[("generic", &format!("Thought: I add.\nAction: {name}\nAction Input: {{\"a\": 1, \"b\": 2}}\n"), want)]);
+    }
+    for name in ["add (not needed)", "add or erase", "add (a=3)", "addition (two)", "add the numbers"] {
+        is_text(&format!("Thought: I add.\nAction: {name}\nAction Input: {{\"a\": 1, \"b\": 2}}\n"));
+    }
+}
+
+#[test]
+fn arguments_may_be_assignments_after_the_name() {
+    let run = |command: &str| Some(("run_command", json!({"command": command})));
+    let search = |query: &str| Some(("web-search", json!({"query": query})));
+    check(&[
+        ("generic", "[Calling tool=\"web-search\" query=\"rain\"]", search("rain")),
+        ("minimax-m2", "[Calling tool=\"run_command\" command=\"ls [a]*\"]", run("ls [a]*")),
+        ("generic", "[Tool use=run_command command='say \"a\"']", run("say \"a\"")),
+        ("generic", "[Calling tools: run_command({\"command\": \"ls\"})]", run("ls")),
+        ("generic", "[Calling tool=\"run_command\" command=\"say \"]\" > a\"]", run("say \"]\" > a")),
+        ("generic", "web-search query=\"rain\"", search("rain")),
+        ("generic", "function.name: run_command\nfunction.arguments: {\"command\": \"ls\"}", run("ls")),
+        ("generic", "Tool: run_command\nTool Input: {\"command\": \"ls\"}", run("ls")),
+        ("generic", "The log says:\nfunction.name: run_command\nfunction.arguments: {\"command\": \"ls\"}", None),
+    ]);
+    for text in [
+        "[Calling tool=\"run_command\" command=ls -l]",
+        "[Calling tool=\"run_command\" command=\"ls\"",
+        "[Calling tool=\"run_command\" command=\"<command>\"]",
+        "It wrote [Calling tool=\"run_command\" command=\"ls\"] twice.",
+        "web-search query=\"rain\" finds it.",
+        "web-search query=rain",
+    ] {
+        is_text(text);
     }
 }

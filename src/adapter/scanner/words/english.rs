@@ -12,7 +12,8 @@ pub(super) const ENGLISH: [&str; 60] = [
 pub(super) const ACTORS: [&str; 12] =
     ["i", "i'll", "i'm", "i've", "let", "let's", "we", "we'll", "now", "next", "again", "please"];
 /// Words of agreement before a step: `Okay, deleting it:`.
-pub(super) const AGREES: [&str; 7] = ["ok", "okay", "sure", "alright", "right", "great", "yes"];
+pub(super) const AGREES: [&str; 12] =
+    ["ok", "okay", "sure", "alright", "right", "great", "yes", "understood", "certainly", "perfect", "absolutely", "finally"];
 /// Words of labels for calls and steps: `Edit:`, `Got it:`, `And the tests:`.
 pub(super) const LABELS_OF_STEPS: [&str; 34] = [
     "tool", "tools", "function", "call", "calls", "action", "step", "command", "request", "sure", "ok", "okay", "edit", "commit",

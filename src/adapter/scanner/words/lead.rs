@@ -259,7 +259,9 @@ pub(super) fn is_english(sentence: &str) -> bool {
     let words = words(sentence);
     // `I` is a preposition in Scandinavian languages.
     let is_gerund = |word: &str| word.ends_with("ing") && !denies(word);
-    let begins = words.first().is_some_and(|word| *word == "i" || is_gerund(word));
+    let agreed = words.strip_prefix(&["no", "problem"]).unwrap_or(&words);
+    let first = agreed.iter().find(|word| !AGREES.contains(word));
+    let begins = words.first() == Some(&"i") || first.is_some_and(|word| is_gerund(word));
     begins || words.iter().any(|word| ENGLISH.contains(word))
 }
 

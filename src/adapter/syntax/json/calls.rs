@@ -136,7 +136,10 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             Some(inner) => inner.to_owned(),
             None => written,
         };
-        let (arguments, closed) = match find(&members, &keys.arguments) {
+        let given = find(&members, &keys.arguments);
+        let describes = || !context.marked && describes(&members, key, &written, context.tools);
+        let only = || only_object(&members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
+        let (arguments, closed) = match given.or_else(only) {
             Some((key, _)) if !context.marked && reports(&members, key) => return None,
             Some((_, arguments)) if get("description").is_some() && is_schema(arguments) => return None,
             Some((at, arguments)) if is_closed(arguments) => {
@@ -147,7 +150,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
                 (if doubtful { without_brace(whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
-            None if !context.marked && describes(&members, key, &written, context.tools) => return None,
+            None if describes() => return None,
             None if open && !is_closed(value) => (unclosed(&flattened(&members, key, &written, context.tools)), false),
             None => (flattened(&members, key, &written, context.tools), true),
         };
@@ -272,6 +275,15 @@ fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
 /// The first of these keys that is present, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
+}
+
+/// The only member beside the name of an offered tool, if it is an object whose key is no parameter: the arguments, under a key that
+/// is not known.
+fn only_object<'m, 't>(members: &'m [(String, &'t str)], name: &str, written: &str, tools: &Tools) -> Option<(&'m str, &'t str)> {
+    let types = Types::new(Some(known_tool(tools, written)?));
+    let mut beside = members.iter().filter(|(key, _)| key != name && !OTHER_KEYS.contains(&key.as_str()));
+    let (key, value) = beside.next().filter(|(key, value)| !types.has(key) && value.starts_with('{') && is_closed(value))?;
+    beside.next().is_none().then_some((key.as_str(), *value))
 }
 
 /// The name in an object that holds nothing else of a call, and the arguments beside that object:

@@ -3,8 +3,10 @@
 pub(super) use crate::fix::NAME_KEYS;
 
 /// Keys of the arguments, if the adapter has no `argument_keys`.
-pub(super) const ARGUMENT_KEYS: [&str; 10] =
-    ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs", "toolInput", "Arguments"];
+pub(super) const ARGUMENT_KEYS: [&str; 12] = [
+    "arguments", "parameters", "args", "input", "action_input", "tool_input", "tool_args", "params", "kwargs", "toolInput",
+    "toolArgs", "Arguments",
+];
 /// Keys of wrappers around calls.
 pub(super) const WRAPPERS: [&str; 8] =
     ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "toolUse", "tool_code"];

@@ -18,13 +18,18 @@ pub(super) fn without_tag(text: &str) -> &str {
 
 /// The arguments as JSON text. `None`: the tool does not require exactly one text, or this text is something else.
 pub(super) fn arguments(text: &str, tool: &Tool) -> Option<String> {
+    let tagged = text.trim_start().starts_with(['<', '{', '[', '(']) || text.contains("</") || text.contains("```");
+    if tagged { None } else { self::text(text, tool) }
+}
+
+/// The same, for text that may have brackets.
+pub(super) fn text(text: &str, tool: &Tool) -> Option<String> {
     let (text, types) = (text.trim(), Types::new(Some(tool)));
     let only = types.only_required()?;
     let takes_text = types.parameter(only).known() && types.parameter(only).allows(&Value::from(text));
     // Other parameters may be among several lines.
     let lines = text.contains('\n') && types.keys().nth(1).is_some();
-    let tagged = text.starts_with(['<', '{', '[', '(']) || text.contains("</") || text.contains("```");
-    if text.is_empty() || !takes_text || lines || tagged || key(text, &types).is_some() || holds_arguments(text, &types) {
+    if text.is_empty() || !takes_text || lines || key(text, &types).is_some() || holds_arguments(text, &types) {
         return None;
     }
     Some(object(&[(only.to_owned(), types.value(only, text, Hint::None))]))
