@@ -46,6 +46,8 @@ pub(super) struct Candidate {
     pub(super) tag: Option<String>,
     /// The answer ended after the marker and before the end of a name.
     pub(super) nameless: bool,
+    /// It ended so after a further marker, which nobody writes who only mentions the first.
+    pub(super) opened: bool,
     /// The calls that were read and where they end in the body, while the decision whether they are meant waits for more text.
     pub(super) read: Option<(Vec<Parsed>, usize)>,
 }
@@ -95,6 +97,12 @@ enum Decision {
 }
 
 impl Candidate {
+    /// Records that the answer ended before the end of a name in the body at `body`, if a call may begin there.
+    fn end_nameless(&mut self, counts: bool, body: usize) {
+        self.nameless |= counts;
+        self.opened |= counts && body > self.at + self.marker.length;
+    }
+
     /// Adjusts the positions after the buffer dropped `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
         self.at -= by;
@@ -179,7 +187,7 @@ impl Scanner {
         match step {
             Step::More if read_all && !end => return Decision::Waits,
             // The answer ended before the name did.
-            Step::More if read_all => candidate.nameless |= marked && !is_fallback,
+            Step::More if read_all => candidate.end_nameless(marked && !is_fallback, body),
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 self.overrun(&name.unwrap_or_default(), candidate, out);
                 return Decision::Over;
@@ -205,7 +213,7 @@ impl Scanner {
                 }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
-                candidate.nameless |= marked && !is_fallback;
+                candidate.end_nameless(marked && !is_fallback, body);
                 self.buf.waste(window - body);
             }
             Step::Cut { .. } if self.closes_quotes(candidate) => {

@@ -3,7 +3,7 @@
 use super::Scanner;
 use crate::adapter::{
     asides::RESULTS,
-    syntax::{Start, blank, starts_with_any},
+    syntax::{Start, blank, starts_with_any_tag},
 };
 
 /// Maximum length of a list item's number, and of the spaces after it, in bytes.
@@ -26,7 +26,7 @@ impl Scanner {
             // The answer may end inside a closing marker.
             let last = self.buf[at..].trim_end();
             let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
-            if is_cut { Start::Yes(last.len()) } else { starts_with_any(&self.buf[at..], closers, end) }
+            if is_cut { Start::Yes(last.len()) } else { starts_with_any_tag(&self.buf[at..], closers, end) }
         };
         match closed {
             Start::Yes(length) => {
