@@ -214,7 +214,7 @@ impl File {
     fn respell(&mut self) {
         let spellings = &self.spellings;
         let reasoning = self.reasoning.iter_mut().flat_map(|region| [&mut region.open, &mut region.close]);
-        for list in reasoning.chain([&mut self.drop, &mut self.shown_by]) {
+        for list in reasoning.chain([&mut self.drop]) {
             respell(list, spellings);
         }
         for call in &mut self.call {

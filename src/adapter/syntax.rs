@@ -29,7 +29,7 @@ pub(super) mod typing;
 pub(super) mod value;
 
 pub(super) use ahead::{Occurrences, Seen, Start, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
-pub(super) use marker::{BARS, starts_with_any_tag};
+pub(super) use marker::{BARS, closes_block, starts_with_any_tag};
 
 /// Arguments that the fixer never completes, because the call was truncated.
 const UNFINISHED: &str = "{\"";

@@ -128,6 +128,23 @@ fn prefix(text: &str) -> Start {
     }
 }
 
+/// Whether `text` begins with a closing tag of any name with a prefix: no prose does.
+pub(in crate::adapter) fn closes_block(text: &str, end: bool) -> Start {
+    let Some(inside) = text.strip_prefix("</") else { return Start::No };
+    let length = match prefix(inside) {
+        Start::Yes(length) => length,
+        Start::Maybe if !end => return Start::Maybe,
+        _ => return Start::No,
+    };
+    let name = &inside[length..];
+    let stop = name.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).unwrap_or(name.len());
+    match name[stop..].chars().next() {
+        Some('>') => Start::Yes(text.len() - name.len() + stop + 1),
+        None if !end && stop <= REPEATED_BYTES => Start::Maybe,
+        _ => Start::No,
+    }
+}
+
 /// Whether `text` begins with the tag, compared without case and with any spaces between its parts. `any`: and with any prefix
 /// or none.
 fn misspelt(text: &str, tag: &str, any: bool, end: bool) -> Start {
@@ -266,6 +283,8 @@ mod tests {
                 assert_ne!(starts_with_any_tag(&text[..cut], &markers, false), Start::No, "{}", &text[..cut]);
             }
         }
+        assert_eq!(closes_block("</ | DSML | calls> x", true), Start::Yes(18));
+        assert_eq!([closes_block("</calls>", true), closes_block("</|DSML|calls", true)], [Start::No; 2]);
         assert_eq!(starts_with_tag("</|DSML|invoke>", &["</invoke>".to_owned()], true), Start::No);
         assert_eq!(starts_with_any_tag("</|DSML|invoke>", &["</invoke>".to_owned()], true), Start::Yes(15));
     }

@@ -110,6 +110,8 @@ impl TaggedReader {
             Outcome::Done { end, .. } if twin != Start::No => Step::Done { calls: Vec::new(), end },
             // A name alone in a fence is a command or a list item.
             Outcome::Done { arguments, .. } if arguments == "{}" && context.call.whole_answer => Step::Reject,
+            // What opens the call also opens a parameter, and this is one without a value.
+            Outcome::Done { arguments, .. } if arguments == "{}" && form.opens_as_argument() => Step::Reject,
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Cut { .. } if self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Done { arguments, end } => {

@@ -7,7 +7,11 @@ fn read(adapter: &str, text: &str) -> Seen {
     let words =
         r#"{"type":"object","properties":{"path":{"type":"string"},"words":{"type":"string"}},"required":["path","words"]}"#;
     let lamp = r#"{"type":"object","properties":{"room":{"type":"string"},"level":{"type":"integer"}},"required":["room"]}"#;
-    let tools = [Tool::new("note", "Writes a note.", words), Tool::new("lamp", "Lights a lamp.", lamp)];
+    let tools = [
+        Tool::new("note", "Writes a note.", words),
+        Tool::new("lamp", "Lights a lamp.", lamp),
+        Tool::new("idle", "Waits.", r#"{"type":"object","properties":{}}"#),
+    ];
     read_with(Tools::new(tools, ToolChoice::Auto), adapter, false, text)
 }
 
@@ -92,6 +96,7 @@ fn a_name_in_another_tag_is_read_with_its_parameters() {
         format!("For example:\n<lamp>{body}</function>"),
         "<parameter=lamp>\nhall\n</parameter>".to_owned(),
         "<parameter=lamp>\n</parameter>".to_owned(),
+        "<parameter=idle>\n</function>".to_owned(),
         "<parameter=rooms>\n<parameter=room>\nhall\n</parameter>\n</function>".to_owned(),
         "First <lamp>, then <parameter=room>hall</parameter> and </lamp>.".to_owned(),
     ] {
@@ -109,6 +114,12 @@ fn parameters_may_have_their_own_tags_beside_the_usual_ones() {
         "<lamp>\n<room>hall</room>\n<parameter=level>\n3\n</parameter>\n</lamp>",
     ] {
         assert_eq!(calls("llama3", text).as_deref(), both, "{text}");
+    }
+    let object = "<function=lamp>\n<arguments>{\"room\": \"hall\", \"level\": 3}</arguments>\n</function>";
+    for adapter in ["qwen3-coder", "llama3"] {
+        assert_eq!(calls(adapter, object).as_deref(), Some(r#"lamp {"room":"hall", "level":3}"#), "{adapter}");
+        let marked = format!("<tool_call>\n{object}\n</tool_call>");
+        assert_eq!(calls(adapter, &marked).as_deref(), Some(r#"lamp {"room":"hall", "level":3}"#), "{adapter}");
     }
     // In a value they are content.
     let content = "<parameter name=\"words\">x</parameter> and <words>y</words>";
@@ -197,7 +208,7 @@ fn tags_without_bars_are_content_of_a_call_with_bars() {
     let text = format!(
         "<{invoke} name=\"note\">\n<{parameter} name=\"path\">a.md</{parameter}>\n<{parameter} name=\"words\">{words}</{parameter}>\n</{invoke}>"
     );
-    let escaped = words.replace('\n', "\\n");
+    let escaped = words.replace('\n', "\\u000a");
     assert_eq!(calls("deepseek-dsml", &text), Some(format!(r#"note {{"path":"a.md","words":"{escaped}"}}"#)));
 }
 

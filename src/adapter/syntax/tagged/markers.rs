@@ -106,6 +106,11 @@ impl Markers<'_> {
         Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
     }
 
+    /// Whether an opener of the form is the tag of an argument too.
+    pub(super) fn opens_as_argument(&self) -> bool {
+        self.context.call.stripped.iter().any(|opener| self.tagged.argument[0].contains(opener))
+    }
+
     /// A parameter of the tool whose tag lost its opening half: `days</arg_key>`.
     fn unopened(&self, text: &str, end: bool) -> Option<(String, Start)> {
         let closes = self.tagged.argument[1].iter().filter(|close| close.starts_with("</"));
