@@ -211,6 +211,10 @@ impl Scanner {
                     self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
                     return Decision::Over;
                 }
+                // What it contains is not a call of its own.
+                if self.is_known(&torn.name) {
+                    self.buf.pass_content(body + stop);
+                }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
                 candidate.end_nameless(marked && !is_fallback, body);

@@ -50,9 +50,9 @@ pub(in crate::adapter::syntax) trait Form {
     fn call(&self, text: &str, end: bool) -> Start;
     /// Whether a call begins here and structure follows its head. `Yes` has the length of the head.
     fn nested(&self, text: &str, end: bool) -> Seen<usize>;
-    /// Whether an argument, or the end of the call, is here in the tags of another form. They count only between arguments: in a
-    /// value they are content.
-    fn other(&self, text: &str, end: bool) -> [Start; 2];
+    /// Whether a known argument, or the end of the call, is here in the tags of another form. They count only between arguments: in
+    /// a value they are content. `opened`: the tag of the argument before.
+    fn other(&self, text: &str, opened: &str, end: bool) -> [Start; 2];
     /// Whether only the end of the text closes the call.
     fn open_ended(&self) -> bool;
     /// Whether `<![CDATA[` is markup.

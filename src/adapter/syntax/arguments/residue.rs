@@ -57,7 +57,8 @@ pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(
             return halves != [true, true];
         }
         let sign = |c: char| !(c.is_alphanumeric() || c.is_whitespace() || "_-./".contains(c));
-        let misspelt_end = before.ends_with(['/', '\u{ff5c}']) && after.trim_start().starts_with(sign);
+        let in_bars = prefix.is_some() && before.ends_with('\u{ff5c}');
+        let misspelt_end = (before.ends_with('/') || in_bars) && after.trim_start().starts_with(sign);
         let line = after.lines().next().unwrap_or_default();
         let misspelt_begin = before.trim_end_matches(['<', '[', '\u{ff5c}']).ends_with('\n')
             && after.starts_with(['=', ' '])

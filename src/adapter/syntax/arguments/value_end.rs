@@ -376,19 +376,27 @@ impl Arguments {
         let value_open = form.value_open(rest, end);
         let own =
             [form.argument_begins(rest, end), form.close(rest, end), form.outer(rest, end), form.call(rest, end), value_open];
-        let others = if own.iter().any(|start| matches!(start, Start::Yes(_))) { [Start::No; 2] } else { form.other(rest, end) };
-        let [argument, close] = others;
-        let starts = own.into_iter().chain([argument, close]);
-        for (index, start) in starts.enumerate() {
-            match (start, index) {
-                (Start::Yes(_), 0 | 5) => return (at, Mark::Argument),
-                (Start::Yes(length), 1 | 6) => return (at, Mark::Close(length)),
+        for (index, start) in own.iter().enumerate() {
+            match (*start, index) {
+                (Start::Yes(_), 0) => return (at, Mark::Argument),
+                (Start::Yes(length), 1) => return (at, Mark::Close(length)),
                 (Start::Yes(_), 2) => return (at, Mark::Outer),
                 (Start::Yes(_), 3) => return (at, Mark::Call),
                 (Start::Yes(length), _) if self.members.waiting() > 0 => return (at, Mark::ValueOpen(length)),
                 (Start::Maybe, _) => maybe = true,
                 _ => {}
             }
+        }
+        let [argument, close] = form.other(rest, &text[self.tag.clone()], end);
+        match (argument, close) {
+            (_, Start::Yes(length)) => return (at, Mark::Close(length)),
+            (Start::Yes(_), _) => match form.argument(rest, end) {
+                Seen::Yes(tag) if !self.members.has(&tag.key) => return (at, Mark::Argument),
+                Seen::Maybe => maybe |= !end,
+                _ => {}
+            },
+            (Start::Maybe, _) | (_, Start::Maybe) => maybe = true,
+            _ => {}
         }
         (at, if maybe { Mark::Maybe } else { Mark::Other })
     }

@@ -56,10 +56,11 @@ impl Form for Element<'_> {
         }
     }
 
-    fn other(&self, text: &str, end: bool) -> [Start; 2] {
-        let [argument, _] = self.tags().other(text, end);
-        let close = if self.tagged.argument[0].is_empty() { Start::No } else { starts_with_any(text, CLOSERS, end) };
-        [best([self.tags().argument_begins(text, end), argument].into_iter()), close]
+    fn other(&self, text: &str, opened: &str, end: bool) -> [Start; 2] {
+        let tags = self.tags();
+        let tagged = matches!(tags.argument_begins(opened, true), Start::Yes(_));
+        let close = if tagged { starts_with_any(text, CLOSERS, end) } else { Start::No };
+        [tags.foreign_argument(text, self.types, end), close]
     }
 
     fn is_named_close(&self, _text: &str) -> bool {

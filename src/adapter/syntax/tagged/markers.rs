@@ -137,6 +137,18 @@ impl Markers<'_> {
         Some((key, key.len() + "<>".len()))
     }
 
+    /// Whether the tag of a known parameter is here, with another prefix than the form's or none.
+    pub(in crate::adapter::syntax) fn foreign_argument(&self, text: &str, types: &Types, end: bool) -> Start {
+        match starts_with_key_tag(text, &self.tagged.argument[0], true, end) {
+            Start::Yes(length) => match self.argument(text, end) {
+                Seen::Yes(tag) if types.has(&tag.key) => Start::Yes(length),
+                Seen::Maybe if !end => Start::Maybe,
+                _ => Start::No,
+            },
+            start => start,
+        }
+    }
+
     /// Where an argument ends whose value is in its tag. The tag ends at `at`, and closes itself if `closed`. `No`: its value is
     /// after it.
     fn ends_after(&self, text: &str, at: usize, key: &str, closed: bool, end: bool) -> Start {
@@ -321,14 +333,14 @@ impl Form for Markers<'_> {
         }
     }
 
-    fn other(&self, text: &str, end: bool) -> [Start; 2] {
+    fn other(&self, text: &str, _opened: &str, end: bool) -> [Start; 2] {
         let call = self.context.call;
         let named = match self.named_tag(text) {
             Some((_, length)) => Start::Yes(length),
             None if !end && self.types.is_some_and(|types| types.keys().any(|key| format!("<{key}>").starts_with(text))) => {
                 Start::Maybe
             }
-            None => starts_with_key_tag(text, &self.tagged.argument[0], true, end),
+            None => self.types.map_or(Start::No, |types| self.foreign_argument(text, types, end)),
         };
         [named, starts_with_any_tag(text, call.close.iter().chain(&call.section_close), end)]
     }
