@@ -52,8 +52,9 @@ pub enum Syntax {
     Python,
     /// A brace dictionary with bare keys and special string delimiters: `f{k:<|"|>v<|"|>}`.
     Lax(Lax),
-    /// Child elements named after the parameters, or JSON, inside an element named after the tool.
-    Element,
+    /// Child elements named after the parameters, or JSON, inside an element named after the tool. Arguments may also have these
+    /// tags.
+    Element(Tagged),
     /// A message whose header names the tool and whose body is the arguments.
     Recipient(Arc<Recipient>),
     /// Nested elements named after the parameters, with a prefix before every tag.
@@ -101,7 +102,7 @@ pub struct Named {
 }
 
 /// The markers of [`Syntax::Tagged`], each as `[before, after]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tagged {
     /// Around the name.
     pub name: [Vec<String>; 2],

@@ -239,7 +239,7 @@ fn respell(markers: &mut Vec<String>, spellings: &BTreeMap<String, Vec<String>>)
 impl FileCall {
     fn validate(mut self) -> Result<Call, String> {
         let syntax = self.syntax()?;
-        let element = syntax == Syntax::Element;
+        let element = matches!(syntax, Syntax::Element(_));
         let entered = !(self.open.is_empty() && self.stripped.is_empty() && self.fence.is_empty());
         if !entered && !element && !self.fallback {
             return Err("needs `open`, `stripped`, `fence` or `fallback`: nothing would ever start it".into());
@@ -292,6 +292,12 @@ impl FileCall {
                     name_from_arguments: self.name_from_arguments.take().unwrap_or_default(),
                 })
             }
+            "element" => Syntax::Element(Tagged {
+                argument: pair(self.argument.take()).unwrap_or_default(),
+                value: pair(self.value.take()).unwrap_or_default(),
+                cdata: true,
+                ..Tagged::default()
+            }),
             "tagged" => Syntax::Tagged(Tagged {
                 name: pair(self.name.take()).ok_or("syntax `tagged` needs `name = [before, after]`")?,
                 argument: pair(self.argument.take()).ok_or("syntax `tagged` needs `argument = [before, after]`")?,
@@ -308,7 +314,6 @@ impl FileCall {
                 open: pair(self.name.take()).map(|[open, _]| open).unwrap_or_default(),
                 strings: list(self.strings.take()),
             }),
-            "element" => Syntax::Element,
             "nested" => Syntax::Nested(Nested {
                 prefix: self.tag_prefix.take().ok_or("syntax `nested` needs `tag_prefix`")?,
                 name: pair(self.name.take()).ok_or("syntax `nested` needs `name = [before, after]`")?,

@@ -40,6 +40,7 @@ mod entry;
 mod fence;
 mod framing;
 mod header;
+mod inner;
 mod line;
 mod marker;
 mod mentioned;

@@ -29,6 +29,7 @@ pub(super) mod typing;
 pub(super) mod value;
 
 pub(super) use ahead::{Occurrences, Seen, Start, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
+pub(super) use marker::{BARS, closes_block, starts_with_any_tag};
 
 /// Arguments that the fixer never completes, because the call was truncated.
 const UNFINISHED: &str = "{\"";
@@ -126,7 +127,7 @@ impl Reader {
         match syntax {
             Syntax::Json(_) => Reader::Json(json::JsonReader::default()),
             Syntax::Named(_) => Reader::Named(named::NamedReader::default()),
-            Syntax::Element => Reader::Element(element::ElementReader::default()),
+            Syntax::Element(_) => Reader::Element(element::ElementReader::default()),
             Syntax::Python => Reader::Python(python::PythonReader::default()),
             Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
             Syntax::Recipient(_) => Reader::Recipient(recipient::RecipientReader::default()),
@@ -140,7 +141,7 @@ impl Reader {
         let step = match (self, &context.call.syntax) {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
             (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
-            (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
+            (Reader::Element(reader), Syntax::Element(tagged)) => reader.read(text, tagged, context),
             (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
             (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
             (Reader::Recipient(reader), Syntax::Recipient(recipient)) => reader.read(text, recipient, context),

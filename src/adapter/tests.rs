@@ -14,6 +14,7 @@ mod lost;
 mod neighbours;
 mod quoted;
 mod slips;
+mod tags;
 mod together;
 mod variables;
 

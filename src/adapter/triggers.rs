@@ -304,7 +304,7 @@ pub(super) fn check(framing: &Framing, calls: &[Arc<Call>]) -> Result<(), String
 fn control_tokens(call: &Call) -> Vec<&str> {
     let barred = |marker: &str| marker.contains(['|', '｜']);
     let whole = |marker: &str| marker.starts_with('<') && marker.ends_with('>') && barred(marker);
-    if call.open.iter().any(|marker| barred(marker) && !whole(marker)) {
+    if call.open.iter().chain(&call.stripped).any(|marker| barred(marker) && !whole(marker)) {
         return Vec::new();
     }
     let mut markers = vec![&call.section, &call.section_close, &call.open, &call.close];

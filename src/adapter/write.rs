@@ -57,7 +57,7 @@ impl Adapter {
             let inner = match &form.syntax {
                 Syntax::Tagged(tagged) => [tagged.argument[0].as_slice(), &tagged.value[1]].concat(),
                 Syntax::Nested(nested) => vec![nested.prefix.clone()],
-                Syntax::Element => vec!["</".to_owned()],
+                Syntax::Element(_) => vec!["</".to_owned()],
                 _ => return Vec::new(),
             };
             [&form.section, &form.section_close, &form.open, &form.close, &inner].into_iter().flatten().cloned().collect()
@@ -111,7 +111,7 @@ impl Call {
             Syntax::Tagged(tagged) => self::tagged(call, tagged, self),
             Syntax::Python => Some(python(call)),
             Syntax::Lax(lax) => self::lax(call, lax),
-            Syntax::Element => element(call),
+            Syntax::Element(_) => element(call),
             Syntax::Nested(nested) => Some(self::nested(call, nested, self)),
             // A message needs its header ([`Adapter::write`]).
             Syntax::Recipient(_) => None,

@@ -46,6 +46,8 @@ pub(super) struct Candidate {
     pub(super) tag: Option<String>,
     /// Whether the answer ended after the marker and before the end of a name.
     pub(super) nameless: bool,
+    /// Whether it ended so after a further marker, which nobody writes who only mentions the first.
+    pub(super) opened: bool,
     /// The calls that were read, and where they end in the body. Set while more text is needed to decide whether they are meant.
     pub(super) read: Option<(Vec<Parsed>, usize)>,
 }
@@ -96,6 +98,12 @@ enum Decision {
 }
 
 impl Candidate {
+    /// Records that the answer ended before the end of a name in the body at `body`, if a call may begin there.
+    fn end_nameless(&mut self, counts: bool, body: usize) {
+        self.nameless |= counts;
+        self.opened |= counts && body > self.at + self.marker.length;
+    }
+
     /// Adjusts the positions after the buffer dropped `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
         self.at -= by;
@@ -181,7 +189,7 @@ impl Scanner {
         match step {
             Step::More if read_all && !end => return Decision::Waits,
             // The answer ended before the name did.
-            Step::More if read_all => candidate.nameless |= marked && !is_fallback,
+            Step::More if read_all => candidate.end_nameless(marked && !is_fallback, body),
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 self.overrun(&name.unwrap_or_default(), candidate, out);
                 return Decision::Over;
@@ -205,9 +213,13 @@ impl Scanner {
                     self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
                     return Decision::Over;
                 }
+                // What it contains is not a call of its own.
+                if self.is_known(&torn.name) {
+                    self.buf.pass_content(body + stop);
+                }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
-                candidate.nameless |= marked && !is_fallback;
+                candidate.end_nameless(marked && !is_fallback, body);
                 self.buf.waste(window - body);
             }
             Step::Cut { .. } if self.closes_quotes(candidate) => {

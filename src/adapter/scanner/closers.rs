@@ -3,7 +3,7 @@
 use super::Scanner;
 use crate::adapter::{
     asides::RESULTS,
-    syntax::{Start, blank, starts_with_any},
+    syntax::{Start, blank, closes_block, starts_with_any_tag},
 };
 
 /// Maximum length of a list item's number, and of the spaces after it, in bytes.
@@ -26,7 +26,7 @@ impl Scanner {
             // The answer may end inside a closing marker.
             let last = self.buf[at..].trim_end();
             let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
-            if is_cut { Start::Yes(last.len()) } else { starts_with_any(&self.buf[at..], closers, end) }
+            if is_cut { Start::Yes(last.len()) } else { closer(&self.buf[at..], closers, end) }
         };
         match closed {
             Start::Yes(length) => {
@@ -56,6 +56,14 @@ impl Scanner {
                 None
             }
         }
+    }
+}
+
+/// Whether `text` begins with a closing marker after a call.
+pub(super) fn closer<'m>(text: &str, closers: impl Iterator<Item = &'m String> + Clone, end: bool) -> Start {
+    match starts_with_any_tag(text, closers, end) {
+        Start::No => closes_block(text, end),
+        start => start,
     }
 }
 

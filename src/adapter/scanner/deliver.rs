@@ -327,7 +327,8 @@ impl Scanner {
                 self.before.after_mentioned(Mentioned { end, across_lines: true });
             }
         }
-        if candidate.nameless && !candidate.mentions && !lone && !self.is_drafting() && self.at_line_start(candidate.at) {
+        let begins = (candidate.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);
+        if candidate.nameless && !candidate.mentions && !lone && !self.is_drafting() && begins {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
         if candidate.fence.is_none() {

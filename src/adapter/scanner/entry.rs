@@ -40,7 +40,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn new(form: usize, body: usize, marked: bool) -> Entry {
+    pub(super) fn new(form: usize, body: usize, marked: bool) -> Entry {
         Entry { form, body, marked, closed_by: form }
     }
 
@@ -129,7 +129,13 @@ impl Scanner {
                 _ => {}
             }
         }
-        if let Some(first) = entries.iter().find(|entry| entry.marked).map(|first| (first.form, first.body)) {
+        let first = entries.iter().find(|entry| entry.marked).map(|first| (first.form, first.body));
+        if let Some(outer) = first.map(|(form, _)| form).or(found.mark.calls.first().copied())
+            && (first.is_some() || self.is_barred(found.at, found.len))
+        {
+            entries.extend(self.inner(found, outer, end)?);
+        }
+        if let Some(first) = first {
             let fallback = self.adapter.triggers.fallback();
             entries.extend(fallback.iter().map(|&form| Entry { form, body: first.1, marked: true, closed_by: first.0 }));
         }
@@ -313,6 +319,7 @@ impl Scanner {
             fence,
             tag: None,
             nameless: false,
+            opened: false,
             mentions: false,
             read: None,
         });
@@ -343,14 +350,14 @@ fn call_tag(text: &str, end: bool) -> Start {
 }
 
 /// Whether a text enters a form: the start of the body, and whether a marker precedes it.
-enum Entered {
+pub(super) enum Entered {
     At(usize, bool),
     Maybe,
     No,
 }
 
 /// Whether `text` enters this form.
-fn entry(text: &str, call: &Call, end: bool) -> Entered {
+pub(super) fn entry(text: &str, call: &Call, end: bool) -> Entered {
     let section = starts_with_any(text, &call.section, end);
     let mut maybe = section == Start::Maybe;
     if let Start::Yes(length) = section {
@@ -376,7 +383,7 @@ fn entry(text: &str, call: &Call, end: bool) -> Entered {
 }
 
 /// The length of the whitespace that may separate two markers.
-fn gap(text: &str) -> usize {
+pub(super) fn gap(text: &str) -> usize {
     blank(&text[..text.floor_char_boundary(GAP_BYTES)])
 }
 

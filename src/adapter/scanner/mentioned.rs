@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::{
     GAP_BYTES, Scanner,
     candidate::Candidate,
+    closers::closer,
     words::{OPENERS, Written, follows_a_subject, offers_choice, takes_back},
 };
 use crate::adapter::{
     Call,
-    syntax::{Seen, Start, starts_with_any},
+    syntax::{Seen, Start},
 };
 
 /// Delimiters of mentioned text. Backticks come in runs of any length, and so do quotes in code.
@@ -116,7 +117,7 @@ impl Scanner {
             let rest = &self.buf[at..];
             let inner = rest.trim_start_matches("\\n").trim_start();
             let inner = if candidate.fence.is_some() { inner.trim_start_matches(['`', '~']).trim_start() } else { inner };
-            match starts_with_any(inner, closers.clone(), open) {
+            match closer(inner, closers.clone(), open) {
                 Start::Maybe => return None,
                 Start::Yes(length) => at = self.buf.len() - inner.len() + length,
                 Start::No if candidate.fence.is_some() => return Some(self.buf.len() - inner.len()),

@@ -93,7 +93,7 @@ impl Scanner {
         };
         let named = match &form.syntax {
             Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),
-            Syntax::Element => self.options.elements,
+            Syntax::Element(_) => self.options.elements,
             _ => false,
         };
         // In the description of a tool, a schema takes the place of the arguments.

@@ -23,8 +23,8 @@ mod value_end;
 
 pub(super) use form::{Between, Form, Tag, hint_of};
 use members::Members;
-use residue::{begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, shortened_tag};
-pub(super) use residue::{stand_in, torn_tag};
+use residue::{begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, loses_text, shortened_tag};
+pub(super) use residue::{is_label, stand_in, torn_tag};
 use value_end::{Mark, Place, Searched};
 
 /// The result of reading arguments.
@@ -56,6 +56,8 @@ pub(super) struct Arguments {
     damaged: bool,
     /// A value contains a closing tag of its own: content, or the remains of the tags of a missing parameter.
     doubtful: bool,
+    /// The key's tag has more text than the key. It may be the value.
+    loses_text: bool,
     /// A value has several lines.
     has_lines: bool,
     /// The text ended after a closed value, and no parameter is missing that could follow.
@@ -232,7 +234,10 @@ impl Arguments {
                             _ => Between::Lines,
                         };
                     }
-                    self.members.expect(known_key(tag.key, types), tag.hint);
+                    let key = known_key(&tag.key, types);
+                    self.loses_text = !types.has(&tag.key) && loses_text(&tag.key, &key);
+                    self.damaged |= tag.torn;
+                    self.members.expect(key, tag.hint);
                     let given = tag.value.is_some();
                     if let Some(value) = tag.value {
                         self.take(&value, false, form, types);
@@ -326,6 +331,7 @@ impl Arguments {
     /// Adds the value of the oldest argument that has none. `closed`: its own tag ended it.
     fn take(&mut self, text: &str, closed: bool, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.members.arrived() else { return };
+        self.damaged |= self.loses_text && text.trim().is_empty();
         // Any text may be content for an unknown tool, in CDATA, and in elements named after parameters.
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());

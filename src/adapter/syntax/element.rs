@@ -10,7 +10,7 @@ use super::{
     blank, find_any, starts_with_any,
     typing::Types,
 };
-use crate::{event::Tool, fix::fold};
+use crate::{adapter::Tagged, event::Tool, fix::fold};
 
 pub(in crate::adapter) mod foreign;
 mod form;
@@ -48,6 +48,8 @@ pub(crate) struct ElementReader {
 pub(super) struct Element<'a> {
     pub(super) name: &'a str,
     pub(super) types: &'a Types,
+    /// The tags that some of the arguments may have in place of elements.
+    pub(super) tagged: &'a Tagged,
     pub(super) context: Context<'a>,
 }
 
@@ -59,9 +61,9 @@ enum Head {
 }
 
 impl ElementReader {
-    pub(crate) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
+    pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
         if self.name.is_none() {
-            match self.head(text, context) {
+            match self.head(text, tagged, context) {
                 Some(Step::Done { calls, end }) => return self.done(calls, end, text, context),
                 Some(step) => return step,
                 None => {}
@@ -72,7 +74,7 @@ impl ElementReader {
             return self.read_unbracketed(&name, text, context);
         }
         if self.loose.is_none() {
-            let form = Element { name: &name, types: &self.types, context };
+            let form = Element { name: &name, types: &self.types, tagged, context };
             match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => {
@@ -98,7 +100,7 @@ impl ElementReader {
     }
 
     /// Reads the opening tag. `None`: the arguments follow.
-    fn head(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
+    fn head(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Option<Step> {
         let at = blank(text);
         let mut maybe = false;
         for tool in context.tools.iter() {
@@ -106,7 +108,7 @@ impl ElementReader {
                 Head::No => {}
                 Head::Maybe => maybe = true,
                 Head::Open { written, attributes, body, closed } => {
-                    return self.enter(tool, &text[written], (attributes, body, closed), text, context);
+                    return self.enter(tool, &text[written], (attributes, body, closed), text, tagged, context);
                 }
             }
         }
@@ -139,6 +141,7 @@ impl ElementReader {
         written: &str,
         (attributes, body, closed): (Range<usize>, usize, bool),
         text: &str,
+        tagged: &Tagged,
         context: Context<'_>,
     ) -> Option<Step> {
         self.types = Types::new(Some(tool));
@@ -153,7 +156,7 @@ impl ElementReader {
         if context.lenient {
             self.close.extend([format!("</{}>", tool.name), format!("</{} >", tool.name), format!("</{}>", fold(&tool.name))]);
         }
-        let form = Element { name: written, types: &self.types, context };
+        let form = Element { name: written, types: &self.types, tagged, context };
         self.arguments = Arguments::new(body, None, &form);
         (self.name, self.body, self.attributes) = (Some(written.to_owned()), body, attributes);
         None

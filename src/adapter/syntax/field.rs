@@ -94,8 +94,8 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     // `f other="x"`: the text after the first word is attributes if it contains a `=`.
     let word = written.find(char::is_whitespace).filter(|&at| written[at..].contains('=')).unwrap_or(written.len());
     let (name, attributes) = match written.strip_suffix('/').filter(|_| consumed && marker == ">") {
-        Some(name) => (name, "/"),
-        None => written.split_at(word),
+        Some(name) if word == written.len() => (name, "/"),
+        _ => written.split_at(word),
     };
     let text = name.trim().trim_matches(['"', '\'', '`']).trim_end_matches('=').trim();
     let next = at + stop + if consumed { marker.len() } else { 0 };
@@ -108,13 +108,23 @@ pub(super) fn whole_attribute(attributes: &str) -> Option<String> {
     value.starts_with('{').then(|| unescaped(value))
 }
 
-/// The value of an attribute.
-pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+/// The text after the sign of an attribute.
+fn after_sign<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
     let after = attributes
         .match_indices(name)
         .filter(|&(at, _)| !attributes[..at].ends_with(|c: char| c.is_alphanumeric() || "_-".contains(c)))
         .find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
-    let value = after.trim_start();
+    Some(after.trim_start())
+}
+
+/// The text of an attribute without quotes, up to the end of the tag.
+pub(super) fn unquoted_attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+    after_sign(attributes, name).filter(|value| !value.starts_with(['"', '\'']))
+}
+
+/// The value of an attribute.
+pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+    let value = after_sign(attributes, name)?;
     match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         Some(quote) => Some(&value[1..1 + closing_quote(&value[1..], quote)]),
         None => value.split(|c: char| c.is_whitespace() || c == '/').next(),

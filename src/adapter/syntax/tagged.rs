@@ -18,10 +18,11 @@ use crate::{
     fix::name::{is_known, known_tool},
 };
 
+mod assigned;
 mod markers;
 
-pub(super) use markers::named_closers;
-use markers::{Head, Markers};
+use markers::Head;
+pub(super) use markers::{Markers, named_closers};
 
 /// Reads one call.
 #[derive(Debug, Default)]
@@ -55,13 +56,13 @@ impl TaggedReader {
     /// Reads a call whose name is known. Its arguments begin at `body`.
     pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {
         let types = Types::new(known_tool(context.tools, &name));
-        let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "", decodes: false });
+        let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "", types: None, decodes: false });
         TaggedReader { name: Some(name), types, body: Body::Tags, arguments, ..TaggedReader::default() }
     }
 
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
         let decodes = self.escaped || tagged.entities && tagged.has_escaped_tags();
-        let form = Markers { tagged, context, name: "", decodes };
+        let form = Markers { tagged, context, name: "", types: None, decodes };
         let name = match &self.name {
             Some(name) => name.clone(),
             None => match form.head(text, context.end) {
@@ -74,7 +75,8 @@ impl TaggedReader {
                 },
             },
         };
-        let form = Markers { name: &name, ..form };
+        let types = self.types.clone();
+        let form = Markers { name: &name, types: Some(&types), ..form };
         if let Body::At(at) = self.body {
             match self.begin(text, at, &name, &form) {
                 Some(body) => self.body = body,
@@ -91,7 +93,7 @@ impl TaggedReader {
                 }
             }
             Body::Elements => {
-                let form = Element { name: &name, types: &self.types, context };
+                let form = Element { name: &name, types: &self.types, tagged, context };
                 self.arguments.read(text, &form, &self.types, context.marked, context.end)
             }
             _ => self.arguments.read(text, &form, &self.types, context.marked, context.end),
@@ -108,6 +110,8 @@ impl TaggedReader {
             Outcome::Done { end, .. } if twin != Start::No => Step::Done { calls: Vec::new(), end },
             // A name alone in a fence is a command or a list item.
             Outcome::Done { arguments, .. } if arguments == "{}" && context.call.whole_answer => Step::Reject,
+            // What opens the call also opens a parameter, and this is one without a value.
+            Outcome::Done { arguments, .. } if arguments == "{}" && form.opens_as_argument() => Step::Reject,
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Cut { .. } if self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Done { arguments, end } => {
@@ -200,7 +204,7 @@ impl TaggedReader {
             [Start::Maybe, _] | [_, Start::Maybe] => return None,
             [Start::Yes(_), _] | [_, Start::Yes(_)] => {}
             [Start::No, Start::No] => {
-                let element = Element { name, types: &self.types, context: *context };
+                let element = Element { name, types: &self.types, tagged, context: *context };
                 match element.argument_begins(rest, context.end) {
                     Start::Maybe => return None,
                     Start::Yes(_) => {

@@ -23,7 +23,7 @@ pub(crate) enum Hint {
 }
 
 /// The parameters of one tool and their types.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Types(View);
 
 impl Types {

@@ -9,6 +9,15 @@ pub(in crate::adapter::syntax) struct Tag {
     pub(in crate::adapter::syntax) length: usize,
     /// The value if it is an attribute: `<parameter name="x" value="1"/>`. Empty for `<parameter name="x"/>`.
     pub(in crate::adapter::syntax) value: Option<String>,
+    /// The tag has text that is neither its key nor an attribute, and was not read.
+    pub(in crate::adapter::syntax) torn: bool,
+}
+
+impl Tag {
+    /// A tag that has nothing but its key.
+    pub(in crate::adapter::syntax) fn plain(key: &str, length: usize) -> Tag {
+        Tag { key: key.to_owned(), hint: Hint::None, length, value: None, torn: false }
+    }
 }
 
 /// The markers of one form. Each method tests the beginning of `text`; `end` means that the text is complete.
@@ -23,8 +32,8 @@ pub(in crate::adapter::syntax) trait Form {
     fn opens_values(&self) -> bool;
     /// The markers around a type between key and value.
     fn type_tag(&self) -> Option<&[String; 2]>;
-    /// Whether the value of argument `key` closes here.
-    fn value_close(&self, text: &str, key: &str, end: bool) -> Start;
+    /// Whether the value of argument `key` closes here. `opened`: the tag that opened it.
+    fn value_close(&self, text: &str, key: &str, opened: &str, end: bool) -> Start;
     /// The name in the tag that closes the value of argument `key`. Empty if no tag does.
     fn closing_name<'a>(&'a self, key: &'a str) -> &'a str;
     /// The markers that close any value.
@@ -41,6 +50,9 @@ pub(in crate::adapter::syntax) trait Form {
     fn call(&self, text: &str, end: bool) -> Start;
     /// Whether a call begins here and structure follows its head. `Yes` has the length of the head.
     fn nested(&self, text: &str, end: bool) -> Seen<usize>;
+    /// Whether a known argument, or the end of the call, is here in the tags of another form. They count only between arguments: in
+    /// a value they are content. `opened`: the tag of the argument before.
+    fn other(&self, text: &str, opened: &str, end: bool) -> [Start; 2];
     /// Whether only the end of the text closes the call.
     fn open_ended(&self) -> bool;
     /// Whether `<![CDATA[` is markup.

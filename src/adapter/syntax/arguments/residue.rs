@@ -57,7 +57,8 @@ pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(
             return halves != [true, true];
         }
         let sign = |c: char| !(c.is_alphanumeric() || c.is_whitespace() || "_-./".contains(c));
-        let misspelt_end = before.ends_with(['/', '\u{ff5c}']) && after.trim_start().starts_with(sign);
+        let in_bars = prefix.is_some() && before.ends_with('\u{ff5c}');
+        let misspelt_end = (before.ends_with('/') || in_bars) && after.trim_start().starts_with(sign);
         let line = after.lines().next().unwrap_or_default();
         let misspelt_begin = before.trim_end_matches(['<', '[', '\u{ff5c}']).ends_with('\n')
             && after.starts_with(['=', ' '])
@@ -68,13 +69,29 @@ pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(
     })
 }
 
-/// Removes the remains of a tag from a key: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`.
-pub(super) fn known_key(key: String, types: &Types) -> String {
-    let signs = |c: char| !(c.is_alphanumeric() || "_-.$".contains(c));
-    let first = key.split(signs).find(|word| !matches!(*word, "" | "name"));
-    let known =
-        first.filter(|word| !types.has(&key) && (key.contains('=') || !key.contains(' ')) && types.has(word)).map(str::to_owned);
-    known.unwrap_or(key)
+/// Words in a tag that announce a key.
+const LABELS: [&str; 6] = ["name", "key", "parameter", "param", "argument", "arg"];
+
+/// Whether a word in a tag announces a key: `<parameter=name=city>`.
+pub(in crate::adapter::syntax) fn is_label(word: &str) -> bool {
+    LABELS.contains(&word)
+}
+
+/// The words of a key.
+fn words(key: &str) -> impl Iterator<Item = &str> {
+    key.split(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).filter(|word| !word.is_empty())
+}
+
+/// Removes the remains of a tag from a key: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`, `parameter=tags`.
+pub(super) fn known_key(key: &str, types: &Types) -> String {
+    let first = words(key).find(|word| !is_label(word)).or_else(|| words(key).next());
+    let known = first.filter(|word| !types.has(key) && (key.contains('=') || !key.contains(' ')) && types.has(word));
+    known.unwrap_or(key).to_owned()
+}
+
+/// Whether a key that was written as `written` leaves out words that may be a value: `command:ls`.
+pub(super) fn loses_text(written: &str, key: &str) -> bool {
+    words(written).any(|word| word != key && !is_label(word))
 }
 
 /// The start of a misspelt closing tag at the end of a value: `<parameter>`, `</parameter`, `</parameter>>`, `<//parameter>`,

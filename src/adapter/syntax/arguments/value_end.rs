@@ -87,20 +87,22 @@ impl Arguments {
             };
         }
         let key = self.members.awaited().to_owned();
+        let tag = self.tag.clone();
+        let opened = &text[tag];
         if form.cdata() && in_open_cdata(&text[start..at]) {
             match self.section_ends(text, at, &key, form, end) {
                 Start::Yes(_) => return Place::Content,
                 Start::Maybe => return Place::Maybe,
                 // The section is never closed: its mark is a part of the text, unless the text itself ends in the section.
                 Start::No => {
-                    let closed = form.value_close(rest, &key, end);
+                    let closed = form.value_close(rest, &key, opened, end);
                     if matches!(closed, Start::Yes(length) if matches!(self.mark(text, at + length, form, end).1, Mark::End)) {
                         return Place::Content;
                     }
                 }
             }
         }
-        match form.value_close(rest, &key, end) {
+        match form.value_close(rest, &key, opened, end) {
             Start::Maybe => return Place::Maybe,
             Start::Yes(length) => {
                 // A tag named after the parameter belongs to the content if the form's own tag closes the value.
@@ -116,7 +118,7 @@ impl Arguments {
                 // The value may close twice. If it is empty, the first of the two tags may be the value.
                 let value = &text[start..at];
                 if matches!(mark, Mark::Other) && !value.contains('<') {
-                    match form.value_close(&text[next..], &key, end) {
+                    match form.value_close(&text[next..], &key, opened, end) {
                         Start::Yes(length) => {
                             self.damaged |= value.trim().is_empty();
                             stop = next + length;
@@ -235,7 +237,7 @@ impl Arguments {
         while let Some(place) = next(text, seen, &self.leads) {
             let rest = &text[place..];
             let begins = [form.argument_begins(rest, end), form.call(rest, end)];
-            let closes = form.value_close(rest, key, end);
+            let closes = form.value_close(rest, key, &text[self.tag.clone()], end);
             self.searched.ahead = (from, place);
             match closes {
                 _ if begins.iter().any(|begins| matches!(begins, Start::Yes(_))) => return Some(false),
@@ -305,7 +307,7 @@ impl Arguments {
         while let Some(found) = text[seen..].find(CDATA_END) {
             let after = seen + found + CDATA_END.len();
             let closing = after + gap(&text[after..]);
-            match form.value_close(&text[closing..], key, end) {
+            match form.value_close(&text[closing..], key, &text[self.tag.clone()], end) {
                 Start::Yes(_) => {
                     self.searched.section = (at, seen, Some(seen + found));
                     return Start::Yes(0);
@@ -354,7 +356,7 @@ impl Arguments {
         let (begun, seen, found) = self.searched.closed;
         let (mut seen, mut found) = if begun == start { (seen.max(start), found) } else { (start, false) };
         while let Some(place) = next(text, seen, &self.leads).filter(|&place| place < at && !found) {
-            found = matches!(form.value_close(&text[place..at], key, true), Start::Yes(_));
+            found = matches!(form.value_close(&text[place..at], key, &text[self.tag.clone()], true), Start::Yes(_));
             seen = place + 1;
         }
         self.searched.closed = (start, seen, found);
@@ -372,10 +374,10 @@ impl Arguments {
         }
         let mut maybe = may_be_gap(rest, end);
         let value_open = form.value_open(rest, end);
-        let starts =
+        let own =
             [form.argument_begins(rest, end), form.close(rest, end), form.outer(rest, end), form.call(rest, end), value_open];
-        for (index, start) in starts.into_iter().enumerate() {
-            match (start, index) {
+        for (index, start) in own.iter().enumerate() {
+            match (*start, index) {
                 (Start::Yes(_), 0) => return (at, Mark::Argument),
                 (Start::Yes(length), 1) => return (at, Mark::Close(length)),
                 (Start::Yes(_), 2) => return (at, Mark::Outer),
@@ -384,6 +386,17 @@ impl Arguments {
                 (Start::Maybe, _) => maybe = true,
                 _ => {}
             }
+        }
+        let [argument, close] = form.other(rest, &text[self.tag.clone()], end);
+        match (argument, close) {
+            (_, Start::Yes(length)) => return (at, Mark::Close(length)),
+            (Start::Yes(_), _) => match form.argument(rest, end) {
+                Seen::Yes(tag) if !self.members.has(&tag.key) => return (at, Mark::Argument),
+                Seen::Maybe => maybe |= !end,
+                _ => {}
+            },
+            (Start::Maybe, _) | (_, Start::Maybe) => maybe = true,
+            _ => {}
         }
         (at, if maybe { Mark::Maybe } else { Mark::Other })
     }

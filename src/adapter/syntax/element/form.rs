@@ -8,12 +8,21 @@ use super::{
         field::{in_cdata, without_layout},
         marker::starts_with_tag,
         starts_with_any,
-        tagged::named_closers,
-        typing::Hint,
+        tagged::{Markers, named_closers},
     },
     Element,
 };
 use crate::event::Tools;
+
+/// The tags that close a call whose arguments are in tags, whatever opened it.
+const CLOSERS: [&str; 2] = ["</function>", "</invoke>"];
+
+impl Element<'_> {
+    /// The markers of the arguments that are no elements.
+    fn tags(&self) -> Markers<'_> {
+        Markers { tagged: self.tagged, context: self.context, name: "", types: None, decodes: false }
+    }
+}
 
 impl Form for Element<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
@@ -21,8 +30,10 @@ impl Form for Element<'_> {
     }
 
     fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
-        let key = self.types.keys().find(|key| matches!(tag(text, "<", key, end), Start::Yes(_)));
-        key.map_or(Seen::No, |key| Seen::Yes(Tag { key: key.to_owned(), hint: Hint::None, length: key.len() + 2, value: None }))
+        match self.types.keys().find(|key| matches!(tag(text, "<", key, end), Start::Yes(_))) {
+            Some(key) => Seen::Yes(Tag::plain(key, key.len() + "<>".len())),
+            None => self.tags().argument(text, end),
+        }
     }
 
     fn value_open(&self, _text: &str, _end: bool) -> Start {
@@ -37,8 +48,19 @@ impl Form for Element<'_> {
         None
     }
 
-    fn value_close(&self, text: &str, key: &str, end: bool) -> Start {
-        if text.starts_with('<') { starts_with_tag(text, [&format!("</{key}>")], end) } else { Start::No }
+    fn value_close(&self, text: &str, key: &str, opened: &str, end: bool) -> Start {
+        match self.tags().argument_begins(opened, true) {
+            Start::Yes(_) => starts_with_tag(text, &self.tagged.value[1], end),
+            _ if text.starts_with('<') => starts_with_tag(text, [&format!("</{key}>")], end),
+            _ => Start::No,
+        }
+    }
+
+    fn other(&self, text: &str, opened: &str, end: bool) -> [Start; 2] {
+        let tags = self.tags();
+        let tagged = matches!(tags.argument_begins(opened, true), Start::Yes(_));
+        let close = if tagged { starts_with_any(text, CLOSERS, end) } else { Start::No };
+        [tags.foreign_argument(text, self.types, end), close]
     }
 
     fn is_named_close(&self, _text: &str) -> bool {

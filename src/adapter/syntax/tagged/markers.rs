@@ -5,16 +5,16 @@ use super::super::{
     ahead::{Seen, gap, may_be_gap},
     arguments::{Between, Form, Tag, hint_of},
     begins_with_a_name,
-    entities::{self, decoded},
+    entities::decoded,
     field::{attribute, field, in_cdata, one_each, past_twin, without_layout},
-    marker::{starts_with_key_tag, starts_with_tag},
+    marker::{starts_with_any_tag, starts_with_key_tag, starts_with_tag},
     starts_with_any,
     typing::{Hint, Types},
 };
+use super::assigned::Assigned;
 use crate::{
     adapter::{Call, Tagged, Trim},
     fix::name::known_tool,
-    json::unescape,
 };
 
 /// What precedes the arguments.
@@ -33,13 +33,15 @@ pub(super) struct Head {
 }
 
 /// The markers of a form, as [`Form`] asks for them.
-pub(super) struct Markers<'a> {
-    pub(super) tagged: &'a Tagged,
-    pub(super) context: Context<'a>,
+pub(in crate::adapter::syntax) struct Markers<'a> {
+    pub(in crate::adapter::syntax) tagged: &'a Tagged,
+    pub(in crate::adapter::syntax) context: Context<'a>,
     /// The name of the call, or empty if it was not read yet.
-    pub(super) name: &'a str,
+    pub(in crate::adapter::syntax) name: &'a str,
+    /// The parameters of its tool, if the name was read.
+    pub(in crate::adapter::syntax) types: Option<&'a Types>,
     /// Whether entities in values are decoded.
-    pub(super) decodes: bool,
+    pub(in crate::adapter::syntax) decodes: bool,
 }
 
 impl Markers<'_> {
@@ -104,6 +106,11 @@ impl Markers<'_> {
         Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
     }
 
+    /// Whether an opener of the form is the tag of an argument too.
+    pub(super) fn opens_as_argument(&self) -> bool {
+        self.context.call.stripped.iter().any(|opener| self.tagged.argument[0].contains(opener))
+    }
+
     /// A parameter of the tool whose tag lost its opening half: `days</arg_key>`.
     fn unopened(&self, text: &str, end: bool) -> Option<(String, Start)> {
         let closes = self.tagged.argument[1].iter().filter(|close| close.starts_with("</"));
@@ -121,6 +128,43 @@ impl Markers<'_> {
             None => (!end && key.starts_with(text)).then(|| (key.to_owned(), Start::Maybe)),
         });
         found.next()
+    }
+
+    /// The parameter whose own tag `text` begins with, and the length of the tag.
+    fn named_tag(&self, text: &str) -> Option<(&str, usize)> {
+        let name = text.strip_prefix('<')?.split_once('>').map(|(name, _)| name)?;
+        let key = self.types.filter(|_| !self.opens_values())?.keys().find(|key| *key == name)?;
+        Some((key, key.len() + "<>".len()))
+    }
+
+    /// Whether the tag of a known parameter is here, with another prefix than the form's or none.
+    pub(in crate::adapter::syntax) fn foreign_argument(&self, text: &str, types: &Types, end: bool) -> Start {
+        match starts_with_key_tag(text, &self.tagged.argument[0], true, end) {
+            Start::Yes(length) => match self.argument(text, end) {
+                Seen::Yes(tag) if types.has(&tag.key) => Start::Yes(length),
+                Seen::Maybe if !end => Start::Maybe,
+                _ => Start::No,
+            },
+            start => start,
+        }
+    }
+
+    /// Where an argument ends whose value is in its tag. The tag ends at `at`, and closes itself if `closed`. `No`: its value is
+    /// after it.
+    fn ends_after(&self, text: &str, at: usize, key: &str, closed: bool, end: bool) -> Start {
+        let next = at + gap(&text[at..]);
+        let rest = &text[next..];
+        let close = self.value_close(rest, key, "", end);
+        if let Start::Yes(length) = close {
+            return Start::Yes(next + length);
+        }
+        let structure =
+            [self.argument_begins(rest, end), self.close(rest, end), self.outer(rest, end), self.call(rest, end), close];
+        match () {
+            () if closed || structure.iter().any(|start| matches!(start, Start::Yes(_))) => Start::Yes(next),
+            () if structure.contains(&Start::Maybe) || may_be_gap(rest, end) || (rest.is_empty() && !end) => Start::Maybe,
+            () => Start::No,
+        }
     }
 
     /// Splits a name with a key glued to it, or before a stray closing tag of a key.
@@ -143,7 +187,7 @@ pub(in crate::adapter::syntax) fn named_closers<'a>(name: &'a str, call: &'a Cal
 
 impl Form for Markers<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
-        match starts_with_key_tag(text, &self.tagged.argument[0], end) {
+        match starts_with_key_tag(text, &self.tagged.argument[0], false, end) {
             Start::No => self.unopened(text, end).map_or(Start::No, |(_, start)| start),
             start => start,
         }
@@ -151,16 +195,19 @@ impl Form for Markers<'_> {
 
     fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
         if let Some((key, Start::Yes(length))) = self.unopened(text, end) {
-            return Seen::Yes(Tag { hint: Hint::None, key, length, value: None });
+            return Seen::Yes(Tag::plain(&key, length));
         }
-        let Start::Yes(length) = self.argument_begins(text, end) else { return Seen::Maybe };
+        if let Some((key, length)) = self.named_tag(text) {
+            return Seen::Yes(Tag::plain(key, length));
+        }
+        let Start::Yes(length) = starts_with_key_tag(text, &self.tagged.argument[0], true, end) else { return Seen::Maybe };
         // Some models write its tags twice.
         let Some(length) = past_twin(text, length, &self.tagged.argument[0], end) else { return Seen::Maybe };
         if text[..length].ends_with([' ', '\t'])
             && let Some(stop) = text[length..].find('>').filter(|&stop| stop <= WORD_BYTES)
             && let Some(key) = attribute(&text[length..length + stop], "name")
         {
-            return Seen::Yes(Tag { hint: Hint::None, key: key.to_owned(), length: length + stop + 1, value: None });
+            return Seen::Yes(Tag::plain(key, length + stop + 1));
         }
         // The tag that opens keys may close one.
         let twin: &[String] = if self.opens_values() { &self.tagged.argument[0] } else { &[] };
@@ -169,29 +216,33 @@ impl Form for Markers<'_> {
             Seen::Yes(field) if field.text.is_empty() => Seen::No,
             Seen::Yes(field) => {
                 let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
-                let empty = field.attributes.trim_end().ends_with('/');
                 let closed = field.stopped.filter(|stop| twin.iter().any(|marker| marker == stop)).map_or(0, str::len);
+                let hint = said.map_or(Hint::None, hint_of);
+                let written = &text[length..field.next];
                 let Some(length) = past_twin(text, field.next + closed, &self.tagged.argument[1], end) else {
                     return Seen::Maybe;
                 };
-                let hint = said.map_or(Hint::None, hint_of);
-                let decoded =
-                    |value: &str| if value.contains("\\\"") { unescape(value).into_owned() } else { entities::unescaped(value) };
-                let given = attribute(field.attributes, "value").map(decoded);
-                let (value, length) = match given {
-                    None => (empty.then(String::new), length),
-                    Some(_) if empty => (given, length),
-                    Some(_) => {
-                        let at = length + gap(&text[length..]);
-                        match self.value_close(&text[at..], &field.text, end) {
-                            Start::Yes(close) => (given, at + close),
-                            Start::Maybe => return Seen::Maybe,
-                            Start::No if text.len() == at && !end => return Seen::Maybe,
-                            Start::No => (None, length),
-                        }
+                let given = if self.opens_values() { Assigned::default() } else { Assigned::of(&field, written, self.types) };
+                match given.value {
+                    None => {
+                        let value = given.closed.then(String::new);
+                        Seen::Yes(Tag { hint, key: field.text, length, value, torn: given.torn })
                     }
-                };
-                Seen::Yes(Tag { hint, key: field.text, length, value })
+                    Some(value) => match self.ends_after(text, length, &field.text, given.closed, end) {
+                        Start::Maybe => Seen::Maybe,
+                        // The text after the tag takes the place of the value in it, or goes on with it.
+                        Start::No => {
+                            Seen::Yes(Tag { hint, key: given.key.unwrap_or(field.text), length, value: None, torn: true })
+                        }
+                        Start::Yes(length) => Seen::Yes(Tag {
+                            hint,
+                            key: given.key.unwrap_or(field.text),
+                            length,
+                            value: Some(value),
+                            torn: given.torn,
+                        }),
+                    },
+                }
             }
             Seen::No => Seen::No,
         }
@@ -209,8 +260,8 @@ impl Form for Markers<'_> {
         self.tagged.type_tag.as_ref()
     }
 
-    fn value_close(&self, text: &str, key: &str, end: bool) -> Start {
-        match starts_with_tag(text, &self.tagged.value[1], end) {
+    fn value_close(&self, text: &str, key: &str, _opened: &str, end: bool) -> Start {
+        match starts_with_any_tag(text, &self.tagged.value[1], end) {
             // Some models close the parameter by its name.
             Start::No if !key.is_empty() && text.starts_with('<') => starts_with_any(text, [&format!("</{key}>")], end),
             start => start,
@@ -280,6 +331,18 @@ impl Form for Markers<'_> {
             [Start::Maybe, _] | [_, Start::Maybe] => Seen::Maybe,
             _ => Seen::No,
         }
+    }
+
+    fn other(&self, text: &str, _opened: &str, end: bool) -> [Start; 2] {
+        let call = self.context.call;
+        let named = match self.named_tag(text) {
+            Some((_, length)) => Start::Yes(length),
+            None if !end && self.types.is_some_and(|types| types.keys().any(|key| format!("<{key}>").starts_with(text))) => {
+                Start::Maybe
+            }
+            None => self.types.map_or(Start::No, |types| self.foreign_argument(text, types, end)),
+        };
+        [named, starts_with_any_tag(text, call.close.iter().chain(&call.section_close), end)]
     }
 
     fn open_ended(&self) -> bool {

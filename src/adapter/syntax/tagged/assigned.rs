@@ -1,0 +1,72 @@
+//! Reads a value that is in the tag of its argument: `<parameter=path value="a.txt"/>`, `<parameter=path=a.txt>`.
+
+use super::super::{
+    arguments::is_label,
+    entities,
+    field::{Field, attribute, unquoted_attribute},
+    typing::Types,
+};
+use crate::json::unescape;
+
+/// Attributes that hold no value.
+const NOTES: [&str; 7] = ["name", "type", "string", "index", "required", "description", "default"];
+
+/// What is in a tag besides its key.
+#[derive(Default)]
+pub(super) struct Assigned {
+    /// The key, if it is not the whole field.
+    pub(super) key: Option<String>,
+    pub(super) value: Option<String>,
+    /// The tag closes itself.
+    pub(super) closed: bool,
+    /// There is text that may belong to the value and was not read, or the end of the value is uncertain.
+    pub(super) torn: bool,
+}
+
+impl Assigned {
+    /// `written` is the tag from its key on.
+    pub(super) fn of(field: &Field<'_>, written: &str, types: Option<&Types>) -> Assigned {
+        let attributes = field.attributes.trim();
+        let (attributes, closed) = attributes.strip_suffix('/').map_or((attributes, false), |rest| (rest.trim_end(), true));
+        // Without quotes, a slash at the end may belong to the value.
+        if let Some(value) = unquoted_attribute(attributes, "value") {
+            let torn = closed || value.contains(char::is_whitespace);
+            return Assigned { value: Some(value.to_owned()), closed, torn, ..Assigned::default() };
+        }
+        if let Some(value) = attribute(attributes, "value") {
+            return Assigned { value: Some(decoded(value)), closed, ..Assigned::default() };
+        }
+        let written = if field.quoted { &field.text } else { written.trim_end().trim_end_matches('>') };
+        if let Some((key, value)) = pair(written, types) {
+            let slash = !field.quoted && value.ends_with('/');
+            let inner = quoted(if slash { value[..value.len() - 1].trim_end() } else { value });
+            let torn = slash && inner.is_none();
+            let value = inner.map_or_else(|| value.to_owned(), decoded);
+            return Assigned { key: Some(key.to_owned()), value: Some(value), closed: slash, torn };
+        }
+        let notes = attributes.split('=').next().is_none_or(|name| name.is_empty() || NOTES.contains(&name.trim()));
+        Assigned { closed, torn: closed && !notes, ..Assigned::default() }
+    }
+}
+
+/// Splits `path=a.txt`. In `name=path`, the second word is the key.
+fn pair<'t>(written: &'t str, types: Option<&Types>) -> Option<(&'t str, &'t str)> {
+    let (key, value) = written.split_once('=')?;
+    let (key, value) = (key.trim(), value.trim());
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.$".contains(c));
+    let known = |key: &str| types.is_some_and(|types| types.has(key));
+    let announces = is_label(key) && (!known(key) || known(value.trim_matches(['"', '\''])));
+    (is_key && !value.is_empty() && !announces).then_some((key, value))
+}
+
+/// The text in quotes that are all of `value`.
+fn quoted(value: &str) -> Option<&str> {
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let inner = value[1..].strip_suffix(quote)?;
+    inner.match_indices(quote).all(|(at, _)| inner[..at].ends_with('\\')).then_some(inner)
+}
+
+/// The text of a quoted value.
+fn decoded(value: &str) -> String {
+    if value.contains("\\\"") { unescape(value).into_owned() } else { entities::unescaped(value) }
+}
