@@ -114,7 +114,7 @@ impl Assigned {
                         *seen = at + 1 + escaped.len_utf8();
                         continue;
                     }
-                    match ends_value(&text[at + 1..], types, *quotes, context) {
+                    match ends_value(&text[at + 1..], types, quote, *quotes, context) {
                         Start::Yes(_) => {
                             let written = &text[*start + 1..at];
                             let value =
@@ -178,19 +178,20 @@ fn key(text: &str, over: bool) -> Seen<(&str, usize)> {
     }
 }
 
-/// Whether the value ends at the quote before `text`: another assignment follows, or the closing marker at the end of its line or
-/// before another call. After quotes inside of the value, only a parameter's key does.
-fn ends_value(text: &str, types: &Types, quotes: bool, context: Context<'_>) -> Start {
+/// Whether the value ends at the quote before `text`: another assignment follows, or the closing marker. After quotes inside of the
+/// value, that is a parameter's key, or a marker at the end of its line or before another call. So it is if quotes follow the marker.
+fn ends_value(text: &str, types: &Types, quote: u8, quotes: bool, context: Context<'_>) -> Start {
     let gap = between(text);
     let rest = &text[gap..];
     match starts_with_any(rest, context.close, context.end) {
         Start::Yes(length) => {
-            let after = rest[length..].trim_start_matches([' ', '\t', '\r', ',', ';']);
-            let next = after.strip_prefix('[').unwrap_or(after).chars().next();
-            match next {
-                None if !context.end => return Start::Maybe,
-                None | Some('\n') => return Start::Yes(0),
-                Some(c) if after.starts_with('[') && c.is_alphabetic() => return Start::Yes(0),
+            let after = rest[length..].trim_start_matches([' ', '\t', ',', ';']);
+            let line = after.find('\n').map(|length| &after[..length]);
+            let is_call = after.strip_prefix('[').is_some_and(|inside| inside.starts_with(char::is_alphabetic));
+            match line.or(context.end.then_some(after)) {
+                _ if is_call => return Start::Yes(0),
+                None => return Start::Maybe,
+                Some(line) if line.trim().is_empty() || !quotes && !line.as_bytes().contains(&quote) => return Start::Yes(0),
                 Some(_) => {}
             }
         }
@@ -198,13 +199,8 @@ fn ends_value(text: &str, types: &Types, quotes: bool, context: Context<'_>) -> 
         found => return found,
     }
     match key(rest, context.end) {
-        _ if rest.is_empty() => {
-            if context.end {
-                Start::Yes(0)
-            } else {
-                Start::Maybe
-            }
-        }
+        _ if rest.is_empty() && context.end => Start::Yes(0),
+        _ if rest.is_empty() => Start::Maybe,
         _ if gap == 0 => Start::No,
         Seen::Yes((key, length)) if !quotes || types.has(key) => Start::Yes(length),
         Seen::Maybe => Start::Maybe,
@@ -233,6 +229,7 @@ mod tests {
         for (text, closing, want) in [
             (r#"command="ls -l"]"#, "]", Some(r#"{"command":"ls -l"}"#)),
             (r#"command="ls [a]" tries=3]"#, "]", Some(r#"{"command":"ls [a]","tries":3}"#)),
+            (r#"command="a"] I'll wait."#, "]", Some(r#"{"command":"a"}"#)),
             (r#", command="a", tries=3], [x"#, "]", Some(r#"{"command":"a","tries":3}"#)),
             (r#"command="echo "]" > a"]"#, "]", Some(r#"{"command":"echo \"]\" > a"}"#)),
             (r#"command="[ "$a" = "b" ] && rm x"]"#, "]", Some(r#"{"command":"[ \"$a\" = \"b\" ] && rm x"}"#)),

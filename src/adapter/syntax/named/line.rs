@@ -64,7 +64,7 @@ pub(super) fn read(text: &str, from: usize, context: Context<'_>) -> Line {
 
 /// Whether the line goes on after a string or a list with something other than a marker. `text` begins after it.
 pub(super) fn goes_on(text: &str, context: Context<'_>) -> Start {
-    let rest = text.trim_start_matches(|c| matches!(c, ' ' | '\t' | '}' | ']' | ')' | ';' | ',' | '.' | '`'));
+    let rest = text.trim_start_matches([' ', '\t', '}', ']', ')', ';', ',', '.', '`']);
     let begins_tag = |c: char| c.is_alphabetic() || matches!(c, '/' | '|' | '｜');
     match rest.strip_prefix('<').map(|inside| inside.chars().next()) {
         Some(None) if !context.end => return Start::Maybe,
