@@ -46,7 +46,6 @@ mod marker;
 mod mentioned;
 mod message;
 mod named_line;
-mod opener;
 mod options;
 mod preceding;
 mod proof;

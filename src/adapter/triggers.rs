@@ -21,8 +21,6 @@ const MARKERS_BYTES: usize = 1 << 16;
 pub(super) struct Mark {
     /// Indices of the forms that it may open.
     pub(super) calls: Vec<usize>,
-    /// Opens a section of calls.
-    pub(super) opens: bool,
     pub(super) framing: Divides,
     /// `` ` `` or `~~~ : may begin code.
     pub(super) code: bool,
@@ -155,7 +153,6 @@ impl Triggers {
             add(token, &mut |mark| mark.framing.of_call = true);
         }
         for (index, call) in calls.iter().enumerate() {
-            call.section.iter().for_each(|text| add(text, &mut |mark| mark.opens = true));
             for text in call.section.iter().chain(&call.open).chain(&call.stripped) {
                 add(text, &mut |mark| {
                     if mark.calls.last() != Some(&index) {

@@ -48,5 +48,6 @@ pub(super) fn is_embedded(text: &str, reading: &Reading<'_>, around: &[Fix], sch
         let introduces = before.ends_with(':') || before.trim_end_matches(char::is_alphanumeric).ends_with("```");
         !before.starts_with('{') && !introduces
     });
-    is_text && (!reading.repairs.is_empty() || envelope::bare(text.trim(), schema).is_some())
+    let follows_list = || text.trim_start().starts_with('[');
+    is_text && (!reading.repairs.is_empty() || follows_list() || envelope::bare(text.trim(), schema).is_some())
 }

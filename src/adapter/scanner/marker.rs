@@ -85,9 +85,6 @@ impl Scanner {
         if let Some(progress) = self.step_frame(found, aside, end, out) {
             return progress;
         }
-        if wanted && let Some(progress) = self.step_opener(found, end, out) {
-            return progress;
-        }
         if wanted {
             match self.begin_at_marker(found, result.is_none(), end) {
                 None => return false,
