@@ -37,8 +37,10 @@ pub(super) const RESULTS: [[&str; 2]; 8] = [
 ];
 
 /// Tags that mark a result only if they directly follow a call. Elsewhere they are too general.
-pub(super) const RESULTS_OF_CALLS: [&str; 6] =
-    ["<response>", "<result>", "<output>", "<observation>", "<tool_output>", "<function_response>"];
+pub(super) const RESULTS_OF_CALLS: [&str; 9] = [
+    "<response>", "<result>", "<output>", "<observation>", "<tool_output>", "<function_response>", "[Tool result:",
+    "[Tool Result:", "[Result:",
+];
 
 /// Languages of a fence around a result.
 pub(super) const RESULT_FENCES: [&str; 5] = ["tool_output", "tool_outputs", "tool_response", "tool_result", "tool_results"];

@@ -43,9 +43,10 @@ pub(super) fn is_part_of_a_text(reading: &Reading<'_>, around: &[Fix], schema: &
 /// with a colon or opens a fence introduces the object.
 pub(super) fn is_embedded(text: &str, reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
     let before = around.iter().find(|fix| fix.rule == Code::E2 && fix.at.start == 0);
+    let follows = around.iter().any(|fix| fix.rule == Code::E2 && fix.at.start > 0);
     let is_text = before.is_some_and(|before| {
         let before = text[before.at.clone()].trim();
-        let introduces = before.ends_with(':') || before.trim_end_matches(char::is_alphanumeric).ends_with("```");
+        let introduces = before.ends_with(':') && !follows || before.trim_end_matches(char::is_alphanumeric).ends_with("```");
         !before.starts_with('{') && !introduces
     });
     let follows_list = || text.trim_start().starts_with('[');

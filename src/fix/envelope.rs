@@ -98,6 +98,15 @@ pub(super) fn encoded(text: &str) -> Option<String> {
     (plain.starts_with(['{', '[']) && strict::parse(&plain).is_some()).then_some(plain)
 }
 
+/// N7: a JSON string that holds the only text that the schema asks for, as the text of an object. Its backslashes may be those
+/// of a path.
+pub(super) fn quoted(text: &str, schema: &Schema) -> Option<String> {
+    let inner: String = text.starts_with('"').then(|| serde_json::from_str(text).ok())??;
+    let is_text = !inner.trim().is_empty() && !inner.trim_start().starts_with(['{', '[', '"']);
+    let name = only_string(schema).filter(|_| is_text && bare(&inner, schema).is_some())?;
+    Some(format!("{{{}: {text}}}", serde_json::Value::from(name)))
+}
+
 /// N9: the parameters as lines `key: value`, as tags named after them, or as keywords of a call. Also what was done, and its
 /// level.
 pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static>>, &'static str, Verdict)> {

@@ -342,11 +342,20 @@ fn a_container_in_a_text_is_no_arguments() {
         "awk '{print $1}' log",
         "git stash drop stash@{1}",
         "find . -exec cat {} +",
+        "[[ -e a ]] && rm a",
+        "2024",
+        "true",
     ] {
         let report = fixed(SHELL, text, End::Whole);
         assert_eq!(report.arguments, Some(json!({ "command": text }).to_string()), "{report:?}");
         assert_eq!(report.verdict, Verdict::Guess, "{text}");
     }
+    // A string may be a path whose backslashes are not escaped.
+    let quoted = value(&fixed(SHELL, "\"say \\\"hi\\\"\"", End::Whole));
+    assert_eq!(quoted, Some(json!({ "command": "say \"hi\"" })));
+    let path = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
+    let quoted = value(&fixed(path, r#""C:\new\tests.txt""#, End::Whole));
+    assert_eq!(quoted, Some(json!({ "path": r"C:\new\tests.txt" })));
     // It may be that, or the object in it.
     for text in ["echo {\"command\": \"ls\"}", "curl -d '{\"command\": \"ls\"}' host", "[ -e a ] && echo {\"command\": \"b\"}"] {
         assert_eq!(fixed(SHELL, text, End::Whole).verdict, Verdict::Refused, "{text}");

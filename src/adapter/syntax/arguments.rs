@@ -236,7 +236,8 @@ impl Arguments {
                     }
                     let key = known_key(&tag.key, types);
                     self.loses_text = !types.has(&tag.key) && loses_text(&tag.key, &key);
-                    self.damaged |= tag.torn;
+                    // A quote in the remains of a tag: the value may begin there.
+                    self.damaged |= tag.torn || (self.loses_text && tag.key.contains('"'));
                     self.members.expect(key, tag.hint);
                     let given = tag.value.is_some();
                     if let Some(value) = tag.value {

@@ -244,7 +244,8 @@ impl Arguments<'_> {
             };
         };
         let body = bare::without_tag(&text[from..begin]);
-        match bare::arguments(body, tool) {
+        let in_brackets = context.marked && !is_meant && body.trim_start().starts_with(['[', '(']);
+        match if in_brackets { bare::text(body, tool) } else { bare::arguments(body, tool) } {
             Some(arguments) => Step::done(Parsed::new(head.name.as_str(), arguments), end),
             None if !is_meant => Step::Reject,
             None => Step::Torn {
@@ -275,6 +276,10 @@ impl Arguments<'_> {
             After::Marker(at) => Break(self.announced(end, at)),
             After::Inside => Continue(Body::Torn(TornReader::inside(end))),
             After::Nothing if begun == Start::Maybe => Break(Step::More),
+            // A limit may have cut a text that only begins with a string or a list.
+            After::Nothing if context.end && context.cut && !text[from..].starts_with('{') && text[end..].trim().is_empty() => {
+                Break(Step::cut(self.up_to(end)))
+            }
             After::Nothing if begun != Start::No => Continue(Body::Bare(Closing::after(end))),
             After::Nothing if is_broken() => match goes_on(&text[end..]) {
                 _ if !context.close.is_empty() => Continue(Body::Torn(TornReader::after(end))),
@@ -295,7 +300,10 @@ impl Arguments<'_> {
             Some(b'[') => !inside.starts_with(['{', '[', '"']) && !is_json(value),
             _ => false,
         };
-        if may_be && !self.takes_line() { line::goes_on(&self.text[end..], self.context) } else { Start::No }
+        let after = &self.text[end..];
+        // Before a closing marker, the text may have several lines.
+        let after = if self.context.close.is_empty() { after } else { after.trim_start() };
+        if may_be && !self.takes_line() { line::goes_on(after, self.context) } else { Start::No }
     }
 
     /// The call with the arguments up to `end`.

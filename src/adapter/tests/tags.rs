@@ -150,25 +150,6 @@ fn openers_around_openers_belong_to_the_call() {
 }
 
 #[test]
-fn a_tool_element_with_a_name_is_a_call() {
-    for call in [
-        "<tool><name>lamp</name><arguments><room>hall</room></arguments></tool>",
-        "<tool>\n<name>lamp</name>\n<arguments>{\"room\": \"hall\"}</arguments>\n</tool>",
-        "<tool><tool_name>lamp</tool_name><parameters>{\"room\": \"hall\"}</parameters></tool>",
-    ] {
-        assert_eq!(calls("llama3", call).as_deref(), Some(r#"lamp {"room":"hall"}"#), "{call}");
-    }
-    for list in [
-        "<tools><tool>lamp</tool><tool>note</tool></tools>",
-        "<tools>\n<tool>\n<name>lamp</name>\n<description>Lights a lamp.</description>\n</tool>\n</tools>",
-        "<tools>\n<tool>\n<name>lamp</name>\n<parameters>{\"type\": \"object\", \"properties\": {\"room\": {\"type\": \"string\"}}}</parameters>\n</tool>\n</tools>",
-        "I have: <tool><name>lamp</name></tool>",
-    ] {
-        assert_eq!(read("llama3", list), text(list));
-    }
-}
-
-#[test]
 fn bars_of_all_kinds_are_equal_before_the_names_of_tags() {
     let call = |open: &str, close: &str, block: &str| {
         let inner = format!(

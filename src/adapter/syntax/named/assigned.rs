@@ -66,6 +66,7 @@ impl Assigned {
                         Start::No => {}
                     }
                     match key(&text[at..], context.end) {
+                        Seen::Yes((key, _)) if !types.has(key) && !IDS.contains(&key) => return Progress::No,
                         Seen::Yes((key, length)) => {
                             self.state = State::Assigns { key: key.to_owned(), at: at + length };
                             continue;
@@ -117,6 +118,10 @@ impl Assigned {
                     match ends_value(&text[at + 1..], types, quote, *quotes, context) {
                         Start::Yes(_) => {
                             let written = &text[*start + 1..at];
+                            // Which of two quotes ends the value?
+                            if written.ends_with(char::from(quote)) && !written[..written.len() - 1].ends_with('\\') {
+                                return Progress::No;
+                            }
                             let value =
                                 if written.contains("\\\"") { unescape(written).into_owned() } else { written.to_owned() };
                             (std::mem::take(key), value, at + 1)

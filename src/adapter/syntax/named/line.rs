@@ -42,6 +42,7 @@ pub(super) fn read(text: &str, from: usize, context: Context<'_>) -> Line {
         (None, Some(b'[')) => Extent::default().feed(line.as_bytes()),
         _ if within_ticks(text, from, line).is_some() => return upto(line.len()),
         _ if ticked.starts_with('`') && ticked.matches('`').count() % 2 == 1 => return Line::Open,
+        _ if newline.is_some_and(|length| is_continued(line, &text[from + length + 1..], context.end)) => return Line::Open,
         _ => return newline.map_or(Line::Open, upto),
     };
     let Some(stop) = stop else { return if quote.is_none() || opened { Line::Value } else { Line::Open } };
@@ -60,6 +61,14 @@ pub(super) fn read(text: &str, from: usize, context: Context<'_>) -> Line {
         Some(quote) if goes_on(quote) => Line::Open,
         _ => newline.map_or(Line::Open, upto),
     }
+}
+
+/// Whether a command goes on in the lines `below`: `cat > a <<EOF`, `make && \`.
+fn is_continued(line: &str, below: &str, over: bool) -> bool {
+    let here = line.rsplit_once("<<").map(|(_, word)| word.trim_start_matches(['-', '"', '\'']));
+    let is_here = here.is_some_and(|word| word.starts_with(char::is_alphabetic));
+    let is_open = line.ends_with(['\\', '|', '{', '(']) || ["&&", " do", " then"].iter().any(|end| line.ends_with(end));
+    (is_here || is_open) && !below.starts_with(['\n', '\r']) && !(below.is_empty() && over)
 }
 
 /// Whether the line goes on after a string or a list with something other than a marker. `text` begins after it.

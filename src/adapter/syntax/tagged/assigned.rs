@@ -34,7 +34,8 @@ impl Assigned {
             return Assigned { value: Some(value.to_owned()), closed, torn, ..Assigned::default() };
         }
         if let Some(value) = attribute(attributes, "value") {
-            return Assigned { value: Some(decoded(value)), closed, ..Assigned::default() };
+            let torn = !is_all(attributes, value);
+            return Assigned { value: Some(decoded(value)), closed, torn, ..Assigned::default() };
         }
         let written = if field.quoted { &field.text } else { written.trim_end().trim_end_matches('>') };
         if let Some((key, value)) = pair(written, types) {
@@ -47,6 +48,14 @@ impl Assigned {
         let notes = attributes.split('=').next().is_none_or(|name| name.is_empty() || NOTES.contains(&name.trim()));
         Assigned { closed, torn: closed && !notes, ..Assigned::default() }
     }
+}
+
+/// Whether nothing follows a quoted value in the attributes, except another attribute.
+fn is_all(attributes: &str, value: &str) -> bool {
+    let after = attributes.split_once(value).map_or("", |(_, after)| after);
+    let rest = after.trim_start_matches(['"', '\'']).trim();
+    let is_attribute = rest.split_once('=').is_some_and(|(name, _)| NOTES.contains(&name.trim()));
+    after.starts_with(['"', '\'']) && (rest.is_empty() || is_attribute && after[1..].starts_with(char::is_whitespace))
 }
 
 /// Splits `path=a.txt`. In `name=path`, the second word is the key.
