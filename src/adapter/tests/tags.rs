@@ -144,6 +144,8 @@ fn openers_around_openers_belong_to_the_call() {
             let both = r#"lamp {"room":"hall"}; lamp {"room":"attic"}"#;
             assert_eq!(calls(adapter, &plan).as_deref(), Some(both), "{adapter}: {plan}");
         }
+        let head = tagged("hall").replace("<function=lamp>", "<function=lamp>\n<function=lamp>");
+        assert_eq!(calls(adapter, &head).as_deref(), Some(r#"lamp {"room":"hall"}"#), "{adapter}: {head}");
         let shown = format!("The form is:\n<tool_calls>\n{}\n</tool_calls>\nThat is all.", tagged("hall"));
         assert_eq!(read(adapter, &shown), text(&shown), "{adapter}");
     }
