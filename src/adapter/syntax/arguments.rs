@@ -58,6 +58,8 @@ pub(super) struct Arguments {
     doubtful: bool,
     /// The key's tag has more text than the key. It may be the value.
     loses_text: bool,
+    /// The closing tags of elements that another tag ended.
+    unclosed: Vec<String>,
     /// A value has several lines.
     has_lines: bool,
     /// The text ended after a closed value, and no parameter is missing that could follow.
@@ -337,6 +339,11 @@ impl Arguments {
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
         let ends_wrong = !closed && ends_with_lone_tag(text);
+        // A tag in an element's content was read as the next parameter.
+        self.damaged |= self.unclosed.iter().any(|element| text.contains(element.as_str()));
+        if tag == key && !closed {
+            self.unclosed.push(format!("</{key}>"));
+        }
         self.damaged |= checked && (ends_wrong || is_residue(text, tag, closed, &|key| types.has(key)));
         if checked && closed {
             self.look_into(text, form);

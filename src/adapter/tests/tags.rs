@@ -126,6 +126,9 @@ fn parameters_may_have_their_own_tags_beside_the_usual_ones() {
     let text = format!("<note>\n<path>a.md</path>\n<words>{content}</words>\n</note>");
     let words = content.replace('"', "\\\"");
     assert_eq!(calls("llama3", &text), Some(format!(r#"note {{"path":"a.md","words":"{words}"}}"#)));
+    // The content of the first element holds the name of the second.
+    let nested = "<note>\n<words>\n<a>\n<path>x</path>\n</a>\n</words>\n<path>\na.md\n</path>\n</note>";
+    assert_eq!(calls("llama3", nested), None);
 }
 
 #[test]
