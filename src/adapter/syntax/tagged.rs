@@ -18,7 +18,7 @@ use crate::{
     fix::name::{is_known, known_tool},
 };
 
-mod assigned;
+mod in_tag;
 mod markers;
 
 use markers::Head;

@@ -11,7 +11,7 @@ use super::super::{
     starts_with_any,
     typing::{Hint, Types},
 };
-use super::assigned::Assigned;
+use super::in_tag::InTag;
 use crate::{
     adapter::{Call, Tagged, Trim},
     fix::name::known_tool,
@@ -226,7 +226,7 @@ impl Form for Markers<'_> {
                 let Some(length) = past_twin(text, field.next + closed, &self.tagged.argument[1], end) else {
                     return Seen::Maybe;
                 };
-                let given = if self.opens_values() { Assigned::default() } else { Assigned::of(&field, written, self.types) };
+                let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.types) };
                 match given.value {
                     None => {
                         let value = given.closed.then(String::new);

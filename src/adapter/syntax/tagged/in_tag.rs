@@ -13,7 +13,7 @@ const NOTES: [&str; 7] = ["name", "type", "string", "index", "required", "descri
 
 /// What is in a tag besides its key.
 #[derive(Default)]
-pub(super) struct Assigned {
+pub(super) struct InTag {
     /// The key, if it is not the whole field.
     pub(super) key: Option<String>,
     pub(super) value: Option<String>,
@@ -23,19 +23,19 @@ pub(super) struct Assigned {
     pub(super) torn: bool,
 }
 
-impl Assigned {
+impl InTag {
     /// `written` is the tag from its key on.
-    pub(super) fn of(field: &Field<'_>, written: &str, types: Option<&Types>) -> Assigned {
+    pub(super) fn of(field: &Field<'_>, written: &str, types: Option<&Types>) -> InTag {
         let attributes = field.attributes.trim();
         let (attributes, closed) = attributes.strip_suffix('/').map_or((attributes, false), |rest| (rest.trim_end(), true));
         // Without quotes, a slash at the end may belong to the value.
         if let Some(value) = unquoted_attribute(attributes, "value") {
             let torn = closed || value.contains(char::is_whitespace);
-            return Assigned { value: Some(value.to_owned()), closed, torn, ..Assigned::default() };
+            return InTag { value: Some(value.to_owned()), closed, torn, ..InTag::default() };
         }
         if let Some(value) = attribute(attributes, "value") {
             let torn = !is_all(attributes, value);
-            return Assigned { value: Some(decoded(value)), closed, torn, ..Assigned::default() };
+            return InTag { value: Some(decoded(value)), closed, torn, ..InTag::default() };
         }
         let written = if field.quoted { &field.text } else { written.trim_end().trim_end_matches('>') };
         if let Some((key, value)) = pair(written, types) {
@@ -43,10 +43,10 @@ impl Assigned {
             let inner = quoted(if slash { value[..value.len() - 1].trim_end() } else { value });
             let torn = slash && inner.is_none();
             let value = inner.map_or_else(|| value.to_owned(), decoded);
-            return Assigned { key: Some(key.to_owned()), value: Some(value), closed: slash, torn };
+            return InTag { key: Some(key.to_owned()), value: Some(value), closed: slash, torn };
         }
         let notes = attributes.split('=').next().is_none_or(|name| name.is_empty() || NOTES.contains(&name.trim()));
-        Assigned { closed, torn: closed && !notes, ..Assigned::default() }
+        InTag { closed, torn: closed && !notes, ..InTag::default() }
     }
 }
 
