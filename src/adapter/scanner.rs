@@ -36,6 +36,7 @@ mod closers;
 mod deliver;
 mod draft;
 mod emitted;
+mod entered;
 mod entry;
 mod fence;
 mod framing;

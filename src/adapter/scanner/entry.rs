@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    GAP_BYTES, Region, Scanner,
+    Region, Scanner,
     candidate::{Candidate, Fence, Marker},
+    entered::{Entered, entry},
     words::leaves_a_step,
 };
 use crate::{
@@ -21,8 +22,6 @@ use crate::{
     fix::words,
 };
 
-/// How often an opening marker may be written in a row.
-const REPEATED_MARKERS: usize = 2;
 /// Maximum length of the name of a tag around a call, in bytes.
 const TAG_BYTES: usize = 32;
 /// What remains of a fence, a header or a marker whose special characters were lost, at the start of an answer.
@@ -347,59 +346,4 @@ fn call_tag(text: &str, end: bool) -> Start {
         }
         _ => Start::No,
     }
-}
-
-/// Whether a text enters a form: the start of the body, and whether a marker precedes it.
-pub(super) enum Entered {
-    At(usize, bool),
-    Maybe,
-    No,
-}
-
-/// Whether `text` enters this form.
-pub(super) fn entry(text: &str, call: &Call, end: bool) -> Entered {
-    let section = starts_with_any(text, &call.section, end);
-    let mut maybe = section == Start::Maybe;
-    if let Start::Yes(length) = section {
-        let at = length + gap(&text[length..]);
-        match opened(&text[at..], call, end) {
-            Start::Yes(open) => return Entered::At(at + open, true),
-            Start::Maybe => return Entered::Maybe,
-            Start::No if call.open.is_empty() || call.open.iter().any(String::is_empty) => return Entered::At(length, true),
-            Start::No => {}
-        }
-    }
-    match opened(text, call, end) {
-        Start::Yes(length) => return Entered::At(length, true),
-        Start::Maybe => maybe = true,
-        Start::No => {}
-    }
-    match starts_with_any(text, &call.stripped, end) {
-        Start::Yes(length) => return Entered::At(length, false),
-        Start::Maybe => maybe = true,
-        Start::No => {}
-    }
-    if maybe { Entered::Maybe } else { Entered::No }
-}
-
-/// The length of the whitespace that may separate two markers.
-pub(super) fn gap(text: &str) -> usize {
-    blank(&text[..text.floor_char_boundary(GAP_BYTES)])
-}
-
-/// Whether `text` begins with an opening marker. Repeated markers count as one.
-fn opened(text: &str, call: &Call, end: bool) -> Start {
-    let mut length = match starts_with_any(text, &call.open, end) {
-        Start::Yes(length) => length,
-        other => return other,
-    };
-    for _ in 1..REPEATED_MARKERS {
-        let at = length + gap(&text[length..]);
-        match starts_with_any(&text[at..], &call.open, end) {
-            Start::Yes(again) => length = at + again,
-            Start::Maybe => return Start::Maybe,
-            Start::No => break,
-        }
-    }
-    Start::Yes(length)
 }

@@ -2,7 +2,8 @@
 
 use super::{
     Scanner,
-    entry::{Entered, Entry, entry, gap},
+    entered::{Entered, entry, gap},
+    entry::Entry,
 };
 use crate::adapter::{syntax::BARS, triggers::Found};
 

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::json::extent::Extent;
 
+mod closing;
 mod form;
 mod members;
 mod residue;
@@ -358,43 +359,6 @@ impl Arguments {
         let wants_list = place.is_list() && !value.starts_with('[') && !fits();
         let value = if wants_list { place.element().value(&text, hint) } else { value };
         self.members.add(key, value, wants_list);
-    }
-
-    /// Why the arguments are probably not what the model meant, or `None`.
-    pub(super) fn damage(&self, types: &Types) -> Option<&'static str> {
-        let doubtful = || self.doubtful && !self.has_all(types);
-        (self.damaged || doubtful()).then_some("a tag of a parameter is misspelt, or not closed")
-    }
-
-    /// Whether every parameter of the tool was given.
-    fn has_all(&self, types: &Types) -> bool {
-        types.keys().all(|key| self.members.has(key))
-    }
-
-    /// Whether the text ended after a closed value, and no parameter is missing that could follow.
-    pub(super) fn are_closed(&self) -> bool {
-        self.closed
-    }
-
-    /// The arguments so far as JSON text.
-    pub(super) fn object(&self) -> String {
-        format!("{{{}}}", self.members.text())
-    }
-
-    /// The text ended after a value, and only the closing brace is missing. Without a marker this proves nothing.
-    fn open(&self, marked: bool) -> Outcome {
-        match marked {
-            // The space tells the fixer that the last value is complete, because its tag closed.
-            true => Outcome::Cut { arguments: format!("{{{} ", self.members.text()) },
-            false => self.torn(),
-        }
-    }
-
-    /// The text ended inside a tag or a value: nothing may complete it.
-    fn torn(&self) -> Outcome {
-        let members = self.members.text();
-        let comma = if members.is_empty() { "" } else { "," };
-        Outcome::Cut { arguments: format!("{{{members}{comma}\"") }
     }
 }
 
