@@ -32,23 +32,28 @@ pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
 }
 
 /// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`. A list that is repaired may be code.
-pub(super) fn is_part_of_a_text(reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
+pub(super) fn is_part_of_a_text(text: &str, reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
     let is_list = reading.ending == Ending::Complete
         && reading.repairs.iter().all(|repair| matches!(repair.rule, Code::S1 | Code::S5))
-        && around.iter().all(|fix| fix.rule != Code::E2);
+        && !around.iter().any(|fix| is_text(text, fix));
     matches!(reading.root.value, Value::Array(_)) && !schema.rule(schema.top()).types.allow(Types::ARRAY) && !is_list
 }
 
 /// Whether an object that fits may be a part of the one parameter, which is a text (`echo {"command": "ls"}`), or code. What ends
 /// with a colon or opens a fence introduces the object.
 pub(super) fn is_embedded(text: &str, reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
-    let before = around.iter().find(|fix| fix.rule == Code::E2 && fix.at.start == 0);
-    let follows = around.iter().any(|fix| fix.rule == Code::E2 && fix.at.start > 0);
-    let is_text = before.is_some_and(|before| {
+    let before = around.iter().find(|fix| is_text(text, fix) && fix.at.start == 0);
+    let follows = around.iter().any(|fix| is_text(text, fix) && fix.at.start > 0);
+    let is_embedded = before.is_some_and(|before| {
         let before = text[before.at.clone()].trim();
         let introduces = before.ends_with(':') && !follows || before.trim_end_matches(char::is_alphanumeric).ends_with("```");
         !before.starts_with('{') && !introduces
     });
     let follows_list = || text.trim_start().starts_with('[');
-    is_text && (!reading.repairs.is_empty() || follows_list() || envelope::bare(text.trim(), schema).is_some())
+    is_embedded && (!reading.repairs.is_empty() || follows_list() || envelope::bare(text.trim(), schema).is_some())
+}
+
+/// Whether what was dropped is a text. A byte order mark is none.
+fn is_text(text: &str, fix: &Fix) -> bool {
+    fix.rule == Code::E2 && text[fix.at.clone()].trim() != "\u{feff}"
 }

@@ -129,7 +129,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     for Found { reading, reread, start, adjacent } in found {
         let complete = reading.ending == Ending::Complete;
         let around = fixes_around(text, start, reading.end);
-        if is_part_of_a_text(&reading, &around, schema) {
+        if is_part_of_a_text(text, &reading, &around, schema) {
             continue;
         }
         let is_embedded = is_embedded(text, &reading, &around, schema);

@@ -356,6 +356,9 @@ fn a_container_in_a_text_is_no_arguments() {
     let path = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     let quoted = value(&fixed(path, r#""C:\new\tests.txt""#, End::Whole));
     assert_eq!(quoted, Some(json!({ "path": r"C:\new\tests.txt" })));
+    // A byte order mark is no text.
+    let marked = value(&fixed(SHELL, "\u{feff}{\"command\": \"ls\"}\n", End::Whole));
+    assert_eq!(marked, Some(json!({ "command": "ls" })));
     // It may be that, or the object in it.
     for text in ["echo {\"command\": \"ls\"}", "curl -d '{\"command\": \"ls\"}' host", "[ -e a ] && echo {\"command\": \"b\"}"] {
         assert_eq!(fixed(SHELL, text, End::Whole).verdict, Verdict::Refused, "{text}");
