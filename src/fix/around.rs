@@ -44,13 +44,13 @@ pub(super) fn is_part_of_a_text(text: &str, reading: &Reading<'_>, around: &[Fix
 pub(super) fn is_embedded(text: &str, reading: &Reading<'_>, around: &[Fix], schema: &Schema) -> bool {
     let before = around.iter().find(|fix| is_text(text, fix) && fix.at.start == 0);
     let follows = around.iter().any(|fix| is_text(text, fix) && fix.at.start > 0);
-    let is_embedded = before.is_some_and(|before| {
+    let unannounced = before.is_some_and(|before| {
         let before = text[before.at.clone()].trim();
         let introduces = before.ends_with(':') && !follows || before.trim_end_matches(char::is_alphanumeric).ends_with("```");
         !before.starts_with('{') && !introduces
     });
     let follows_list = || text.trim_start().starts_with('[');
-    is_embedded && (!reading.repairs.is_empty() || follows_list() || envelope::bare(text.trim(), schema).is_some())
+    unannounced && (!reading.repairs.is_empty() || follows_list() || envelope::bare(text.trim(), schema).is_some())
 }
 
 /// Whether what was dropped is a text. A byte order mark is none.

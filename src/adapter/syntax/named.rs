@@ -155,7 +155,7 @@ impl Arguments<'_> {
     }
 
     fn line(self) -> Read {
-        match line::read(self.text, self.from, self.context) {
+        match line::read(self.text, self.from, self.head.fenced, self.context) {
             Line::Ends(end) => Continue(Body::ended(end)),
             Line::Value => Continue(self.opened()),
             Line::Open => Break(self.unfinished()),
@@ -318,7 +318,7 @@ impl Arguments<'_> {
         if !self.takes_line() {
             return self.done(call, to);
         }
-        let text = line::content(self.text, self.from, end);
+        let text = line::content(self.text, self.from, end, self.head.fenced);
         let arguments = match known_tool(self.context.tools, &call.name) {
             Some(tool) => line::arguments(text, tool),
             None => Some(text.to_owned()),

@@ -22,10 +22,10 @@ pub(super) enum Line {
     Open,
 }
 
-/// Reads what begins at `from`, after the markers.
-pub(super) fn read(text: &str, from: usize, context: Context<'_>) -> Line {
+/// Reads what begins at `from`, after the markers. `fenced`: a code fence is among them.
+pub(super) fn read(text: &str, from: usize, fenced: bool, context: Context<'_>) -> Line {
     let upto = |length: usize| Line::Ends(from + text[from..from + length].trim_end().len());
-    if is_fenced(text, from) {
+    if fenced {
         return text[from..].find(FENCE).map_or(Line::Open, upto);
     }
     let newline = text[from..].find('\n');
@@ -89,12 +89,12 @@ pub(super) fn goes_on(text: &str, context: Context<'_>) -> Start {
 }
 
 /// The text between `from` and its end, without a fence's language or the backticks around it.
-pub(super) fn content(text: &str, from: usize, end: usize) -> &str {
+pub(super) fn content(text: &str, from: usize, end: usize, fenced: bool) -> &str {
     let line = text[from..end].trim();
     if is_value(line) {
         return line;
     }
-    if is_fenced(text, from) {
+    if fenced {
         let is_language = |(first, _): &(&str, &str)| first.trim_end().bytes().all(|byte| byte.is_ascii_alphanumeric());
         let after_language =
             line.split_once('\n').filter(is_language).filter(|_| text[..from].trim_end_matches(' ').ends_with(FENCE));
@@ -131,10 +131,6 @@ pub(super) fn is_value(text: &str) -> bool {
 
 fn quote(text: &str) -> Option<u8> {
     text.bytes().next().filter(|quote| matches!(quote, b'"' | b'\''))
-}
-
-fn is_fenced(text: &str, from: usize) -> bool {
-    text[..from].contains(FENCE)
 }
 
 /// Where the backticks before the text begin that were read as markers, or the text.
