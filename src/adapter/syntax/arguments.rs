@@ -17,16 +17,19 @@ use super::{
 use crate::json::extent::Extent;
 
 mod closing;
+mod doubt;
 mod form;
 mod members;
 mod residue;
+mod searched;
 mod value_end;
 
 pub(super) use form::{Between, Form, Tag, hint_of};
 use members::Members;
 use residue::{begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, loses_text, shortened_tag};
 pub(super) use residue::{is_label, stand_in, torn_tag};
-use value_end::{Mark, Place, Searched};
+use searched::Searched;
+use value_end::{Mark, Place, Spot};
 
 /// The result of reading arguments.
 pub(super) enum Outcome {
@@ -145,7 +148,7 @@ impl Arguments {
                         *seen = text.len();
                         return if end { self.torn() } else { Outcome::More };
                     };
-                    let (seen, depth) = match self.place(text, start, at, depth, form, types, end) {
+                    let (seen, depth) = match self.place(Spot { text, start, at, end }, depth, form, types) {
                         Place::Content => (at + 1, depth),
                         Place::Enter(length) => (at + length, depth + 1),
                         Place::Leave => (at + 1, depth - 1),
@@ -344,10 +347,11 @@ impl Arguments {
         self.damaged |= self.unclosed.iter().any(|element| text.contains(element.as_str()));
         if tag == key && !closed {
             self.unclosed.push(format!("</{key}>"));
+            self.damaged |= self.swallows(text, form, types);
         }
         self.damaged |= checked && (ends_wrong || is_residue(text, tag, closed, &|key| types.has(key)));
         if checked && closed {
-            self.look_into(text, form);
+            self.look_into(text, &key, form, types);
             self.damaged |= closes_by_name(text, &key);
         }
         // An object of all parameters that is cut: its tag is no parameter.
