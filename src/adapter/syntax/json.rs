@@ -18,6 +18,7 @@ use crate::{
 
 mod begins;
 mod calls;
+mod described;
 mod flags;
 mod keys;
 mod phases;

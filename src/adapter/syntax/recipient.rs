@@ -128,28 +128,37 @@ impl RecipientReader {
         }
     }
 
+    /// Reads the header. `Err`: it is not complete, or this is no call.
+    fn read_head(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Result<(), Step> {
+        let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
+        match header(text, data, inside, context.end) {
+            Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
+                self.head = Some(Head {
+                    name: without_constraint(name, data, context.tools),
+                    body: length,
+                    tags: data.parameters.as_ref().map(Parameters::tagged),
+                    ends: data.end.iter().chain(&data.start).cloned().collect(),
+                });
+            }
+            Seen::Maybe => return Err(Step::More),
+            Seen::Yes(_) | Seen::No => return Err(Step::Reject),
+        }
+        Ok(())
+    }
+
     /// Reads the header, and one value or element after it.
     fn read_body(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {
-        if self.head.is_none() {
-            let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
-            match header(text, data, inside, context.end) {
-                Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
-                    self.head = Some(Head {
-                        name: without_constraint(name, data, context.tools),
-                        body: length,
-                        tags: data.parameters.as_ref().map(Parameters::tagged),
-                        ends: data.end.iter().chain(&data.start).cloned().collect(),
-                    });
-                }
-                Seen::Maybe => return Step::More,
-                Seen::Yes(_) | Seen::No => return Step::Reject,
-            }
+        if self.head.is_none()
+            && let Err(done) = self.read_head(text, data, context)
+        {
+            return done;
         }
         let Some(head) = &mut self.head else { return Step::Reject };
         if matches!(self.body, Body::Before) {
             head.body += blank(&text[head.body..]);
         }
-        let Head { name, body: from, tags, ends } = &*head;
+        let head = &*head;
+        let Head { name, body: from, tags, ends } = head;
         let from = *from;
         let parsed = |arguments: &str| Parsed::new(name, arguments.trim());
         let done = |arguments: &str, end: usize| Step::done(parsed(arguments), end);
@@ -167,25 +176,18 @@ impl RecipientReader {
         loop {
             match &mut self.body {
                 Body::Before => {
-                    let start = from;
-                    if start == text.len() {
+                    if from == text.len() {
                         return cut(UNFINISHED);
                     }
-                    match starts_with_any(&text[start..], ends, context.end) {
-                        Start::Yes(length) => return done("", behind_end(start, start + length)),
+                    match starts_with_any(&text[from..], ends, context.end) {
+                        Start::Yes(length) => return done("", behind_end(from, from + length)),
                         Start::Maybe => return Step::More,
                         Start::No => {}
                     }
-                    self.body = match known_tool(context.tools, name).and_then(raw_parameter) {
-                        _ if tags.as_ref().is_some_and(|tags| text[start..].starts_with(tags.argument[0][0].as_str())) => {
-                            let Some(tags) = tags else { return Step::Reject };
-                            Body::Tagged(Box::new(TaggedReader::headed(name.clone(), start, tags, context)))
-                        }
-                        _ if text[start..].starts_with('{') => Body::Value(ValueReader::at(start)),
-                        None if text[start..].starts_with('[') => Body::Value(ValueReader::at(start)),
-                        None if data.plain => return Step::Reject,
-                        key => Body::Raw { key, seen: start },
-                    };
+                    match body(text, head, data, context) {
+                        Some(body) => self.body = body,
+                        None => return Step::Reject,
+                    }
                 }
                 Body::Tagged(tagged) => {
                     let Some(tags) = tags else { return Step::Reject };
@@ -239,6 +241,20 @@ impl RecipientReader {
     pub(crate) fn name(&self) -> Option<String> {
         self.head.as_ref().map(|head| head.name.clone())
     }
+}
+
+/// How the arguments after the header are written. `None`: they are none.
+fn body(text: &str, head: &Head, data: &Recipient, context: Context<'_>) -> Option<Body> {
+    let (start, arguments) = (head.body, &text[head.body..]);
+    let tags = head.tags.as_ref().filter(|tags| arguments.starts_with(tags.argument[0][0].as_str()));
+    let parameter = known_tool(context.tools, &head.name).and_then(raw_parameter);
+    Some(match (tags, parameter) {
+        (Some(tags), _) => Body::Tagged(Box::new(TaggedReader::headed(head.name.clone(), start, tags, context))),
+        (None, _) if arguments.starts_with('{') => Body::Value(ValueReader::at(start)),
+        (None, None) if arguments.starts_with('[') => Body::Value(ValueReader::at(start)),
+        (None, None) if data.plain => return None,
+        (None, key) => Body::Raw { key, seen: start },
+    })
 }
 
 /// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if only the

@@ -13,10 +13,10 @@ use super::{
         unclosed,
         value::is_json,
     },
+    described::{describes, is_schema, lists_names, reports},
     flags,
     keys::{
-        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, NAME_KEYS, OTHER_KEYS, RECORD, SAID, THOUGHTS, UNSURE_NAMES,
-        WHOLE_MESSAGE, WRAPPERS,
+        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, NAME_KEYS, OTHER_KEYS, RECORD, SAID, THOUGHTS, UNSURE_NAMES, WHOLE_MESSAGE, WRAPPERS,
     },
 };
 use crate::{
@@ -84,13 +84,24 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     if let Some(plain) = flags::plain(value, context.tools) {
         return calls(&plain, keys, context, depth + 1, open);
     }
-    let members = members(value)?;
+    in_object(value, &members(value)?, keys, context, depth, open)
+}
+
+/// The calls in an object.
+fn in_object(
+    value: &str,
+    members: &[(String, &str)],
+    keys: &JsonKeys,
+    context: Context<'_>,
+    depth: usize,
+    open: bool,
+) -> Option<Vec<Found>> {
     // Data, unless calls are in it.
-    if !context.marked && members.first().is_some_and(|(key, _)| SAID.contains(&key.as_str())) && wrapped(&members).is_none() {
+    if !context.marked && members.first().is_some_and(|(key, _)| SAID.contains(&key.as_str())) && wrapped(members).is_none() {
         return None;
     }
-    let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
-    if let Some(wrapped) = wrapped(&members).filter(|value| value.starts_with(['{', '[', '"'])) {
+    let get = |key: &str| member(members, key);
+    if let Some(wrapped) = wrapped(members).filter(|value| value.starts_with(['{', '[', '"'])) {
         let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
         let found = if record { None } else { calls(wrapped, keys, context, depth + 1, open) };
         // A string that is no call may be the name.
@@ -104,60 +115,12 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
         return calls(params, keys, context, depth + 1, open);
     }
-    let id = IDS.into_iter().find_map(get);
-    let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
     let unsure =
         || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)));
-    if let Some((key, name)) = find(&members, &keys.name).or_else(unsure) {
-        if name.starts_with('{') {
-            let mut inner = match arguments_beside(&members, name, keys) {
-                Some((name, arguments)) => {
-                    vec![Found { call: Parsed::new(&name, arguments), closed: is_closed(arguments) }]
-                }
-                None => calls(name, keys, context, depth + 1, open)?,
-            };
-            inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
-            return Some(inner);
-        }
-        if name.starts_with('[') || name.len() > WORD_BYTES {
-            return None;
-        }
-        if open && !is_closed(name) {
-            return Some(vec![Found::default()]);
-        }
-        let written = unquote(name);
-        // Two names are two calls or none. The fixer refuses a key with two values.
-        if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
-            let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
-            return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
-        }
-        // A name may be quoted twice.
-        let written = match written.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-            Some(inner) => inner.to_owned(),
-            None => written,
-        };
-        let given = find(&members, &keys.arguments);
-        let describes = || !context.marked && describes(&members, key, &written, context.tools);
-        let only = || only_object(&members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
-        let (arguments, closed) = match given.or_else(only) {
-            Some((key, _)) if !context.marked && reports(&members, key) => return None,
-            Some((_, arguments)) if get("description").is_some() && is_schema(arguments) => return None,
-            Some((at, arguments)) if is_closed(arguments) => {
-                let beside = members.iter().filter(|(other, _)| other != key && other != at);
-                let whole = with_members_beside(arguments, beside, &written, context.tools);
-                // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
-                let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
-                (if doubtful { without_brace(whole) } else { whole }, true)
-            }
-            Some((_, arguments)) => (arguments.to_owned(), false),
-            None if describes() => return None,
-            None if open && !is_closed(value) => (unclosed(&flattened(&members, key, &written, context.tools)), false),
-            None => (flattened(&members, key, &written, context.tools), true),
-        };
-        let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
-        return is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
+    if let Some(named) = find(members, &keys.name).or_else(unsure) {
+        return of_name(named, value, members, keys, context, depth, open);
     }
-    if let [(name, arguments)] = members.as_slice()
+    if let [(name, arguments)] = members
         && arguments.starts_with('{')
         && (keys.name_is_key || context.tools.get(name).is_some())
     {
@@ -171,6 +134,72 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         }
         _ => None,
     }
+}
+
+/// The call in an object in which `key` has the name, or the calls in it if they are there.
+fn of_name(
+    (key, name): (&str, &str),
+    value: &str,
+    members: &[(String, &str)],
+    keys: &JsonKeys,
+    context: Context<'_>,
+    depth: usize,
+    open: bool,
+) -> Option<Vec<Found>> {
+    let id = IDS.into_iter().find_map(|key| member(members, key));
+    let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
+    if name.starts_with('{') {
+        let mut inner = match arguments_beside(members, name, keys) {
+            Some((name, arguments)) => {
+                vec![Found { call: Parsed::new(&name, arguments), closed: is_closed(arguments) }]
+            }
+            None => calls(name, keys, context, depth + 1, open)?,
+        };
+        inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
+        return Some(inner);
+    }
+    if name.starts_with('[') || name.len() > WORD_BYTES {
+        return None;
+    }
+    if open && !is_closed(name) {
+        return Some(vec![Found::default()]);
+    }
+    let written = unquote(name);
+    // Two names are two calls or none. The fixer refuses a key with two values.
+    if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
+        let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
+        return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
+    }
+    // A name may be quoted twice.
+    let written = match written.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        Some(inner) => inner.to_owned(),
+        None => written,
+    };
+    let given = find(members, &keys.arguments);
+    let describes = || !context.marked && describes(members, key, &written, context.tools);
+    let only = || only_object(members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
+    let (arguments, closed) = match given.or_else(only) {
+        Some((key, _)) if !context.marked && reports(members, key) => return None,
+        Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => return None,
+        Some((at, arguments)) if is_closed(arguments) => {
+            let beside = members.iter().filter(|(other, _)| other != key && other != at);
+            let whole = with_members_beside(arguments, beside, &written, context.tools);
+            // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
+            let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
+            (if doubtful { without_brace(whole) } else { whole }, true)
+        }
+        Some((_, arguments)) => (arguments.to_owned(), false),
+        None if describes() => return None,
+        None if open && !is_closed(value) => (unclosed(&flattened(members, key, &written, context.tools)), false),
+        None => (flattened(members, key, &written, context.tools), true),
+    };
+    let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
+    is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }])
+}
+
+/// The value of a member of an object.
+fn member<'t>(members: &[(String, &'t str)], key: &str) -> Option<&'t str> {
+    members.iter().find(|(known, _)| known == key).map(|(_, value)| *value)
 }
 
 /// The calls in a value whose syntax must be repaired: `{"name" "f", "arguments": {..}}`. All must be of offered tools. A call
@@ -294,48 +323,6 @@ fn arguments_beside<'t>(members: &[(String, &'t str)], object: &str, keys: &Json
     let is_type = |key: &str| OTHER_KEYS.contains(&key) || keys.name.iter().any(|name| name == key);
     let (_, name) = find(&inner, &keys.name).filter(|(_, name)| name.starts_with('"') && is_closed(name))?;
     inner.iter().all(|(key, _)| is_type(key)).then(|| (unquote(name), arguments))
-}
-
-/// Whether a list only names tools: each element contains a name and nothing else, and one of the tools requires parameters.
-fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool {
-    let name = |element: &&str| match members(element)?.as_slice() {
-        [(key, name)] if keys.name.contains(key) => Some(unquote(name)),
-        _ => None,
-    };
-    let names: Option<Vec<String>> = list.iter().map(name).collect();
-    let requires = |name: &String| Types::new(known_tool(tools, name)).required().next().is_some();
-    names.is_some_and(|names| names.len() > 1 && names.iter().any(requires))
-}
-
-/// Whether an object with arguments is the record of a call or the description of a tool.
-fn reports(members: &[(String, &str)], arguments: &str) -> bool {
-    let has = |key: &str| members.iter().any(|(known, _)| known == key);
-    RECORD.into_iter().any(has) || (arguments == "parameters" && has("description"))
-}
-
-/// Whether these arguments are the schema of a tool's parameters, without values.
-fn is_schema(arguments: &str) -> bool {
-    let Ok(Value::Object(schema)) = serde_json::from_str(arguments) else { return false };
-    let described = |property: &Value| property.as_object().is_some_and(|property| property.contains_key("type"));
-    let properties = schema.get("properties").and_then(Value::as_object);
-    schema.get("type").is_some_and(|name| name == "object") && properties.is_some_and(|all| all.values().all(described))
-}
-
-/// Whether an object that names a tool describes it instead of calling it: its result, its description, a package of that name. A
-/// key of descriptions decides that, unless it is a parameter. If the tool requires nothing, all other keys must be parameters.
-/// If it requires some, as many keys may be unknown as required ones are missing, because these may be misspelt; and any number
-/// if the key of the name is not just `name`.
-fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
-    let Some(tool) = known_tool(tools, written) else { return false };
-    let types = Types::new(Some(tool));
-    let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
-    let known = |key: &str| said.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
-    let unknown = members.iter().filter(|(key, _)| key != name && !known(key)).count();
-    if members.iter().any(|(key, _)| DESCRIPTION.contains(&key.as_str()) && !known(key)) {
-        return true;
-    }
-    let missing = types.required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
-    unknown > missing && (name == "name" || types.required().next().is_none())
 }
 
 /// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`.

@@ -1,0 +1,58 @@
+//! Detects JSON that is about tools and calls none: descriptions, schemas, records of calls, lists of names.
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        members::{members, unquote},
+        typing::Types,
+    },
+    keys::{DESCRIPTION, OTHER_KEYS, RECORD, THOUGHTS},
+};
+use crate::{
+    adapter::JsonKeys,
+    event::Tools,
+    fix::{fold, name::known_tool},
+};
+
+/// Whether an object with arguments is the record of a call or the description of a tool.
+pub(super) fn reports(members: &[(String, &str)], arguments: &str) -> bool {
+    let has = |key: &str| members.iter().any(|(known, _)| known == key);
+    RECORD.into_iter().any(has) || (arguments == "parameters" && has("description"))
+}
+
+/// Whether these arguments are the schema of a tool's parameters, without values.
+pub(super) fn is_schema(arguments: &str) -> bool {
+    let Ok(Value::Object(schema)) = serde_json::from_str(arguments) else { return false };
+    let described = |property: &Value| property.as_object().is_some_and(|property| property.contains_key("type"));
+    let properties = schema.get("properties").and_then(Value::as_object);
+    schema.get("type").is_some_and(|name| name == "object") && properties.is_some_and(|all| all.values().all(described))
+}
+
+/// Whether an object that names a tool describes it instead of calling it: its result, its description, a package of that name. A
+/// key of descriptions decides that, unless it is a parameter. If the tool requires nothing, all other keys must be parameters.
+/// If it requires some, as many keys may be unknown as required ones are missing, because these may be misspelt; and any number
+/// if the key of the name is not just `name`.
+pub(super) fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
+    let Some(tool) = known_tool(tools, written) else { return false };
+    let types = Types::new(Some(tool));
+    let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
+    let known = |key: &str| said.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
+    let unknown = members.iter().filter(|(key, _)| key != name && !known(key)).count();
+    if members.iter().any(|(key, _)| DESCRIPTION.contains(&key.as_str()) && !known(key)) {
+        return true;
+    }
+    let missing = types.required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
+    unknown > missing && (name == "name" || types.required().next().is_none())
+}
+
+/// Whether a list only names tools: each element contains a name and nothing else, and one of the tools requires parameters.
+pub(super) fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool {
+    let name = |element: &&str| match members(element)?.as_slice() {
+        [(key, name)] if keys.name.contains(key) => Some(unquote(name)),
+        _ => None,
+    };
+    let names: Option<Vec<String>> = list.iter().map(name).collect();
+    let requires = |name: &String| Types::new(known_tool(tools, name)).required().next().is_some();
+    names.is_some_and(|names| names.len() > 1 && names.iter().any(requires))
+}
