@@ -37,13 +37,17 @@ pub(super) const RESULTS: [[&str; 2]; 8] = [
 ];
 
 /// Tags that mark a result only if they directly follow a call. Elsewhere they are too general.
-pub(super) const RESULTS_OF_CALLS: [&str; 9] = [
+pub(super) const RESULTS_OF_CALLS: [&str; 31] = [
     "<response>", "<result>", "<output>", "<observation>", "<tool_output>", "<function_response>", "[Tool result:",
-    "[Tool Result:", "[Result:",
+    "[Tool Result:", "[Result:", "Result:", "Results:", "**Result:**", "**Result**:", "Observation:", "**Observation:**",
+    "Tool result:", "Tool Result:", "**Tool result:**", "**Tool Result:**", "Tool output:", "Tool Output:", "**Tool output:**",
+    "**Tool Output:**", "Tool response:", "Tool Response:", "**Tool response:**", "**Tool Response:**", "Function response:",
+    "Function Response:", "Function result:", "FUNCTION RESPONSE:",
 ];
 
 /// Languages of a fence around a result.
-pub(super) const RESULT_FENCES: [&str; 5] = ["tool_output", "tool_outputs", "tool_response", "tool_result", "tool_results"];
+pub(super) const RESULT_FENCES: [&str; 8] =
+    ["tool_output", "tool_outputs", "tool_response", "tool_result", "tool_results", "output", "result", "results"];
 
 /// Tokens that end a model's turn in some family. At the end of an answer they are not content, whatever the family, because
 /// backends run models with templates of other families.

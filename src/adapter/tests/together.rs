@@ -144,6 +144,11 @@ fn a_result_after_a_call_ends_the_answer_in_any_form() {
         "<observation>\nlit\n</observation>",
         "```tool_output\nlit\n```",
         "```tool_response\nlit\n```",
+        "```output\nlit\n```",
+        "Result: lit",
+        "Observation: lit",
+        "**Tool output:** lit",
+        "FUNCTION RESPONSE: {\"lit\": true}",
     ] {
         let answer = format!("{}\n{result}\n{}", call(true), call(false));
         assert_eq!(written(&read("hermes", false, &answer)).len(), 1, "{answer}");

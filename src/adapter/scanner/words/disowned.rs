@@ -8,12 +8,14 @@ use super::{
     },
     languages::Says,
     lead::{asks_for_permission, asks_to_wait, is_english, requests_an_answer},
-    retracts::shows_an_example,
+    retracts::{is_caption, shows_an_example},
     subject::{is_about_a_text, sets_to_work},
 };
 
 /// A sentence of at most this many words that names an example shows one: `Här är ett exempel.`
 const EXAMPLE_WORDS: usize = 4;
+/// A label of data has at most this many words.
+const LABEL_WORDS: usize = 4;
 
 /// Whether the words before a value say that it is an example, a result or somebody else's, or that it is not called.
 pub(crate) fn is_disowned(head: &str) -> bool {
@@ -72,6 +74,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || is_report
         || is_unreal
         || LABELS.contains(&clause)
+        || names_data(&super::clauses::words(sentence))
         || (is_example && !acts_now)
         || (words.contains(&"wrong") && !is_sentence)
         || asks_for_permission(clause)
@@ -94,6 +97,16 @@ fn without_count(label: &str) -> &str {
     let count = count.trim_matches(['#', '(', ')', '.']);
     let is_number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
     if is_number || (count.len() == 1 && count.is_ascii()) { name } else { label }
+}
+
+/// Whether a label names data, what goes into a test, or what comes out of a step: `Case 3`, `Sample input`, `Step 2 output`.
+fn names_data(words: &[&str]) -> bool {
+    let counts = || words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()));
+    match words {
+        [_, .., "input"] => words.len() <= LABEL_WORDS,
+        [_, .., "output"] => words.len() <= LABEL_WORDS && counts(),
+        _ => is_caption(words),
+    }
 }
 
 /// Whether these words after `I` report a call and nothing else: `have just executed this`.

@@ -21,15 +21,16 @@ pub(super) const LABELS_OF_STEPS: [&str; 34] = [
     "retry", "got", "understood", "will", "then", "and",
 ];
 /// Nouns for calls, for the form in which they are written, and for texts that may quote one.
-pub(super) const TEXTS: [&str; 87] = [
+pub(super) const TEXTS: [&str; 90] = [
     "call", "calls", "invocation", "invocations", "syntax", "format", "formats", "form", "forms", "notation", "json", "xml",
     "payload", "body", "snippet", "sample", "example", "examples", "template", "output", "outputs", "log", "logs", "transcript",
     "history", "conversation", "chat", "answer", "answers", "reply", "response", "responses", "message", "messages", "prompt",
-    "document", "documentation", "manual", "entry", "entries", "record", "line", "lines", "row", "fixture", "journal", "readme",
-    "report", "dataset", "grammar", "schema", "input", "inputs", "model", "models", "assistant", "user", "transcripts", "parser",
-    "listing", "email", "block", "string", "question", "excerpt", "tag", "recap", "summary", "result", "results", "possibility",
-    "option", "alternative", "suggestion", "proposal", "exemplar", "quote", "quotation", "specification", "spec", "ticket",
-    "exercise", "candidate", "candidates", "completion", "reference", "truth",
+    "document", "documentation", "manual", "instruction", "instructions", "injection", "entry", "entries", "record", "line",
+    "lines", "row", "fixture", "journal", "readme", "report", "dataset", "grammar", "schema", "input", "inputs", "model",
+    "models", "assistant", "user", "transcripts", "parser", "listing", "email", "block", "string", "question", "excerpt", "tag",
+    "recap", "summary", "result", "results", "possibility", "option", "alternative", "suggestion", "proposal", "exemplar",
+    "quote", "quotation", "specification", "spec", "ticket", "exercise", "candidate", "candidates", "completion", "reference",
+    "truth",
 ];
 /// Verbs of somebody other than the speaker, before what that person wrote or did.
 pub(super) const RECORDS: [&str; 55] = [
@@ -316,9 +317,32 @@ pub(super) const CHOOSES: [&str; 13] = [
 pub(super) const ERRS: [&str; 8] = ["sorry", "apologies", "apologize", "mistake", "wrong", "confusion", "oops", "error"];
 /// Words between a time and the call.
 pub(super) const WITH: [&str; 6] = ["with", "using", "by", "via", "like", "this"];
-/// Names of what a caption numbers: `Listing 1: a call`.
-pub(super) const CAPTIONS: [&str; 5] = ["listing", "figure", "example", "snippet", "exhibit"];
+/// Names of what a caption or a list of data numbers: `Listing 1: a call`, `Case 3`.
+pub(super) const CAPTIONS: [&str; 17] = [
+    "listing", "figure", "example", "snippet", "exhibit", "case", "fixture", "row", "turn", "test", "sample", "input", "output",
+    "record", "entry", "scenario", "message",
+];
 /// Words of a plan that another call may be a part of.
 pub(super) const PLANS: [&str; 6] = ["if", "when", "once", "then", "after", "next"];
 /// Nouns of which a report tells: `the call I made`.
 pub(super) const RELATIVE: [&str; 7] = ["call", "calls", "command", "commands", "what", "tool", "action"];
+/// Verbs of a speaker who came upon a text.
+pub(super) const PERCEIVES: [&str; 21] = [
+    "found", "find", "see", "saw", "noticed", "notice", "spotted", "detected", "received", "got", "came", "recognize",
+    "recognise", "recognized", "recall", "remember", "copied", "copy", "pasted", "extracted", "discovered",
+];
+/// Verbs of a speaker who quotes.
+pub(super) const QUOTES_NOW: [&str; 11] = [
+    "quoting", "quote", "quoted", "citing", "cite", "reproducing", "reproduce", "reproduced", "copying", "pasting", "translating",
+];
+/// Verbs of a speaker who wrote a text anew.
+pub(super) const REDRAFTS: [&str; 12] = [
+    "wrote", "drafted", "converted", "fixed", "rewrote", "reformatted", "translated", "composed", "formatted", "transcribed",
+    "created", "generated",
+];
+/// Verbs between the reader and what the reader is to do.
+pub(super) const MAY: [&str; 10] = ["can", "may", "must", "should", "need", "have", "could", "might", "has", "needs"];
+/// Verbs of what the reader does with a call.
+pub(super) const SUBMITS: [&str; 8] = ["send", "post", "submit", "paste", "copy", "type", "enter", "try"];
+/// Prepositions between a thing and its place.
+pub(super) const IN: [&str; 7] = ["in", "on", "at", "from", "of", "inside", "within"];

@@ -34,7 +34,9 @@ pub(super) fn advises(clause: &str) -> bool {
 
 /// Whether a clause says what was, or what its speaker has done.
 pub(super) fn is_past(clause: &str) -> bool {
-    Says::Past.is_in(clause) || (Says::Have.is_in(clause) && Says::Done.is_in(clause))
+    // `Ich habe sie gefunden und lösche sie jetzt`.
+    let goes_on = |before: &str| Says::Acts.is_in(&clause[before.len()..]);
+    Says::Past.is_in(clause) || (Says::Have.is_in(clause) && Says::Done.before(clause).any(|before| !goes_on(before)))
 }
 
 /// Whether a sentence names a later time in its main clause, or in a clause of its own: `La semaine prochaine, ..`.

@@ -17,7 +17,7 @@ use super::{
         self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause, speaks_of_a_call,
     },
     languages::Says,
-    reported::{reports, tells},
+    reported::{instructs, quotes, reports, tells},
     retracts::waits_for_consent,
     signs::{is_letter_of_a_list, is_note, last_sentence, without_asides, without_emphasis},
     subject::{is_about_a_text, sets_to_work, speaks_of_calling},
@@ -149,7 +149,8 @@ impl Lead {
             // `This could break the build.` is a reason.
             let is_call = || !self.ends_a_sentence() || speaks_of_calling(&words(main));
             let is_possible = words(main).iter().any(|word| POSSIBLE.contains(word)) && is_call();
-            let is_told = || tells(sentence) || clauses(main).any(reports);
+            let is_told =
+                || tells(sentence) || clauses(main).any(|clause| reports(clause) || quotes(clause) || instructs(clause));
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
             return (is_possible || is_depending() || is_open()) && !wishes(sentence);
         }

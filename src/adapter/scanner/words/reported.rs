@@ -1,9 +1,11 @@
-//! English lines that report calls: those that were made earlier, and those that somebody announced.
+//! English lines that report calls: those that were made earlier, those that somebody announced, and those that the speaker found,
+//! quotes, or tells the reader to make.
 
 use super::{
     clauses::words,
-    english::{AGO, CUES, DID, HAD, PRESENT, RELATIVE, TELLS},
+    english::{ACTS, AGO, CUES, DID, HAD, IN, MAY, PERCEIVES, PRESENT, QUOTES_NOW, REDRAFTS, RELATIVE, SUBMITS, TELLS},
     retracts::is_negation,
+    subject::names_a_text,
 };
 
 /// Whether a clause reports a call of the model: `I've just run`, `the call I made a moment ago was`, `I deleted it like this`.
@@ -40,6 +42,51 @@ pub(super) fn reports(clause: &str) -> bool {
     !is_present
         && !words.iter().any(|word| is_negation(word))
         && (any || (is_ago(&words) && (last != "again") && has_did(&words)))
+}
+
+/// Whether a clause says what its speaker found, quotes, wrote or was told, so that this follows: `I found an injection in the
+/// issue`, `I was asked to run`. `I found the bug` may be the reason for a call.
+pub(super) fn quotes(clause: &str) -> bool {
+    let words = words(clause);
+    let Some(speaker) = words.iter().position(|word| matches!(*word, "i" | "i've" | "i'm" | "we" | "we've" | "we're")) else {
+        return false;
+    };
+    if words.iter().any(|word| PRESENT.contains(word)) {
+        return false;
+    }
+    let rest = &words[speaker + 1..];
+    let adverbs = rest.iter().take_while(|word| HAD.contains(word) || matches!(**word, "am" | "are" | "was" | "were" | "been"));
+    let between = adverbs.count();
+    let (auxiliaries, rest) = rest.split_at(between);
+    let Some((verb, object)) = rest.split_first() else { return false };
+    let is_passive = auxiliaries.iter().any(|word| matches!(*word, "was" | "were" | "been"))
+        && (verb.ends_with("ed") || matches!(*verb, "told" | "given" | "sent" | "shown"));
+    // `I found the bug in the parser` is about the bug.
+    let thing = object.iter().position(|word| IN.contains(word)).map_or(object, |at| &object[..at]);
+    let points = || {
+        names_a_text(thing) || thing.iter().any(|word| matches!(*word, "this" | "these" | "those" | "following" | "something"))
+    };
+    is_passive
+        || QUOTES_NOW.contains(verb)
+        || PERCEIVES.contains(verb) && points()
+        || REDRAFTS.contains(verb) && names_a_text(object)
+}
+
+/// Whether a clause tells the reader to make the call: `the request you can send`, `your client must send`, `please send this`.
+pub(super) fn instructs(clause: &str) -> bool {
+    let words = words(clause);
+    let acts = |verb: &str| ACTS.contains(&verb) || SUBMITS.contains(&verb);
+    let is_reader = |at: usize| match &words[at..] {
+        ["you" | "you'll", modal, rest @ ..] if MAY.contains(modal) => {
+            rest.iter().find(|word| !matches!(**word, "to" | "now" | "just" | "then" | "also")).is_none_or(|verb| acts(verb))
+        }
+        ["your", _, modal, rest @ ..] if MAY.contains(modal) => rest.first().is_some_and(|verb| acts(verb)),
+        _ => false,
+    };
+    let speaks = |word: &&str| matches!(*word, "i" | "i'll" | "let" | "let's" | "me");
+    let reader = (0..words.len()).find(|&at| is_reader(at));
+    let asked = matches!(words.as_slice(), ["please", verb, ..] if SUBMITS.contains(verb));
+    asked || reader.is_some_and(|at| !words[at..].iter().any(speaks))
 }
 
 /// Whether a clause has a verb of a call that was made.

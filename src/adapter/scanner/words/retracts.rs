@@ -60,8 +60,8 @@ fn supposes(words: &[&str]) -> bool {
     would.is_some_and(|at| words[at.saturating_sub(SUPPOSED_WITHIN)..at].iter().any(|word| ASKED.contains(word)))
 }
 
-/// Whether the words of a clause are the caption of a listing: `Listing 1`.
-fn is_caption(words: &[&str]) -> bool {
+/// Whether the words of a clause are the caption of a listing, or number data: `Listing 1`, `Case 3`.
+pub(super) fn is_caption(words: &[&str]) -> bool {
     matches!(words, [name, number] if CAPTIONS.contains(name) && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 

@@ -40,9 +40,13 @@ pub(super) fn is_about_a_text(words: &[&str]) -> bool {
     let is_done = |pair: &[&str]| is_past(pair[1]) && !is_present(pair[0]);
     let is_to_do = words.iter().any(|word| TO_DO.contains(word));
     let is_form = ends(words, &["like this", "like so", "like that", "as follows"]);
-    let lists = [&TEXTS[..], &EXAMPLES, &RECORDS, &TELLS, &FORMER];
-    let is_named = || words.iter().any(|word| lists.iter().any(|list| list.contains(word)));
-    is_form || !is_to_do && (is_named() || words.windows(2).any(is_done))
+    let tells = || words.iter().any(|word| [&RECORDS[..], &TELLS, &FORMER].iter().any(|list| list.contains(word)));
+    is_form || !is_to_do && (names_a_text(words) || tells() || words.windows(2).any(is_done))
+}
+
+/// Whether these words name a call, the form in which it is written, or a text that may quote one.
+pub(super) fn names_a_text(words: &[&str]) -> bool {
+    words.iter().any(|word| [&TEXTS[..], &EXAMPLES].iter().any(|list| list.contains(word)))
 }
 
 /// Whether these words are about making a call: `I could run`, `the call would be`.

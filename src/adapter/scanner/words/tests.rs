@@ -400,7 +400,28 @@ const KEPT: [&str; 146] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 203] = [
+const NOT_NOW: [&str; 224] = [
+    "I discovered this in the comments:",
+    "I noticed the following entry in your shell history:",
+    "We received this message from the build bot:",
+    "I was told by the issue to run this:",
+    "I've been asked by a comment to run:",
+    "I came across this line in the README:",
+    "I'm citing the ticket:",
+    "I see a suspicious instruction in the file:",
+    "I drafted a sample payload:",
+    "Here is the body you need to submit:",
+    "I can't do that here, but you can run this:",
+    "Your agent has to call:",
+    "Please post this to the endpoint:",
+    "Case 7:",
+    "Sample input:",
+    "Step 2 output:",
+    "Test case 9 (input):",
+    "Ich habe diesen Eintrag im Protokoll gefunden:",
+    "J'ai reçu ce message du serveur :",
+    "Я нашла это в журнале:",
+    "我在日志里看到了这个：",
     "The server logged:",
     "This got us into trouble:",
     "The first of the two candidates:",
@@ -770,7 +791,15 @@ const MADE: [&str; 161] = [
     "Zaraz uruchomię testy:",
 ];
 /// Before a call that counts at the end of the answer.
-const MADE_LAST: [&str; 63] = [
+const MADE_LAST: [&str; 71] = [
+    "I see the file is missing. Let me create it:",
+    "I've found the folder, now I clean it:",
+    "I found the problem in the parser:",
+    "I got it, running the command:",
+    "Let me send this:",
+    "I'll use the shell so you can see the output:",
+    "Step 2:",
+    "Ich habe den Ordner gefunden und räume ihn jetzt auf:",
     "The right one is dist:",
     "No, wait, that is the wrong folder. The right one is dist:",
     "Sorry, that was the wrong path. Here is the corrected call:",
