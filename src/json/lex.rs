@@ -187,10 +187,14 @@ impl<'s> Text<'s> {
         memchr::memmem::find(&self.bytes[i..], b"*/").map_or(self.bytes.len(), |found| i + found + 2)
     }
 
+    /// Whether a double quote occurs at or after `i`.
+    pub(crate) fn quote_ahead(&self, i: usize) -> bool {
+        *self.last_quote.get_or_init(|| memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1)) > i
+    }
+
     /// Whether a double quote and a closing bracket occur after `i`, which looks like more JSON.
     pub(crate) fn more_json(&self, i: usize) -> bool {
-        let quote = self.last_quote.get_or_init(|| memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
-        *quote > i && self.closer_ahead(i)
+        self.quote_ahead(i) && self.closer_ahead(i)
     }
 
     /// Whether a closing brace or bracket occurs at or after `i`.

@@ -22,8 +22,8 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     loop {
         rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with('}') {
-            // An escape after the object: its brace was part of the string.
-            if rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')')).starts_with('\\')
+            // An escape or a quote after the object: its brace was part of the string.
+            if rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')')).starts_with(['\\', '"'])
                 && let Some((_, value)) = out.last_mut()
             {
                 *value = &last[..whole(last)];
@@ -66,16 +66,21 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
 pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     let mut out = Vec::new();
     let mut rest = text.trim().strip_prefix('[')?;
+    let mut begun = rest;
     loop {
         rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with(']') {
             return Some(out);
         }
-        // An extra brace.
+        // A brace too many, unless an earlier one is inside a string of this element.
         if let Some(after) = rest.strip_prefix('}') {
+            if let Some(element) = out.last_mut() {
+                *element = &begun[..begun.len() - after.len()];
+            }
             rest = after;
             continue;
         }
+        begun = rest;
         let end = value_end(rest).max(rest.chars().next().map_or(1, char::len_utf8));
         out.push(rest[..end].trim_end());
         rest = &rest[end..];

@@ -97,14 +97,36 @@ proptest! {
             format!("{{\"{first}\": \"a\", \"{second}\": {}}}", written(plus)),
             format!("{{\"{second}\": {}, \"{first}\": \"a\"}}", written(plus)),
         ] {
-            let got = accepted(&schema, &text, End::Closed);
-            prop_assert_eq!(got.map(|got| got[&second].clone()), Some(joined.clone()), "{}", text);
+            let got = accepted(&schema, &text, End::Closed).map(|got| got[&second].clone());
+            // `"1 "+" 2"` may be one string that contains quotes.
+            prop_assert!(got.as_ref() == Some(&joined) || (plus == "+" && got.is_none()), "{}: {:?}", text, got);
         }
         // Side by side they may be one string or two.
         for between in [" ", "\n", "\n    "] {
             let text = format!("{{\"{first}\": \"a\", \"{second}\": {}}}", written(between));
             let got = accepted(&schema, &text, End::Closed);
             prop_assert!(got.is_none_or(|got| got[&second] == joined), "{}", text);
+        }
+    }
+
+    #[test]
+    fn markers_and_signs_in_quotes_that_are_not_escaped_end_no_value(
+        (first, second) in names(), before in "[a-z]{1,5}( [=(\\[] ?| )", after in "(\\)| )[a-z]{0,6}(;\n[a-z]{1,5};)?", end in ends(),
+        inner in prop::sample::select(vec![
+            "</div>", "</tool_call>", "<|im_end|>", "</", "<li>", "/*", "//", "# ", "+", "}", "}}", "]", "```", ";", " ", ")",
+        ]),
+        inners in 1..3_usize,
+    ) {
+        let schema = schema(&first, &second);
+        let line = format!("{before}\"{inner}\"{after}").repeat(inners);
+        let damaged = escaped(&line).replace("\\\"", "\"");
+        for text in [
+            format!("{{\"{first}\": \"a\", \"{second}\": \"{damaged}\"}}"),
+            format!("{{\"{second}\": \"{damaged}\", \"{first}\": \"a\"}}"),
+            format!("{{\"{first}\": \"a\", \"{second}\": \"{damaged}\"}}</tool_call>"),
+        ] {
+            let got = accepted(&schema, &text, end).map(|got| got[&second].clone());
+            prop_assert!(got.is_none_or(|got| got == line), "{}", text);
         }
     }
 

@@ -59,7 +59,7 @@ pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     let mut rival = None;
     for step in &steps {
         builder.take(step);
-        if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.is_rivalled(step) {
+        if rival.is_none() && matches!(step.kind, StepKind::Text(_) | StepKind::MoreText(_)) && search.is_rivalled(step) {
             rival = Some(builder.path().to_string());
         }
     }

@@ -93,11 +93,13 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// Ends the reading at a closing tag of the call, with the container open.
-    pub(super) fn tag(&mut self, state: &mut State) -> Option<()> {
+    /// Ends the reading at the closing tag of the call at `at`, with the container open. With a quote after it, the tag is most likely
+    /// content of a string with unescaped quotes.
+    pub(super) fn tag(&mut self, state: &mut State, at: usize) -> Option<()> {
         state.tagged = true;
         let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
-        self.over(state, ending, cost::OPEN)
+        let spilt = if self.text.quote_ahead(at) { cost::SPILT } else { 0 };
+        self.over(state, ending, cost::OPEN + spilt)
     }
 
     /// Whether a closing tag or a special token is here.

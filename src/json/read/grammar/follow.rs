@@ -38,9 +38,10 @@ impl Grammar<'_, '_> {
             return None;
         }
         let found = self.follow_token(at, after, frame, clean)?;
-        // With quotes inside the string, `"a" # the "b"` is code, not an end and a comment.
+        // With quotes inside the string, `"a" # the "b"` is code, not an end and a comment; and so is `"a "//" b"`.
         let delimiter = self.text.bytes[after - 1];
-        let quotes = !clean && gap.comment && memchr::memchr(delimiter, &self.text.bytes[after..at]).is_some();
+        let is_code = !clean || matches!(self.text.at(after), Some(b'/' | b'#'));
+        let quotes = is_code && gap.comment && memchr::memchr(delimiter, &self.text.bytes[after..at]).is_some();
         if quotes { follow(found.cost + cost::QUOTING_COMMENT, Pass::Free) } else { Some(found) }
     }
 

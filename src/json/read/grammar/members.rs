@@ -33,7 +33,7 @@ impl Grammar<'_, '_> {
                 Err(self.closer(state, at, byte))
             }
             b'.' if self.text.starts(at, "...") => Err(self.ellipsis(state, at)),
-            b'<' if self.closing_tag(at) => Err(self.tag(state)),
+            b'<' if self.closing_tag(at) => Err(self.tag(state, at)),
             _ => Ok((at, byte)),
         }
     }
@@ -269,13 +269,16 @@ impl Grammar<'_, '_> {
                 after_comma(state, bracket, 1);
                 return Some(());
             }
-            b'<' if self.closing_tag(at) => return self.tag(state),
+            b'<' if self.closing_tag(at) => return self.tag(state, at),
             b'.' if self.text.starts(at, "...") => return self.ellipsis(state, at),
             b'+' if self.after_string(state) => {
                 let next = self.text.skip(at + 1);
-                if let Some((quote, length)) = self.text.quote(next) {
-                    // Any number of joined strings is one oddity; the quotes between them are not content.
-                    state.cost += if self.is_joined(state) { 0 } else { cost::ODDITY };
+                if let Some((quote, length)) = self.text.quote(next).filter(|_| !self.is_in_code(ended, next)) {
+                    // Any number of joined strings is one oddity; the quotes between them are not content. In `1 "+" 2` they may be:
+                    // that is a tie with a string that contains them.
+                    let inside = ended == at && next == at + 1 && self.is_in_spaces(ended, next);
+                    let price = if inside { cost::INNER_QUOTES } else { cost::ODDITY };
+                    state.cost += if self.is_joined(state) { 0 } else { price };
                     self.repair(state, JOINED, at, next);
                     return self.begin_string(state, next, length, quote, true);
                 }
@@ -319,6 +322,20 @@ impl Grammar<'_, '_> {
 
     fn after_string(&self, state: &State) -> bool {
         matches!(self.last_value(state), Some(StepKind::Text(_) | StepKind::MoreText(_)))
+    }
+
+    /// Whether the quotes around a sign, one of which ended a string at `ended` and the other one opens at `next`, are a part of
+    /// code: an operator or a bracket is before the first one (`"x = " + ""`), or a bracket after the second one.
+    fn is_in_code(&self, ended: usize, next: usize) -> bool {
+        let before = self.text.source[..ended].strip_suffix(['"', '\'']).unwrap_or_default().trim_end();
+        before.ends_with(['=', '+', '(', '[', ',', '{']) || matches!(self.text.at(next + 1), Some(b')' | b']' | b'}'))
+    }
+
+    /// Whether spaces are outside such quotes.
+    fn is_in_spaces(&self, ended: usize, next: usize) -> bool {
+        let before = self.text.source[..ended].strip_suffix(['"', '\'']).unwrap_or_default();
+        let after = self.text.at(next + 1).is_some_and(|byte| !byte.is_ascii_alphanumeric() && byte != b'"');
+        before.ends_with(char::is_whitespace) && after
     }
 
     /// Whether the last value is a string joined to the one before it.
