@@ -230,13 +230,21 @@ fn ends_in_whole_value(text: &str) -> bool {
     text.ends_with(['"', '}', ']']) || ["true", "false", "null"].iter().any(|word| text.ends_with(word))
 }
 
+/// Whether a text begins with the closing marker of a call. Any other tag may be in a string with unescaped quotes, of which the
+/// answer has only the beginning.
+fn is_marker(text: &str) -> bool {
+    const NAMES: [&str; 11] = ["tool", "func", "call", "invoke", "param", "arg", "action", "request", "end", "eot", "eom"];
+    let tag = text.trim_start().split_inclusive('>').next().unwrap_or_default().to_lowercase();
+    tag.starts_with('<') && tag.ends_with('>') && NAMES.iter().any(|name| tag.contains(name))
+}
+
 /// Whether a text that ended this way may run (X1 to X3), and the fix for the brackets that were closed.
 fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix>, Why> {
     let guessed = reading.repairs.iter().any(|repair| repair.guess);
     let closed_by_tag = reading.tagged && reading.ending == Ending::Open;
     let closable = match call.end {
         End::CutAgain => !guessed && (ends_in_whole_value(text) || text.trim() == "{"),
-        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag,
+        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag && is_marker(&text[reading.end..]),
         _ => false,
     };
     if (reading.ending != Ending::Complete || guessed) && !closable {

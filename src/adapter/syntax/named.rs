@@ -11,7 +11,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{After, Got, TornReader, Trail, ValueReader, goes_on, is_json, plain_end, reopened, reopened_to_end},
+    value::{After, FRAMING, Got, TornReader, Trail, ValueReader, goes_on, is_json, plain_end, reopened, reopened_to_end},
 };
 use crate::{
     adapter::Named,
@@ -222,7 +222,7 @@ impl Arguments<'_> {
                 let whole = reopened(&call.arguments, seeming_end - from).filter(|_| inside);
                 self.done(Parsed { arguments: whole.unwrap_or(call.arguments), ..call }, end)
             }
-            None if context.end && inside => match reopened_to_end(&text[from..], seeming_end - from) {
+            None if context.end && torn.goes_on(text) => match reopened_to_end(&text[from..], seeming_end - from) {
                 Some(arguments) => self.done(Parsed { arguments, ..self.up_to(text.len()) }, text.len()),
                 None => self.ended_anyhow(),
             },
@@ -282,10 +282,11 @@ impl Arguments<'_> {
             }
             After::Nothing if begun != Start::No => Continue(Body::Bare(Closing::after(end))),
             After::Nothing if is_broken() => match goes_on(&text[end..]) {
-                _ if !context.close.is_empty() => Continue(Body::Torn(TornReader::after(end))),
+                Start::Yes(_) if context.close.is_empty() => Continue(Body::Torn(TornReader::inside(end))),
+                // Only the rest of the text shows whether the value goes on.
+                _ if !context.close.is_empty() || runs_on(&text[end..]) => Continue(Body::Torn(TornReader::after(end))),
                 Start::Maybe if !context.end => Break(Step::More),
-                Start::Yes(_) => Continue(Body::Torn(TornReader::inside(end))),
-                Start::Maybe | Start::No => Break(self.done(self.up_to(end), trail.end)),
+                _ => Break(self.done(self.up_to(end), trail.end)),
             },
             After::Nothing => Break(self.announced(end, trail.end)),
         }
@@ -351,6 +352,12 @@ impl Arguments<'_> {
             None => Step::Reject,
         }
     }
+}
+
+/// Whether the text after a value, up to the end of its line, is neither framing nor markup.
+fn runs_on(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or_default().trim_start_matches(FRAMING);
+    !line.is_empty() && !line.starts_with(['[', '<'])
 }
 
 /// Whether text may take the place of the arguments: between the marker before them and that after the call, after any marker, or

@@ -53,17 +53,30 @@ impl ValueReader {
                 Some(Halt::Before(offset)) => self.seen += offset,
             }
             match starts_with_any(&text[self.seen..], close, over) {
-                Start::Yes(length) if ends_value(&text[..self.seen]) => return Got::Closed(self.seen, self.seen + length),
+                Start::Yes(length) if ends_value(&text[..self.seen]) => match is_quoted(text, self.seen, length, over) {
+                    None => return Got::More,
+                    Some(false) => return Got::Closed(self.seen, self.seen + length),
+                    Some(true) => {}
+                },
                 Start::Maybe => return Got::More,
-                Start::Yes(_) | Start::No => {
-                    let byte = &text.as_bytes()[self.seen..=self.seen];
-                    self.seen += 1;
-                    if self.extent.feed(byte).is_some() {
-                        return Got::Balanced(self.seen);
-                    }
-                }
+                Start::Yes(_) | Start::No => {}
+            }
+            let byte = &text.as_bytes()[self.seen..=self.seen];
+            self.seen += 1;
+            if self.extent.feed(byte).is_some() {
+                return Got::Balanced(self.seen);
             }
         }
+    }
+}
+
+/// Whether quotes directly surround the marker at `at`. It is in a string whose quotes are not escaped then: `"echo "</f>" >> x"`.
+/// `None`: more text is needed.
+fn is_quoted(text: &str, at: usize, length: usize, over: bool) -> Option<bool> {
+    let quote = text[..at].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
+    match text[at + length..].chars().next() {
+        None if quote.is_some() && !over => None,
+        after => Some(quote.is_some() && after == quote),
     }
 }
 
@@ -176,6 +189,11 @@ impl TornReader {
     /// The value seemed to end at `end`, which is inside one of its strings.
     pub(crate) fn inside(end: usize) -> TornReader {
         TornReader { end, inside: true, seen: end }
+    }
+
+    /// Whether a quote after the seeming end shows that the value goes on. Prose between calls rarely has one.
+    pub(crate) fn goes_on(&self, text: &str) -> bool {
+        self.inside || memchr::memchr(b'"', &text.as_bytes()[self.end..]).is_some()
     }
 
     /// The start and end of the marker. `None`: it is not there yet.
