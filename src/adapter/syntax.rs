@@ -48,6 +48,13 @@ impl Parsed {
         Parsed { name: name.into(), id: None, arguments: arguments.into() }
     }
 
+    /// The call without the end of its arguments, so that nothing completes them.
+    pub(super) fn torn(self) -> Parsed {
+        let members = self.arguments.trim_end().trim_end_matches('}');
+        let comma = if members.trim_end().ends_with('{') { "" } else { "," };
+        Parsed { arguments: format!("{members}{comma}\""), ..self }
+    }
+
     /// The call as it is compared with others.
     pub(super) fn compared(&self) -> same::Call {
         same::Call::new(&self.name, &self.arguments)

@@ -10,7 +10,8 @@
 //! * A string with raw line breaks is written without escapes, so `\n` and `\t` in it are characters, unless they begin a line or
 //!   quotes are escaped. A guess.
 //! * A string with raw line breaks and unescaped quotes is taken byte for byte. A guess.
-//! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. A guess.
+//! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. A guess. Not before the three quotes of a
+//!   docstring, nor in a string between single quotes, where double quotes need no escape.
 //! * A doubled backslash before a letter shows that the model escapes, except where a path would get a line break. So does
 //!   `\u000a`, the form in which a control character of a value without escapes (the text between two tags) arrives here.
 
@@ -61,8 +62,9 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Position<'_>, fixes: &
             let content = if node.exact { node.start + 1..node.end - 1 } else { node.start..node.end };
             let raw = source.get(content).filter(|raw| memchr::memchr(b'\\', raw.as_bytes()).is_some());
             let before = source.get(..node.start).unwrap_or_default();
-            let quoted = !node.exact && before.ends_with('"') && !before.ends_with("\"\"");
-            let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, quoted, || place.role())) else {
+            let delimiter = before.chars().next_back().filter(|quote| matches!(quote, '"' | '\'') && !node.exact);
+            let delimiter = delimiter.filter(|quote| !before[..before.len() - 1].ends_with(*quote));
+            let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, delimiter, || place.role())) else {
                 // The string is written again, with the usual escapes.
                 let spelled_out = raw.is_some_and(|raw| raw.contains("\\u000") || raw.contains("\\u001"));
                 node.exact &= !spelled_out;
@@ -127,8 +129,8 @@ impl Position<'_> {
 }
 
 /// The string that the model meant, and whether that is a guess; `None` if the escapes are right.
-fn literal(raw: &str, decoded: &str, quoted: bool, role: impl FnOnce() -> Role) -> Option<(String, bool)> {
-    let escapes = Escapes::of(raw, quoted);
+fn literal(raw: &str, decoded: &str, delimiter: Option<char>, role: impl FnOnce() -> Role) -> Option<(String, bool)> {
+    let escapes = Escapes::of(raw, delimiter);
     if escapes.are_plain() {
         return None;
     }

@@ -37,5 +37,6 @@ mod samples;
 mod seen;
 #[cfg(unix)]
 mod shell;
+mod values;
 #[path = "../support/void.rs"]
 mod void;

@@ -245,6 +245,11 @@ impl PythonReader {
             None => return Some(self.done(self.at)),
             Some(b',' | b';') => (self.at, self.phase) = (self.at + 1, Phase::Head),
             Some(b']') if self.bracket => self.end_calls(self.at + 1),
+            // The parenthesis was in a string whose quotes are not escaped.
+            Some(b'"' | b'\'') if context.marked && !newline => {
+                let name = self.calls.pop().map(|call| call.name).unwrap_or_default();
+                self.phase = Phase::Torn { name, closing: Closing::after(self.at) };
+            }
             Some(_) if self.bracket && !context.marked => return Some(Step::Reject),
             Some(_) if !context.close.is_empty() => match closes(rest, context) {
                 Start::Maybe => return Some(Step::More),
@@ -340,7 +345,12 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     match first {
         b']' if bracket => Start::Yes(0),
         b',' | b';' => begins_call(rest[1..].trim_start()),
-        b')' if !bracket => Start::Yes(0),
+        // The parenthesis of a function around the call. In code, more follows on its line.
+        b')' if !bracket => match rest.trim_start_matches(')').trim_start_matches([' ', '\t']) {
+            "" if !context.end => Start::Maybe,
+            after if after.is_empty() || after.starts_with('\n') => Start::Yes(0),
+            after => closes(after, context),
+        },
         _ => match closes(rest, context) {
             Start::No if newline && !bracket => begins_call(rest),
             start => start,

@@ -76,7 +76,8 @@ fn is_quoted(text: &str, at: usize, length: usize, over: bool) -> Option<bool> {
     let quote = text[..at].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
     match text[at + length..].chars().next() {
         None if quote.is_some() && !over => None,
-        after => Some(quote.is_some() && after == quote),
+        // An escape: a line break of the string.
+        after => Some(quote.is_some() && (after == quote || after == Some('\\'))),
     }
 }
 

@@ -70,12 +70,14 @@ pub(super) struct Escapes<'r> {
 }
 
 impl<'r> Escapes<'r> {
-    /// `quoted`: the string is between double quotes, so double quotes in it should be escaped.
-    pub(super) fn of(raw: &'r str, quoted: bool) -> Escapes<'r> {
+    /// `delimiter`: the quote around the string, if it is single. Between double quotes, double quotes in it should be escaped.
+    pub(super) fn of(raw: &'r str, delimiter: Option<char>) -> Escapes<'r> {
         let bytes = raw.as_bytes();
         let layout = ["\n\\t", "\n\\n", "\\r\n", "\\\""].iter().any(|written| raw.contains(written));
-        let unescaped = !layout && memchr::memchr(b'\n', raw.trim().as_bytes()).is_some();
-        let verbatim = quoted && !layout && [b'"', b'\n'].iter().all(|byte| memchr::memchr(*byte, bytes).is_some());
+        let has_lines = memchr::memchr(b'\n', raw.trim().as_bytes()).is_some();
+        let unescaped = !layout && has_lines;
+        let verbatim =
+            delimiter == Some('"') && !layout && [b'"', b'\n'].iter().all(|byte| memchr::memchr(*byte, bytes).is_some());
         let mut escapes = Escapes { raw, unescaped, verbatim, ..Escapes::default() };
         let mut at = 0;
         let mut quoted = false;
@@ -88,7 +90,10 @@ impl<'r> Escapes<'r> {
                 Some(letter @ (b'n' | b'r' | b't' | b'b' | b'f')) => {
                     let before = place.checked_sub(1).map(|before| bytes[before]);
                     let after = bytes.get(at).copied();
-                    let ends_quote = quoted && after == Some(b'"');
+                    // A docstring ends after a line break. An escaped quote is one of code if the lines of the string are raw.
+                    let closes = after == Some(b'"') && !bytes[at..].starts_with(b"\"\"\"")
+                        || has_lines && bytes[at..].starts_with(b"\\\"");
+                    let ends_quote = quoted && closes && delimiter != Some('\'');
                     // Between quotes of the string it is code; elsewhere it is layout.
                     escapes.verbatim &= quoted;
                     escapes.controls.push(Control { at: place, letter: *letter, before, after, ends_quote });

@@ -193,7 +193,8 @@ impl JsonReader {
                     Step::Cut { .. } if !context.marked => {
                         Step::Passed { end: seeming_end, is_json: is_json(&text[self.start..seeming_end]) }
                     }
-                    Step::Cut { whole, cut, .. } => Step::Cut { whole, cut, closed: false },
+                    // Nothing may complete it: its last value goes on.
+                    Step::Cut { whole, cut, .. } => Step::Cut { whole, cut: cut.torn(), closed: false },
                     step => step,
                 }
             }

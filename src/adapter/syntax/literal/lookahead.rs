@@ -76,7 +76,7 @@ impl Literal {
                 };
             }
             return match key(&text[next..], dialect) {
-                Seen::Yes((key, _)) if inner == 1 && dialect.loose && !known(dialect.keys, &key) => Start::No,
+                Seen::Yes((key, _)) if inner == 1 && !known(dialect.keys, &key) => Start::No,
                 Seen::Yes((..)) => Start::Yes(0),
                 Seen::Maybe => Start::Maybe,
                 Seen::No => Start::No,
