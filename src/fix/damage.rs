@@ -18,7 +18,7 @@ use after::is_spilt_comment;
 pub(super) use call::holds_json_call;
 pub(crate) use call::{NAME_KEYS, holds_python_call};
 pub(super) use text::is_torn;
-use text::{after_surplus, has_surplus, is_odd, keys, opens_last, separates, swallowed};
+use text::{after_object, after_surplus, has_surplus, holds_elements, is_odd, keys, opens_last, separates, swallowed};
 pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
 pub(crate) use variable::is_variable;
 
@@ -182,7 +182,7 @@ impl Source<'_> {
                 }
                 let sibling = |key: &&str| around.is_some_and(|around| self.schema.rule(around.shape).named(key).is_some());
                 if nested_in(around)
-                    && let Some(key) = after_surplus(source).take(MOST_KEYS).find(sibling)
+                    && let Some(key) = after_surplus(source).chain(after_object(source)).take(MOST_KEYS).find(sibling)
                 {
                     return Some(format!("`{key}` begins another element or is part of a value"));
                 }
@@ -195,7 +195,7 @@ impl Source<'_> {
                     || self.lost_its_end(node, source, nested)
                     || self.repaired(node, Code::T3) && opens_last(source, &is_command)
                     // Not for apostrophes, which are content.
-                    || (listed && marks == ['"'] && is_odd(source, marks));
+                    || (listed && marks == ['"'] && (is_odd(source, marks) || holds_elements(source)));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
             }
             // `"n": true"`: the word itself, or the rest of a string.

@@ -121,7 +121,8 @@ fn kind(key: &str, text: &str) -> Kind {
     // No placeholder can be a path.
     let holds_path = Role::of(key, true).path;
     // Markup, or a part of a pattern.
-    let holds_tags = is_text(key) || Role::of(key, true).pattern || Role::of(key, true).command;
+    let is_pattern = Role::of(key, true).pattern;
+    let holds_tags = is_text(key) || is_pattern || Role::of(key, true).command;
     let key = fold(key);
     let own = |text: &str| !key.is_empty() && fold(text) == key;
     if matches!(text, "..." | "\u{2026}") {
@@ -153,7 +154,7 @@ fn kind(key: &str, text: &str) -> Kind {
             true if own(inner) => Kind::Own,
             true if !holds_tags && (tag || inner.starts_with("your ")) && is_phrase(inner) => Kind::Blank,
             true if fold(inner).contains(&key) && !key.is_empty() => Kind::Described,
-            true if tag && (ANY.contains(&inner) || inner.contains([' ', '_'])) => Kind::Described,
+            true if tag && !is_pattern && (ANY.contains(&inner) || inner.contains([' ', '_'])) => Kind::Described,
             _ if inner == "..." => Kind::Described,
             _ => Kind::Real,
         };
@@ -221,6 +222,7 @@ mod tests {
             r#"{"path": "string.c", "old_text": "int (required) x"}"#,
             r#"{"path": "[id].tsx", "old_text": "<old_text>x</old_text>"}"#,
             r#"{"old_text": "<path d=\"M0\"/>"}"#,
+            r#"{"pattern": "<my_tag>"}"#,
             r#"{"tags": [{"a": "..."}]}"#,
             r#"{"path": "/path/to/file.txt"}"#,
             r#"{"path": "/path/to/file.txt", "old_text": "a"}"#,

@@ -181,6 +181,22 @@ pub(super) fn after_surplus(text: &str) -> impl Iterator<Item = &str> {
     surplus(text).filter_map(begins)
 }
 
+/// The first words of objects that follow another one in a text: `..}, {"key": "y`.
+pub(super) fn after_object(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('}').filter_map(|(at, _)| {
+        let next = text[at + 1..].trim_start().strip_prefix(',')?.trim_start().strip_prefix('{')?.trim_start();
+        let word = next.strip_prefix(['"', '\''])?;
+        let key = &word[..word.find(|c: char| !is_key(c)).unwrap_or(word.len())];
+        (!key.is_empty() && separated(word[key.len()..].strip_prefix(['"', '\''])?)).then_some(key)
+    })
+}
+
+/// Whether a text holds the end of an element of a list and the beginning of the next one: `a", "b`.
+pub(super) fn holds_elements(text: &str) -> bool {
+    let next = |at: usize| text[at + 1..].trim_start().strip_prefix(',').map(str::trim_start);
+    text.match_indices('"').any(|(at, _)| next(at).is_some_and(|next| next.starts_with('"')))
+}
+
 /// The brackets of a text. The flag is set once one of them closes what the text does not open.
 fn surplus(text: &str) -> impl Iterator<Item = (usize, bool)> {
     let (mut depth, mut surplus) = (0_u32, false);
