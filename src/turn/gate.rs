@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::{
     promised::{advises, announces},
     quoted::Quoted,
-    reask::Reask,
+    reask::{Reask, WHOLE_LINE},
 };
 use crate::{
     client::shape::Carrier,
@@ -234,6 +234,9 @@ impl Gate {
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
             return self.refuse(name, &why, arguments, out);
+        }
+        if self.again.asked && arguments.contains(WHOLE_LINE) {
+            return self.refuse(name, &Why::Placeholders, arguments, out);
         }
         let may_ask = self.policy.may_reask && self.delivered.count == 0 && !self.policy.call_alone;
         if let Some(doubt) = doubt.filter(|_| may_ask) {

@@ -223,8 +223,7 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
     let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
     let program = if nearest.is_some() { None } else { offered.iter().find(|tool| fix::runs_programs(tool)) };
     // After the names: a small model does what it was told last.
-    let program = program
-        .map(|tool| format!(" If {name} is a program, run it with {}: its `command` is the whole command line.", tool.name));
+    let program = program.map(|tool| format!(" If {name} is a program, run it with {}: {WHOLE_LINE}.", tool.name));
     format!(
         "Error: there is no tool {name}. The tools are: {}.{}{}Call one of these tools, or answer without a tool.",
         names.join(", "),
@@ -232,6 +231,9 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
         meant.as_deref().unwrap_or(" ")
     )
 }
+
+/// A sentence about the argument of a tool that runs programs. Small models copy it into the argument.
+pub(super) const WHOLE_LINE: &str = "its `command` is the whole command line";
 
 /// How much two names have in common: common words count first, then common letters.
 fn likeness(written: &str, offered: &str) -> f64 {

@@ -200,3 +200,21 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
     assert_eq!(after(false, false, PATCH), (0, false, Some(FinishReason::Stop)));
     assert_eq!(after(true, false, "Done."), (0, false, Some(FinishReason::Stop)));
 }
+
+#[test]
+fn a_sentence_of_toolglots_own_question_is_no_command() {
+    let mut gate = Gate::new(Policy { may_reask: false, ..Policy::default() });
+    gate.again(Vec::new(), None);
+    let arguments = format!("{{\"command\":\"run: {WHOLE_LINE}.\"}}");
+    let mut calls = 0;
+    let call = [
+        Event::CallStart { index: 0, id: None, name: "run" },
+        Event::CallArguments { index: 0, json: &arguments },
+        Event::CallEnd { index: 0, extra: None },
+        Event::Finish { reason: FinishReason::Stop, usage: None },
+    ];
+    for event in call {
+        gate.event(event, &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));
+    }
+    assert_eq!(calls, 0);
+}
