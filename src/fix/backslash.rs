@@ -11,7 +11,8 @@
 //!   quotes are escaped. A guess.
 //! * A string with raw line breaks and unescaped quotes is taken byte for byte. A guess.
 //! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. A guess.
-//! * A doubled backslash before a letter shows that the model escapes, except where a path would get a line break. So does
+//! * A doubled backslash before a letter shows that the model escapes, except where a path would get a line break, and in `\b` and
+//!   `\f` if one of them is before a letter. So does
 //!   `\u000a`, the form in which a control character of a value without escapes (the text between two tags) arrives here.
 
 mod escapes;
@@ -138,6 +139,7 @@ fn literal(raw: &str, decoded: &str, quoted: bool, role: impl FnOnce() -> Role) 
         Reading::Characters => escapes.spelled(|_| true),
         Reading::Lines => escapes.spelled(|at| escapes.in_line(at)),
         Reading::Paths => escapes.spelled(|at| escapes.path_at(at).is_some()),
+        Reading::Patterns => escapes.spelled(|at| matches!(raw.as_bytes().get(at + 1), Some(b'b' | b'f'))),
         Reading::Verbatim => raw.to_owned(),
     };
     // A string that does not come from these bytes alone (joined strings, text without quotes) stays as it is.
