@@ -87,7 +87,8 @@ impl TaggedReader {
         }
         let outcome = match &mut self.body {
             Body::Lines(start, closing) => {
-                let (body, found) = (*start, closing.find(text, &closers(context)));
+                let closers: Vec<String> = closers(context).chain(named_closers(&name, context.call)).collect();
+                let (body, found) = (*start, closing.find(text, &closers));
                 match found {
                     Some((begin, end)) => self.done_lines(&text[body..begin], end, context),
                     None if context.end => self.end_lines(&text[body..], text.len(), &form),
@@ -242,8 +243,8 @@ impl TaggedReader {
 }
 
 /// What closes a call, or the section around it.
-fn closers(context: Context<'_>) -> Vec<String> {
-    context.close.iter().chain(&context.call.section_close).cloned().collect()
+fn closers(context: Context<'_>) -> impl Iterator<Item = String> {
+    context.close.iter().chain(&context.call.section_close).cloned()
 }
 
 #[cfg(test)]
