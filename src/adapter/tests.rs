@@ -9,6 +9,7 @@ mod cuts;
 mod damage;
 mod ends;
 mod families;
+mod forms;
 mod limits;
 mod lost;
 mod neighbours;

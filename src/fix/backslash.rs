@@ -12,7 +12,8 @@
 //! * A string with raw line breaks and unescaped quotes is taken byte for byte. A guess.
 //! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. A guess. Not before the three quotes of a
 //!   docstring, nor in a string between single quotes, where double quotes need no escape.
-//! * A doubled backslash before a letter shows that the model escapes, except where a path would get a line break. So does
+//! * A doubled backslash before a letter shows that the model escapes, except where a path would get a line break, and in `\b` and
+//!   `\f` if one of them is before a letter. So does
 //!   `\u000a`, the form in which a control character of a value without escapes (the text between two tags) arrives here.
 
 mod escapes;
@@ -140,6 +141,7 @@ fn literal(raw: &str, decoded: &str, delimiter: Option<char>, role: impl FnOnce(
         Reading::Characters => escapes.spelled(|_| true),
         Reading::Lines => escapes.spelled(|at| escapes.in_line(at)),
         Reading::Paths => escapes.spelled(|at| escapes.path_at(at).is_some()),
+        Reading::Patterns => escapes.spelled(|at| matches!(raw.as_bytes().get(at + 1), Some(b'b' | b'f'))),
         Reading::Verbatim => raw.to_owned(),
     };
     // A string that does not come from these bytes alone (joined strings, text without quotes) stays as it is.

@@ -3,8 +3,12 @@
 
 use std::borrow::Cow;
 
+mod only_text;
+
+pub(super) use only_text::{bare, quoted};
+
 use super::backslash;
-use super::damage::{begins_as_member, damage_of_members, unquoted_variable};
+use super::damage::{damage_of_members, unquoted_variable};
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -96,15 +100,6 @@ pub(super) fn encoded(text: &str) -> Option<String> {
     let inner = text.strip_prefix('\'')?.trim_end().strip_suffix('\'')?;
     let plain = json::unescape_python(inner).into_owned();
     (plain.starts_with(['{', '[']) && strict::parse(&plain).is_some()).then_some(plain)
-}
-
-/// N7: a JSON string that holds the only text that the schema asks for, as the text of an object. Its backslashes may be those
-/// of a path.
-pub(super) fn quoted(text: &str, schema: &Schema) -> Option<String> {
-    let inner: String = text.starts_with('"').then(|| serde_json::from_str(text).ok())??;
-    let is_text = !inner.trim().is_empty() && !inner.trim_start().starts_with(['{', '[', '"']);
-    let name = only_string(schema).filter(|_| is_text && bare(&inner, schema).is_some())?;
-    Some(format!("{{{}: {text}}}", serde_json::Value::from(name)))
 }
 
 /// N9: the parameters as lines `key: value`, as tags named after them, or as keywords of a call. Also what was done, and its
@@ -207,32 +202,6 @@ fn keywords(text: &str) -> Option<String> {
 /// A member whose value is a string.
 fn text_member(key: &str, value: &str) -> Member<'static> {
     Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node::made(Value::Text(Cow::Owned(value.to_owned()))) }
-}
-
-/// N7: the whole text as the only string that the schema asks for. With several parameters, only if it is a single word.
-pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
-    let name = only_string(schema)?;
-    if schema.rule(schema.top()).properties.len() > 1 && text.contains(char::is_whitespace) {
-        return None;
-    }
-    // `town": "Turku"}`: the beginning of an object was lost. `f(town=x)`: the parameters are there but could not be read.
-    let key =
-        |inside: &str| inside[1..].split('=').next().is_some_and(|key| schema.rule(schema.top()).named(key.trim()).is_some());
-    if begins_as_member(text, &['"']) || keywords(text).is_some_and(|inside| key(&inside)) {
-        return None;
-    }
-    let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };
-    Some(object(vec![Member { key: Cow::Owned(name), start: 0, node }], 0, text.len()))
-}
-
-/// The name of the only property of type string, if no other property is required.
-fn only_string(schema: &Schema) -> Option<String> {
-    let rule = schema.rule(schema.top());
-    let mut strings = rule.properties.iter().filter(|property| schema.rule(property.shape).types == Types::STRING);
-    let only = strings.next()?;
-    let given = |name: &String| rule.named(name).is_some_and(|property| schema.rule(property.shape).may_be_null());
-    let sole = strings.next().is_none() && rule.required.iter().all(|name| *name == only.name || given(name));
-    sole.then(|| only.name.clone())
 }
 
 /// An object at this position.

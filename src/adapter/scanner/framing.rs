@@ -69,6 +69,7 @@ impl Scanner {
                 if self.emitted.has_said() {
                     self.draft.note_beginning(true);
                 }
+                self.message.in_answer |= divides.answer_open;
                 return Some(true);
             }
         }
@@ -174,9 +175,7 @@ impl Scanner {
             self.give_up_draft(out);
             self.emit(self.buf.trimmed(at), out);
             self.leave_reasoning_at(after);
-            if divides.answer_open {
-                self.message.in_answer = true;
-            }
+            self.message.in_answer |= divides.answer_open;
             return true;
         }
         if (divides.drop && found.mark.calls.is_empty()) || divides.reasoning_open {

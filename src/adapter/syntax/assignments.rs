@@ -2,27 +2,68 @@
 
 use super::typing::{Hint, Types};
 
-/// The arguments as keys and JSON values. `None`: the text contains something other than parameters of the tool.
-pub(super) fn assignments(text: &str, types: &Types) -> Option<Vec<(String, String)>> {
+mod block;
+
+/// How far a value may extend.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Values {
+    /// Up to the next assignment.
+    Free,
+    /// Up to the end of its line, or of a block of YAML.
+    Blocks,
+    /// Up to the end of its line.
+    Lines,
+}
+
+/// Why a text is not read.
+pub(super) enum Unread {
+    /// It contains something other than parameters of the tool.
+    Other,
+    /// A value is written as in YAML, and nobody knows what belongs to it.
+    Unclear,
+}
+
+/// The arguments as keys and JSON values.
+pub(super) fn assignments(text: &str, types: &Types, values: Values) -> Result<Vec<(String, String)>, Unread> {
     let mut pairs = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let (key, length) = key(rest, types)?;
-        let after = rest[length..].trim_start_matches([' ', '\t']);
+    let mut at = 0;
+    loop {
+        at += gap(&text[at..], |c| c.is_whitespace() || matches!(c, ',' | ';'));
+        if at == text.len() {
+            return if pairs.is_empty() { Err(Unread::Other) } else { Ok(pairs) };
+        }
+        let (key, length) = key(&text[at..], types).ok_or(Unread::Other)?;
+        let start = at + length + gap(&text[at + length..], |c| matches!(c, ' ' | '\t'));
+        if let Some(block) = block::read(text, at, start) {
+            let (value, end) = block.filter(|_| values != Values::Lines).ok_or(Unread::Unclear)?;
+            pairs.push((key.to_owned(), types.value(key, &value, Hint::None)));
+            at = end;
+            continue;
+        }
+        let stop = text[start..].find('\n').filter(|_| values != Values::Free).map_or(text.len(), |length| start + length);
+        let after = &text[start..stop];
         let (value, next) = quoted(after).unwrap_or_else(|| after.split_at(bare_end(after, types)));
-        pairs.push((key.to_owned(), types.value(key, value.trim_end(), Hint::None)));
-        rest = next.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+        pairs.push((key.to_owned(), typed(key, value.trim_end(), types).ok_or(Unread::Unclear)?));
+        at = stop - next.len();
     }
-    (!pairs.is_empty()).then_some(pairs)
 }
 
-/// Like [`assignments`], for text in which every line begins with an assignment.
-pub(super) fn lines(text: &str, types: &Types) -> Option<Vec<(String, String)>> {
-    let lines = text.lines().filter(|line| !line.trim().is_empty()).map(|line| assignments(line, types));
-    Some(lines.collect::<Option<Vec<_>>>()?.concat()).filter(|pairs| !pairs.is_empty())
+/// The value of a parameter as JSON text. `None`: it is below its key, and neither one line of text nor a list or object that is
+/// read.
+fn typed(key: &str, value: &str, types: &Types) -> Option<String> {
+    let below = value.trim_start();
+    let is_below = value[..value.len() - below.len()].contains('\n');
+    let json = types.value(key, if is_below { below } else { value }, Hint::None);
+    let is_structure = below.contains('\n') || below.starts_with("- ");
+    (!is_below || !is_structure || !json.starts_with('"')).then_some(json)
 }
 
-/// Whether the last value of such lines is quoted and its quotes close at the end of the text.
+/// The length of what `text` begins with.
+fn gap(text: &str, is_gap: fn(char) -> bool) -> usize {
+    text.len() - text.trim_start_matches(is_gap).len()
+}
+
+/// Whether the last value of lines of assignments is quoted and its quotes close at the end of the text.
 pub(super) fn ends_quoted(text: &str, types: &Types) -> bool {
     let line = text.trim_end().rsplit('\n').next().unwrap_or_default().trim_start();
     let value = key(line, types).map(|(_, length)| line[length..].trim_start());
@@ -71,11 +112,19 @@ mod tests {
             ("city: Oslo\ndays: 3\ntags: [1, 2]\n", Some(r#"city="Oslo" days=3 tags=[1, 2]"#)),
             ("city='it's here', days=3", Some(r#"city="it's here" days=3"#)),
             ("city=Oslo place=3", Some(r#"city="Oslo place=3""#)),
+            ("city:\n  Oslo\ndays: 3", Some(r#"city="Oslo" days=3"#)),
+            ("  city: >-\n    New\n    York\n  days: 3\n", Some(r#"city="New York" days=3"#)),
+            ("tags:\n  - a\n  - b | c\n", Some(r#"tags=["a","b | c"]"#)),
+            // Is it one line or two? Is it a list of one text?
+            ("city:\n  New\n  York", None),
+            ("city: |\nYork", None),
+            ("tags:\n  - |\n    a\n  - b\n", None),
+            ("tags:\n  - a\n", None),
             ("place=Oslo", None),
             ("Oslo", None),
             ("", None),
         ] {
-            let got = assignments(text, &types);
+            let got = assignments(text, &types, Values::Free).ok();
             let shown = got.map(|pairs| pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "));
             assert_eq!(shown.as_deref(), want, "{text}");
         }

@@ -229,7 +229,7 @@ fn is_fenced(context: Context<'_>) -> bool {
 /// Whether a tag has this name; `text` follows its bracket. `Yes` has the length of the name. A name of several words may be
 /// spelt differently: `read-file`, `Read_File`.
 pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Start {
-    let ends = [' ', '\t', '/', '>'];
+    let ends = [' ', '\t', '\r', '\n', '/', '>'];
     if let Some(after) = text.strip_prefix(name).filter(|after| after.is_empty() || after.starts_with(ends)) {
         return if !after.is_empty() {
             Start::Yes(name.len())
@@ -266,8 +266,8 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
         Start::No => return Head::No,
     };
     let (start, after) = (at + 1 + length, &inside[length..]);
-    match after.find(['>', '\n']) {
-        Some(stop) if after[stop..].starts_with('>') && stop <= HEAD_BYTES => {
+    match attributes_end(after, context.end) {
+        Start::Yes(stop) if stop <= HEAD_BYTES => {
             let inside = &after[..stop];
             let attributes = inside.strip_suffix('/').unwrap_or(inside);
             let closed = attributes.len() < stop;
@@ -276,7 +276,46 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
             }
             Head::Open { written: at + 1..start, attributes: start..start + attributes.len(), body: start + stop + 1, closed }
         }
-        None if after.len() <= HEAD_BYTES && !context.end => Head::Maybe,
+        Start::Maybe if after.len() <= HEAD_BYTES => Head::Maybe,
         _ => Head::No,
     }
+}
+
+/// Where the attributes that `text` begins with end: at the tag's `>`, outside of quotes. On another line, only an attribute or the
+/// end of the tag may follow, because prose may begin like a tag (`a <f`).
+fn attributes_end(text: &str, end: bool) -> Start {
+    let more = if end { Start::No } else { Start::Maybe };
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['>', '<', '\n', '"', '\'']) {
+        at += found;
+        let after = &text[at + 1..];
+        match text.as_bytes()[at] {
+            b'>' => return Start::Yes(at),
+            b'<' => return Start::No,
+            b'\n' => {
+                let line = after.trim_start();
+                let word = line.trim_start_matches(|c: char| c.is_alphanumeric() || "_-.".contains(c));
+                match word.trim_start().chars().next() {
+                    None => return more,
+                    Some('=') if word.len() < line.len() => {}
+                    Some('/' | '>') if word.len() == line.len() => {}
+                    Some(_) => return Start::No,
+                }
+                at += 1 + after.len() - line.len();
+            }
+            quote => {
+                if !text[..at].trim_end().ends_with('=') {
+                    return Start::No;
+                }
+                let Some(length) = after.find(char::from(quote)) else { return more };
+                at += 1 + length + 1;
+                match text[at..].chars().next() {
+                    None => return more,
+                    Some(c) if c.is_whitespace() || matches!(c, '/' | '>') => {}
+                    Some(_) => return Start::No,
+                }
+            }
+        }
+    }
+    more
 }

@@ -80,7 +80,7 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
         return Seen::No;
     }
     // The end of the tag is misspelt: a name is on one line.
-    if let Some(newline) = window[..stop].trim_start().find('\n').filter(|_| consumed && marker == ">") {
+    if let Some(newline) = window[..stop].trim().find('\n').filter(|_| consumed && marker == ">") {
         let begin = stop - window[..stop].trim_start().len();
         let text = window[..begin + newline].trim().trim_end_matches([']', ')', '}', '"', '\'']).to_owned();
         return Seen::Yes(Field { text, quoted: false, attributes: "", next: at + begin + newline, stopped: None });

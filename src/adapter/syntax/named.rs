@@ -25,7 +25,7 @@ mod head;
 mod line;
 
 use assigned::{Assigned, Progress};
-use head::{FENCE, Head, head, takes_nothing};
+use head::{FENCE, Head, Without, head, takes_nothing, without_arguments};
 use line::Line;
 
 /// The arguments of a call that ends before them, as incomplete as the call.
@@ -124,12 +124,22 @@ type Read = ControlFlow<Step, Body>;
 impl Arguments<'_> {
     fn begin(self) -> Read {
         let Arguments { head, from, text, context, .. } = self;
+        let without = |arguments: &str| Parsed { arguments: arguments.to_owned(), ..self.up_to(from) };
+        match without_arguments(&text[from..], head, context) {
+            Without::Maybe => return Break(Step::More),
+            Without::Whole => return Break(self.done(without("{}"), from)),
+            Without::Torn => {
+                let why = "there are none, and the tool needs some";
+                return Break(Step::Torn { whole: Vec::new(), torn: without(""), why, end: from });
+            }
+            Without::No => {}
+        }
         Continue(match text.as_bytes().get(from) {
             Some(b'"' | b'\'' | b'[') if self.takes_line() => return self.line(),
             Some(b'{' | b'[' | b'"' | b'\'') => self.opened(),
             None if !context.end => return Break(Step::More),
             None if !head.opened && takes_nothing(&head.name, context) => {
-                return Break(Step::cut(Parsed { arguments: NO_ARGUMENTS.to_owned(), ..self.up_to(from) }));
+                return Break(Step::cut(without(NO_ARGUMENTS)));
             }
             None => return Break(self.unfinished()),
             Some(_) => match starts_with_any(&text[from..], context.close, context.end) {

@@ -5,7 +5,7 @@ use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED, WORD_BYTES,
     ahead::{Seen, gap, may_be_gap},
     arguments::{Arguments, Form, Outcome},
-    assignments::{self, assignments, ends_quoted, lines},
+    assignments::{self, Unread, Values, assignments, ends_quoted},
     element::Element,
     entities::are_escaped,
     field::{attribute, whole_attribute},
@@ -34,6 +34,8 @@ pub(crate) struct TaggedReader {
     arguments: Arguments,
     /// The call was read once, and its values are escaped.
     escaped: bool,
+    /// A value is written as in YAML, and nobody knows what belongs to it.
+    unclear: bool,
 }
 
 /// What follows the head.
@@ -85,7 +87,8 @@ impl TaggedReader {
         }
         let outcome = match &mut self.body {
             Body::Lines(start, closing) => {
-                let (body, found) = (*start, closing.find(text, &closers(context)));
+                let closers: Vec<String> = closers(context).chain(named_closers(&name, context.call)).collect();
+                let (body, found) = (*start, closing.find(text, &closers));
                 match found {
                     Some((begin, end)) => self.done_lines(&text[body..begin], end, context),
                     None if context.end => self.end_lines(&text[body..], text.len(), &form),
@@ -115,7 +118,8 @@ impl TaggedReader {
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Cut { .. } if self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Done { arguments, end } => {
-                if let Some(why) = self.arguments.damage(&self.types) {
+                let unclear = self.unclear.then_some("it is not clear where a value of several lines begins and ends");
+                if let Some(why) = unclear.or_else(|| self.arguments.damage(&self.types)) {
                     return Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end };
                 }
                 if tagged.entities && !decodes && are_escaped(&arguments) {
@@ -145,15 +149,15 @@ impl TaggedReader {
             return Err(Step::done(Parsed::new(head.name, object), head.body));
         }
         let attributes = head.attributes.trim_end_matches('/');
-        match assignments(attributes, &self.types) {
-            Some(mut pairs) => {
+        match assignments(attributes, &self.types, Values::Free) {
+            Ok(mut pairs) => {
                 // Families whose arguments have types in their tags number the calls here.
                 pairs.retain(|(key, _)| key != "index" || form.tagged.type_attribute.is_none());
                 self.arguments.given(pairs);
             }
             // There is a parameter that cannot be read.
-            None if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
-            None => {}
+            Err(_) if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
+            Err(_) => {}
         }
         if head.closed {
             let arguments = self.arguments.object();
@@ -164,16 +168,19 @@ impl TaggedReader {
 
     /// Reads assignments that a marker closed. The marker ends at `end`.
     fn done_lines(&mut self, body: &str, end: usize, context: Context<'_>) -> Outcome {
-        let read = if context.call.whole_answer { lines } else { assignments };
-        let Some(pairs) = read(body, &self.types) else { return Outcome::Reject };
-        self.arguments.given(pairs);
+        let values = if context.call.whole_answer { Values::Blocks } else { Values::Free };
+        match assignments(body, &self.types, values) {
+            Ok(pairs) => self.arguments.given(pairs),
+            Err(Unread::Unclear) if context.marked => self.unclear = true,
+            Err(_) => return Outcome::Reject,
+        }
         Outcome::Done { arguments: self.arguments.object(), end }
     }
 
     /// Reads assignments that only the end of the answer closed: the last value has its own end, or no parameter is missing that
-    /// could follow.
+    /// could follow. A block of YAML has no end of its own.
     fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Outcome {
-        let pairs = lines(body, &self.types).filter(|_| form.open_ended()).unwrap_or_default();
+        let pairs = assignments(body, &self.types, Values::Lines).ok().filter(|_| form.open_ended()).unwrap_or_default();
         let given = || pairs.iter().map(|(key, _)| key.as_str());
         // Elsewhere a list of parameters may describe the tool.
         let all = form.context.lenient && self.types.keys().all(|key| given().any(|given| given == key));
@@ -217,7 +224,9 @@ impl TaggedReader {
                 match (word, assignments::key(rest, &self.types)) {
                     (None, _) if !context.end && rest.len() < WORD_BYTES => return None,
                     (_, Some(_)) if context.marked || context.call.whole_answer => {
-                        return Some(Body::Lines(at, Closing::after(at)));
+                        // The indentation of the first line belongs to it.
+                        let line = text[..at].trim_end_matches(' ').len();
+                        return Some(Body::Lines(line, Closing::after(at)));
                     }
                     _ => {}
                 }
@@ -234,8 +243,8 @@ impl TaggedReader {
 }
 
 /// What closes a call, or the section around it.
-fn closers(context: Context<'_>) -> Vec<String> {
-    context.close.iter().chain(&context.call.section_close).cloned().collect()
+fn closers(context: Context<'_>) -> impl Iterator<Item = String> {
+    context.close.iter().chain(&context.call.section_close).cloned()
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub(super) enum Reading {
     Lines,
     /// As escapes, except in paths.
     Paths,
+    /// As escapes, except `\b` and `\f`.
+    Patterns,
     /// Every byte is a character, even in pairs of backslashes.
     Verbatim,
 }
@@ -143,8 +145,12 @@ impl<'r> Escapes<'r> {
         }
         let named = role.path && !self.lines && self.controls.iter().any(|control| control.after.is_some_and(is_name));
         if self.doubled {
-            // A path has no line break, however its other backslashes are written.
-            return if named { (Reading::Characters, true) } else { (Reading::Escapes, false) };
+            // A path has no line break, however its other backslashes are written, and no text has a backspace.
+            return match named {
+                true => (Reading::Characters, true),
+                false if self.controls.iter().any(is_pattern) => (Reading::Patterns, true),
+                false => (Reading::Escapes, false),
+            };
         }
         if self.unescaped && !self.lines {
             return (Reading::Characters, true);

@@ -82,9 +82,15 @@ const ROWS: &[Row] = &[
     ("command", r"cd E:\new", r"cd E:\new", GUESS),
     // What is not in the path stays what it says.
     ("body", r"moved C:\temp\rest.log today, and\nso on", "moved C:\\temp\\rest.log today, and\nso on", GUESS),
+    // Formulas of which only some backslashes are doubled.
+    ("body", r"\\section{A}\n\frac{a}{b}", "\\section{A}\n\\frac{a}{b}", GUESS),
+    ("body", r"\\frac{a}{b}\tand \frac{c}{d}", "\\frac{a}{b}\tand \\frac{c}{d}", GUESS),
+    ("body", r"\\documentclass{a}\n\begin{b}\n", "\\documentclass{a}\n\\begin{b}\n", GUESS),
+    ("body", r"\\w+ \bname\b", r"\w+ \bname\b", GUESS),
+    ("pattern", r"\\d+\bx", r"\d+\bx", GUESS),
+    ("body", r"\\w+ a\f", "\\w+ a\u{c}", CLEAN),
     // A doubled backslash: the writer escapes.
     ("body", r"\\alpha\ttheta", "\\alpha\ttheta", CLEAN),
-    ("pattern", r"\\d+\bx", "\\d+\u{8}x", CLEAN),
     // Spelled out, as a value that was written without escapes arrives here.
     ("path", r"docs\u000anotes", "docs\nnotes", CLEAN),
     ("body", r"\b\b\b", "\u{8}\u{8}\u{8}", CLEAN),

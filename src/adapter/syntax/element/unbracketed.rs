@@ -6,7 +6,13 @@ use std::ops::Range;
 
 use super::loose;
 use crate::{
-    adapter::syntax::{Context, assignments::lines, blank, members::object, typing::Types},
+    adapter::syntax::{
+        Context,
+        assignments::{Values, assignments},
+        blank,
+        members::object,
+        typing::Types,
+    },
     event::{Tool, Tools},
 };
 
@@ -51,20 +57,21 @@ pub(super) fn read(text: &str, body: usize, close: Range<usize>, types: &Types, 
     }
     let begins_line = text[..close.start].trim_end_matches([' ', '\t']).ends_with('\n');
     let alone = after.is_empty() || after.starts_with('\n');
-    match arguments(text[body..close.start].trim(), types).filter(|_| begins_line && alone) {
+    match arguments(&text[body..close.start], types).filter(|_| begins_line && alone) {
         Some(arguments) => Content::Call(arguments, close.end),
         None => Content::No,
     }
 }
 
 /// The parameters as JSON text. `None`: one of them is unknown or missing.
-fn arguments(body: &str, types: &Types) -> Option<String> {
+fn arguments(written: &str, types: &Types) -> Option<String> {
+    let body = written.trim();
     if let Ok(object) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(body) {
         return types.take(object.keys().map(String::as_str)).then(|| body.to_owned());
     }
     let members = match body.starts_with('<') {
         true => loose::values(&loose::elements(body, types)?, types),
-        false => quoted(body, types).or_else(|| lines(body, types))?,
+        false => quoted(body, types).or_else(|| assignments(written, types, Values::Blocks).ok())?,
     };
     let known = !members.is_empty() && types.take(members.iter().map(|(key, _)| key.as_str()));
     known.then(|| object(&members))

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     super::{
-        Context, Parsed, Step, WORD_BYTES,
+        Context, Parsed, Step, UNFINISHED, WORD_BYTES,
         doubled::{DOUBLED, halved},
         entities::unescaped,
         members::{elements, is_closed, is_open, members, unquote},
@@ -325,7 +325,8 @@ fn arguments_beside<'t>(members: &[(String, &'t str)], object: &str, keys: &Json
     inner.iter().all(|(key, _)| is_type(key)).then(|| (unquote(name), arguments))
 }
 
-/// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`.
+/// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`. Beside arguments that are no object,
+/// nobody knows what they are.
 fn with_members_beside<'m>(
     arguments: &str,
     beside: impl Iterator<Item = &'m (String, &'m str)>,
@@ -337,9 +338,9 @@ fn with_members_beside<'m>(
     let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
     let given = members(arguments).unwrap_or_default();
     let lacks = |key: &str| types.has(key) && !said.contains(&key) && !given.iter().any(|(known, _)| known == key);
-    let mut whole = arguments.to_owned();
+    let mut whole = if matches!(arguments, "\"\"" | "[]") { "{}".to_owned() } else { arguments.to_owned() };
     for (key, value) in beside.filter(|(key, _)| lacks(key)) {
-        let Some(open) = whole.trim_end().strip_suffix('}') else { return arguments.to_owned() };
+        let Some(open) = whole.trim_end().strip_suffix('}') else { return UNFINISHED.to_owned() };
         let comma = if open.trim_end().ends_with(['{', ',']) { "" } else { ", " };
         whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
     }

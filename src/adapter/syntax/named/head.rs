@@ -3,6 +3,7 @@
 use crate::{
     adapter::{
         Named,
+        asides::ENDS,
         syntax::{
             Context, Start, WORD_BYTES,
             ahead::{Seen, Word, word},
@@ -65,6 +66,7 @@ pub(super) fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head
     let ends = named.close.iter().map(String::as_str).filter(|end| !end.is_empty());
     // The arguments of a tool without parameters may be missing, with everything before them.
     let ends = ends.chain(id_marker.map(String::as_str)).chain(brace).chain(context.close.iter().map(String::as_str));
+    let ends = ends.chain(followers(context));
     let (written, end, length) = match word(&text[at..], ends, context.end) {
         Seen::Yes(Word { name, at: end, length }) => (&text[at + name.start..at + name.end], at + end, length),
         Seen::Maybe | Seen::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
@@ -122,6 +124,40 @@ pub(super) fn takes_nothing(name: &str, context: Context<'_>) -> bool {
         && !context.call.fallback
         && !context.tools.iter().any(longer)
         && context.tools.get(name).is_some_and(|tool| Types::new(Some(tool)).is_empty())
+}
+
+/// What follows a call of a form without a closing marker: the token at the end of an answer, or the next call. Empty for other forms.
+fn followers(context: Context<'_>) -> impl Iterator<Item = &str> + Clone {
+    let is_open = context.marked && context.close.is_empty() && !context.call.fallback;
+    let next = context.call.open.iter().map(String::as_str).filter(|open| !open.is_empty());
+    next.chain(ENDS).filter(move |_| is_open)
+}
+
+/// What follows the name in place of the arguments.
+pub(super) enum Without {
+    /// There are arguments, or it is not clear whether there are.
+    No,
+    Maybe,
+    /// The call ends here, and its tool needs no arguments.
+    Whole,
+    /// The call ends here without the arguments that its tool needs.
+    Torn,
+}
+
+/// Whether a call of a form without a closing marker ends at `text`, right after its name. At the end of the answer, more than a name
+/// must say so: a marker that arguments follow, or that the tool takes none and the name cannot go on.
+pub(super) fn without_arguments(text: &str, head: &Head, context: Context<'_>) -> Without {
+    let Some(types) = context.tools.get(&head.name).map(|tool| Types::new(Some(tool))) else { return Without::No };
+    let requires_none = || types.keys().next().is_some() && types.required().next().is_none();
+    let needs_none = types.is_empty() || head.opened && requires_none();
+    let over = text.is_empty() && context.end && !context.cut && followers(context).next().is_some();
+    match starts_with_any(text, followers(context), context.end) {
+        Start::Maybe => Without::Maybe,
+        Start::Yes(_) if needs_none => Without::Whole,
+        Start::Yes(_) => Without::Torn,
+        Start::No if over && needs_none && (head.opened || takes_nothing(&head.name, context)) => Without::Whole,
+        Start::No => Without::No,
+    }
 }
 
 /// The name of an offered tool that `text` begins with, in any case.

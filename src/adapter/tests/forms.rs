@@ -1,0 +1,86 @@
+//! Arguments and attributes in other forms than a family's own.
+
+use super::{Seen, read_with, text, written};
+use crate::event::{Tool, ToolChoice, Tools};
+
+fn read(adapter: &str, text: &str) -> Seen {
+    let route = r#"{"type":"object","properties":{"goal":{"type":"string"},"by":{"type":"string"},"stops":{"type":"integer"}},"required":["goal"]}"#;
+    let note =
+        r#"{"type":"object","properties":{"path":{"type":"string"},"words":{"type":"string"}},"required":["path","words"]}"#;
+    let tools = [
+        Tool::new("route", "Finds a route.", route),
+        Tool::new("note", "Writes a note.", note),
+        Tool::new("idle", "Waits.", r#"{"type":"object","properties":{}}"#),
+    ];
+    read_with(Tools::new(tools, ToolChoice::Auto), adapter, false, text)
+}
+
+/// The complete calls of an answer.
+fn calls(adapter: &str, text: &str) -> Vec<String> {
+    written(&read(adapter, text)).into_iter().filter(|(_, whole)| *whole).map(|(call, _)| call).collect()
+}
+
+#[test]
+fn attributes_may_be_on_lines_of_their_own() {
+    for (tag, want) in [
+        ("<note\n  path=\"a.md\"\n  words=\"tea\"\n/>", r#"note {"path":"a.md","words":"tea"}"#),
+        ("<note path=\"a.md\"\n      words=\"tea\" />", r#"note {"path":"a.md","words":"tea"}"#),
+        ("<note\tpath='a.md'\r\n\twords='a > b'\r\n/>", r#"note {"path":"a.md","words":"a > b"}"#),
+        ("<route\n  goal=\"Turku\"\n/>", r#"route {"goal":"Turku"}"#),
+        ("<idle\n/>", "idle {}"),
+    ] {
+        assert_eq!(calls("generic", tag), [want], "{tag}");
+    }
+    for tag in [
+        "<route\nis a tool: goal=\"Turku\" />",
+        "<route\n  goal=\"Turku\"\n  and more />",
+        "<route\n  goal=\"Turku\"<b>\n/>",
+        "<route\n  goal=\"Turku\"by=\"bus\"\n/>",
+        "<note\n  path=\"a.md\"\n  words=\"say \"tea\"\"\n/>",
+        "<route\n  goal=\"Turku\n/>",
+        "<route\n  goal=\"Turku\"\n",
+    ] {
+        assert_eq!(read("generic", tag), text(tag), "{tag}");
+    }
+    for begin in ["<invoke\n  name=", "<invoke\nname=", "<invoke\n\tname="] {
+        let answer = format!("{begin}\"route\">\n<parameter\n    name=\"goal\"\n>Turku</parameter>\n</invoke>");
+        assert_eq!(calls("generic", &answer), [r#"route {"goal":"Turku"}"#], "{answer}");
+    }
+    let answer = "<tool_call>\n<function=route\n>\n<parameter=goal\n>\nTurku\n</parameter>\n</function>\n</tool_call>";
+    assert_eq!(calls("qwen3-coder", answer), [r#"route {"goal":"Turku"}"#]);
+}
+
+#[test]
+fn a_parameter_beside_arguments_that_are_no_object_is_not_lost() {
+    let call = |beside: &str| format!(r#"<tool_call>{{"name": "route", "arguments": {beside}}}</tool_call>"#);
+    for (beside, want) in [
+        (r#""the old harbour""#, Some(r#"route "the old harbour""#)),
+        (r#""the old harbour", "type": "function""#, Some(r#"route "the old harbour""#)),
+        (r#""", "goal": "Turku", "stops": 2"#, Some(r#"route {"goal": "Turku", "stops": 2}"#)),
+        // Whether the text is the goal is not certain.
+        (r#""the old harbour", "stops": 2"#, Some("route {\"")),
+        (r#"["the old harbour"], "stops": 2"#, Some("route {\"")),
+    ] {
+        let found = written(&read("hermes", &call(beside)));
+        assert_eq!(found.first().map(|(call, _)| call.as_str()), want, "{beside}");
+    }
+}
+
+#[test]
+fn a_call_without_a_closing_marker_may_lack_empty_arguments() {
+    for (answer, want) in [
+        ("[TOOL_CALLS]idle[ARGS]", &["idle {}"][..]),
+        ("[TOOL_CALLS]idle", &["idle {}"]),
+        ("[TOOL_CALLS]idle</s>", &["idle {}"]),
+        ("[TOOL_CALLS]idle[TOOL_CALLS]idle[ARGS]{}", &["idle {}", "idle {}"]),
+        ("[TOOL_CALLS]idle[CALL_ID]abcdefghi[ARGS]</s>", &["idle {}"]),
+        ("[TOOL_CALLS]route[ARGS]", &[]),
+        ("[TOOL_CALLS]route[ARGS]</s>", &[]),
+        ("[TOOL_CALLS]idl", &[]),
+        ("[TOOL_CALLS]idle is what I would call.", &[]),
+    ] {
+        assert_eq!(calls("mistral", answer), want, "{answer}");
+    }
+    // Where a marker closes a call, its name alone is not one.
+    assert!(calls("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.idle:0").is_empty());
+}
