@@ -38,6 +38,8 @@ fn attributes_may_be_on_lines_of_their_own() {
         "<route\n  goal=\"Turku\"by=\"bus\"\n/>",
         "<note\n  path=\"a.md\"\n  words=\"say \"tea\"\"\n/>",
         "<route\n  goal=\"Turku\n/>",
+        // Nobody knows whether this is a line break.
+        "<note\n  path=\"a.md\"\n  words=\"# Tea\\n\\nIt is hot.\"\n/>",
         "<route\n  goal=\"Turku\"\n",
     ] {
         assert_eq!(read("generic", tag), text(tag), "{tag}");

@@ -8,7 +8,7 @@ use crate::{
         members::object,
         typing::{Hint, Types},
     },
-    fix::fold,
+    fix::{Role, fold},
 };
 
 /// The arguments as JSON text. `attributes` is the text after the name in the opening tag, `body` the text between the tags.
@@ -217,6 +217,10 @@ fn pairs(text: &str, types: &Types) -> Option<Members> {
             Some(quote) => after.get(1..)?.split_once(quote)?,
             None => after.split_at(after.find(char::is_whitespace).unwrap_or(after.len())),
         };
+        // Is it a line break, or the two characters?
+        if value.contains("\\n") && Role::of(&key, false) == Role::default() {
+            return None;
+        }
         members.push((key, value.to_owned()));
         rest = next.trim_start();
     }
