@@ -149,7 +149,8 @@ pub(in crate::adapter) fn closes_block(text: &str, end: bool) -> Start {
 /// or none.
 fn misspelt(text: &str, tag: &str, any: bool, end: bool) -> Start {
     let mut rest = text;
-    if text.starts_with("<<") {
+    // Before a closing tag, the first bracket belongs to the value.
+    if text.starts_with("<<") && !tag.starts_with("</") {
         rest = &rest[1..];
     }
     let name = |c: char| c.is_ascii_alphanumeric() || "_-:.".contains(c);
@@ -243,6 +244,7 @@ mod tests {
             ("<Parameter=a", 11),
             ("<<parameter=a", 12),
             ("</ parameter >x", 14),
+            ("<</parameter>", 0),
             ("</PARAMETER>", 12),
             ("</parameter=a>x", 14),
             ("</parameter = a_long.name >", 27),
