@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::{
-    Start,
+    Context, Start,
     ahead::{Seen, gap},
     field::in_cdata,
     typing::{Hint, Types},
@@ -68,6 +68,10 @@ pub(super) struct Arguments {
     has_lines: bool,
     /// The text ended after a closed value, and no parameter is missing that could follow.
     closed: bool,
+    /// A limit truncated the text.
+    cut: bool,
+    /// A whole call begins inside the value that begins here.
+    entered: Option<usize>,
     searched: Searched,
 }
 
@@ -128,8 +132,10 @@ impl Arguments {
         from
     }
 
-    /// Reads on. `marked`: a marker precedes the call.
-    pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Outcome {
+    /// Reads on.
+    pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, context: Context<'_>) -> Outcome {
+        let Context { marked, end, .. } = context;
+        self.cut = context.cut;
         loop {
             match &mut self.phase {
                 Phase::Between { at } => {
@@ -150,7 +156,10 @@ impl Arguments {
                     };
                     let (seen, depth) = match self.place(Spot { text, start, at, end }, depth, form, types) {
                         Place::Content => (at + 1, depth),
-                        Place::Enter(length) => (at + length, depth + 1),
+                        Place::Enter(length) => {
+                            self.entered = Some(start);
+                            (at + length, depth + 1)
+                        }
                         Place::Leave => (at + 1, depth - 1),
                         Place::End(to) => {
                             let value = &text[self.value_start(text, start, at, form)..at];
@@ -330,8 +339,12 @@ impl Arguments {
                 self.damaged = true;
                 value
             }
-            None if value.contains('\n') => value.trim_end(),
-            None => value,
+            None => {
+                let alone = value.trim_end();
+                // The end of a text of several lines is uncertain.
+                self.damaged |= alone.trim_start().contains('\n');
+                if value.contains('\n') { alone } else { value }
+            }
         }
     }
 
