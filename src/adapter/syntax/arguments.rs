@@ -26,7 +26,9 @@ mod value_end;
 
 pub(super) use form::{Between, Form, Tag, hint_of};
 use members::Members;
-use residue::{begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, loses_text, shortened_tag};
+use residue::{
+    begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, loses_text, shortened_tag, without_ends,
+};
 pub(super) use residue::{is_label, stand_in, torn_tag};
 use searched::Searched;
 use value_end::{Mark, Place, Spot};
@@ -362,7 +364,11 @@ impl Arguments {
             self.unclosed.push(format!("</{key}>"));
             self.damaged |= self.swallows(text, form, types);
         }
-        self.damaged |= checked && (ends_wrong || is_residue(text, tag, closed, &|key| types.has(key)));
+        let holds_residue = |text: &str| checked && is_residue(text, tag, closed, &|key| types.has(key));
+        // Inside a closed value it is content, unless a parameter is missing.
+        let is_inside = closed && holds_residue(without_ends(text));
+        self.damaged |= checked && ends_wrong || !is_inside && holds_residue(text);
+        self.doubtful |= is_inside;
         if checked && closed {
             self.look_into(text, &key, form, types);
             self.damaged |= closes_by_name(text, &key);

@@ -69,6 +69,14 @@ pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(
     })
 }
 
+/// A value without its first and last words, which may be remains of its tags.
+pub(super) fn without_ends(value: &str) -> &str {
+    let after = |text: &'_ str| text.find(char::is_whitespace).unwrap_or(text.len());
+    let rest = value.trim();
+    let rest = &rest[after(rest)..];
+    &rest[..rest.rfind(char::is_whitespace).unwrap_or(0)]
+}
+
 /// Words in a tag that announce a key.
 const LABELS: [&str; 6] = ["name", "key", "parameter", "param", "argument", "arg"];
 

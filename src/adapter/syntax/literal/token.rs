@@ -20,9 +20,16 @@ const SCALAR_BYTES: usize = 400;
 pub(super) enum Token {
     Text(Text),
     /// Text without quotes, with `depth` open brackets in it.
-    Bare { body: usize, seen: usize, depth: u32 },
+    Bare {
+        body: usize,
+        seen: usize,
+        depth: u32,
+    },
     /// A word that may be a Python literal or the first of several words.
-    Word { body: usize, seen: usize },
+    Word {
+        body: usize,
+        seen: usize,
+    },
 }
 
 /// A string that is being read.
@@ -127,7 +134,9 @@ impl Literal {
                 Start::Yes(_) => {
                     let written = &text[body..at];
                     let uncertain = match kind {
-                        Kind::Delimited => holds_torn(written, delimiter) || holds_core(&written.replace(delimiter, ""), delimiter),
+                        Kind::Delimited => {
+                            holds_torn(written, delimiter) || holds_core(&written.replace(delimiter, ""), delimiter)
+                        }
                         _ => {
                             kind == Kind::Format && written.contains('{')
                                 || holds_delimiter(written, dialect.delimiters)
@@ -294,9 +303,9 @@ fn holds_torn(written: &str, delimiter: &str) -> bool {
 /// Whether a text that no delimiters enclose holds one, or what remains of one. If that is a word, only at an end of the text.
 pub(super) fn holds_delimiter(text: &str, delimiters: &[String]) -> bool {
     let at_end = |core: &str| text.starts_with(core) || text.ends_with(core);
-    delimiters.iter().any(|delimiter| {
-        text.contains(delimiter.as_str()) || holds_core(text, delimiter) || core(delimiter).is_some_and(at_end)
-    })
+    delimiters
+        .iter()
+        .any(|delimiter| text.contains(delimiter.as_str()) || holds_core(text, delimiter) || core(delimiter).is_some_and(at_end))
 }
 
 /// A delimiter without its first and last characters.
