@@ -5,6 +5,7 @@ use std::sync::Arc;
 mod announced;
 mod asides;
 mod at_the_end;
+mod contents;
 mod cuts;
 mod damage;
 mod ends;

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::{
-    Start,
+    Context, Start,
     ahead::{Seen, gap},
     field::in_cdata,
     typing::{Hint, Types},
@@ -26,7 +26,9 @@ mod value_end;
 
 pub(super) use form::{Between, Form, Tag, hint_of};
 use members::Members;
-use residue::{begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, loses_text, shortened_tag};
+use residue::{
+    begins_as_attribute, closes_by_name, ends_with_lone_tag, is_residue, known_key, loses_text, shortened_tag, without_ends,
+};
 pub(super) use residue::{is_label, stand_in, torn_tag};
 use searched::Searched;
 use value_end::{Mark, Place, Spot};
@@ -68,6 +70,10 @@ pub(super) struct Arguments {
     has_lines: bool,
     /// The text ended after a closed value, and no parameter is missing that could follow.
     closed: bool,
+    /// A limit truncated the text.
+    cut: bool,
+    /// A whole call begins inside the value that begins here.
+    entered: Option<usize>,
     searched: Searched,
 }
 
@@ -128,8 +134,10 @@ impl Arguments {
         from
     }
 
-    /// Reads on. `marked`: a marker precedes the call.
-    pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Outcome {
+    /// Reads on.
+    pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, context: Context<'_>) -> Outcome {
+        let Context { marked, end, .. } = context;
+        self.cut = context.cut;
         loop {
             match &mut self.phase {
                 Phase::Between { at } => {
@@ -150,7 +158,10 @@ impl Arguments {
                     };
                     let (seen, depth) = match self.place(Spot { text, start, at, end }, depth, form, types) {
                         Place::Content => (at + 1, depth),
-                        Place::Enter(length) => (at + length, depth + 1),
+                        Place::Enter(length) => {
+                            self.entered = Some(start);
+                            (at + length, depth + 1)
+                        }
                         Place::Leave => (at + 1, depth - 1),
                         Place::End(to) => {
                             let value = &text[self.value_start(text, start, at, form)..at];
@@ -330,8 +341,12 @@ impl Arguments {
                 self.damaged = true;
                 value
             }
-            None if value.contains('\n') => value.trim_end(),
-            None => value,
+            None => {
+                let alone = value.trim_end();
+                // The end of a text of several lines is uncertain.
+                self.damaged |= alone.trim_start().contains('\n');
+                if value.contains('\n') { alone } else { value }
+            }
         }
     }
 
@@ -349,7 +364,11 @@ impl Arguments {
             self.unclosed.push(format!("</{key}>"));
             self.damaged |= self.swallows(text, form, types);
         }
-        self.damaged |= checked && (ends_wrong || is_residue(text, tag, closed, &|key| types.has(key)));
+        let holds_residue = |text: &str| checked && is_residue(text, tag, closed, &|key| types.has(key));
+        // Inside a closed value it is content, unless a parameter is missing.
+        let is_inside = closed && holds_residue(without_ends(text));
+        self.damaged |= checked && ends_wrong || !is_inside && holds_residue(text);
+        self.doubtful |= is_inside;
         if checked && closed {
             self.look_into(text, &key, form, types);
             self.damaged |= closes_by_name(text, &key);

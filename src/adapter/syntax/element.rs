@@ -75,7 +75,7 @@ impl ElementReader {
         }
         if self.loose.is_none() {
             let form = Element { name: &name, types: &self.types, tagged, context };
-            match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
+            match self.arguments.read(text, &form, &self.types, context) {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => {
                     return match self.arguments.damage(&self.types) {

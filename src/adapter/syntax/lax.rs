@@ -84,8 +84,8 @@ impl LaxReader {
         let dialect = Dialect { delimiters: &lax.strings, loose: true, words: true, keys, ends: &ends, end: context.end };
         let read = match literal.read(text, dialect) {
             Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
-            // A value contains an incomplete delimiter.
-            Read::Done { items, .. } if items.iter().any(|(_, node)| node.has_any(&lax.strings)) => None,
+            // A value without delimiters contains one.
+            Read::Done { items, .. } if items.iter().any(|(_, node)| node.has_bare(&lax.strings)) => None,
             Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
             Read::More if !context.end => return Some(Step::More),
             Read::More if literal.refused_end() && !context.marked => return Some(Step::Reject),

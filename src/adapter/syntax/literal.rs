@@ -44,12 +44,14 @@ impl Node {
         }
     }
 
-    /// Whether a text in it contains one of these delimiters, or a delimiter without its first and last characters, with any
-    /// quotes.
-    pub(crate) fn has_any(&self, delimiters: &[String]) -> bool {
-        let core = |delimiter: &'_ String| delimiter.get(1..delimiter.len() - 1).filter(|core| core.len() > 1).map(str::to_owned);
-        let cores: Vec<String> = delimiters.iter().filter_map(core).flat_map(|core| [core.replace('"', "'"), core]).collect();
-        self.any_text(&|text| cores.iter().any(|core| text.contains(core)))
+    /// Whether a text without quotes in it holds one of these delimiters, or what remains of one.
+    pub(crate) fn has_bare(&self, delimiters: &[String]) -> bool {
+        match self {
+            Node::Bare(text) => token::holds_delimiter(text, delimiters),
+            Node::Text(_) | Node::Atom(_) => false,
+            Node::List(items) => items.iter().any(|item| item.has_bare(delimiters)),
+            Node::Dict(members) => members.iter().any(|(_, node)| node.has_bare(delimiters)),
+        }
     }
 
     /// Whether a text inside one of its lists or objects may be several values. `nested`: this node is inside one.

@@ -15,12 +15,12 @@ pub(in crate::adapter) const BARS: [char; 3] = ['|', '\u{ff5c}', '\u{2016}'];
 const DOUBLED: usize = 2;
 const PREFIX_BYTES: usize = 16;
 
-/// Like [`starts_with_any`], but a tag may differ in case, in the spaces between its parts, and in the kind of its prefix.
+/// Like [`starts_with_any`], but a tag may differ in case, in the spaces between its parts, and in the bars of its prefix.
 pub(super) fn starts_with_tag<'m>(text: &str, markers: impl IntoIterator<Item = &'m String> + Clone, end: bool) -> Start {
     starts_with(text, markers, false, end)
 }
 
-/// Like [`starts_with_tag`], but only one of text and marker may have a prefix.
+/// Like [`starts_with_tag`], but the prefixes may differ, and only one of text and marker may have one.
 pub(in crate::adapter) fn starts_with_any_tag<'m>(
     text: &str,
     markers: impl IntoIterator<Item = &'m String> + Clone,
@@ -128,6 +128,11 @@ fn prefix(text: &str) -> Start {
     }
 }
 
+/// The word between the bars of a prefix.
+fn word(prefix: &str) -> &str {
+    prefix.trim_matches(|c: char| !c.is_ascii_alphanumeric())
+}
+
 /// Whether `text` begins with a closing tag of any name with a prefix: no prose does.
 pub(in crate::adapter) fn closes_block(text: &str, end: bool) -> Start {
     let Some(inside) = text.strip_prefix("</") else { return Start::No };
@@ -149,7 +154,8 @@ pub(in crate::adapter) fn closes_block(text: &str, end: bool) -> Start {
 /// or none.
 fn misspelt(text: &str, tag: &str, any: bool, end: bool) -> Start {
     let mut rest = text;
-    if text.starts_with("<<") {
+    // Before a closing tag, the first bracket belongs to the value.
+    if text.starts_with("<<") && !tag.starts_with("</") {
         rest = &rest[1..];
     }
     let name = |c: char| c.is_ascii_alphanumeric() || "_-:.".contains(c);
@@ -159,6 +165,12 @@ fn misspelt(text: &str, tag: &str, any: bool, end: bool) -> Start {
             named = true;
             let wanted = prefix(left);
             let written = prefix(rest);
+            if let (Start::Yes(length), Start::Yes(other)) = (wanted, written)
+                && !any
+                && !word(&left[..length]).eq_ignore_ascii_case(word(&rest[..other]))
+            {
+                return Start::No;
+            }
             if let Start::Yes(length) = wanted {
                 left = &left[length..];
                 first = left.chars().next().unwrap_or(first);
@@ -243,6 +255,7 @@ mod tests {
             ("<Parameter=a", 11),
             ("<<parameter=a", 12),
             ("</ parameter >x", 14),
+            ("<</parameter>", 0),
             ("</PARAMETER>", 12),
             ("</parameter=a>x", 14),
             ("</parameter = a_long.name >", 27),

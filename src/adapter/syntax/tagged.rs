@@ -22,7 +22,7 @@ mod in_tag;
 mod markers;
 
 use markers::Head;
-pub(super) use markers::{Markers, named_closers};
+pub(super) use markers::{Markers, named_closers, own_closers};
 
 /// Reads one call.
 #[derive(Debug, Default)]
@@ -97,9 +97,9 @@ impl TaggedReader {
             }
             Body::Elements => {
                 let form = Element { name: &name, types: &self.types, tagged, context };
-                self.arguments.read(text, &form, &self.types, context.marked, context.end)
+                self.arguments.read(text, &form, &self.types, context)
             }
-            _ => self.arguments.read(text, &form, &self.types, context.marked, context.end),
+            _ => self.arguments.read(text, &form, &self.types, context),
         };
         let twin = match &outcome {
             Outcome::Done { arguments, end } if arguments == "{}" => form.twin(&text[*end..], &name),

@@ -204,13 +204,14 @@ fn tags_spelt_in_other_ways_hold_the_same_values() {
             .filter(|&(at, end)| ["param", "arg"].iter().any(|name| text[at..end].contains(name)))
             .collect();
         for &(at, end) in &tags {
-            for way in WAYS {
+            // Two brackets before a closing tag: the first one belongs to the value.
+            for way in WAYS.iter().filter(|&&way| way != "two brackets" || !text[at..].starts_with("</")) {
                 let other = format!("{}{}{}", &text[..at], spelt(way, &text[at..end]), &text[end..]);
                 let seen = read_with(tools(), &adapter.name, false, &other);
                 if let Some((_, got)) = call(&seen) {
                     assert_eq!(got, arguments, "{}, {way}: {other}", adapter.name);
                 } else {
-                    assert_eq!(way, "two brackets", "{}: {other}\n{seen:?}", adapter.name);
+                    assert_eq!(*way, "two brackets", "{}: {other}\n{seen:?}", adapter.name);
                 }
             }
         }

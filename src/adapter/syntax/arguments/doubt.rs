@@ -31,7 +31,7 @@ impl Arguments {
             let Start::Yes(length) = form.value_close(rest, key, "", true) else { continue };
             let (before, after) = (&value[..place], &rest[length..]);
             last = Some(after);
-            if form.is_named_close(rest) {
+            if form.own_value_close(rest, key, "", true) == Start::No {
                 continue;
             }
             let is_quoted = before.chars().next_back().is_some_and(|c| matches!(c, '"' | '\'' | '`') && after.starts_with(c));

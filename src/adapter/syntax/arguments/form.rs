@@ -38,8 +38,12 @@ pub(in crate::adapter::syntax) trait Form {
     fn closing_name<'a>(&'a self, key: &'a str) -> &'a str;
     /// The markers that close any value.
     fn closers(&self) -> &[String];
-    /// Whether a tag of the parameter's name stands here, which closes values only in place of the form's own tag.
-    fn is_named_close(&self, text: &str) -> bool;
+    /// Like [`Form::value_close`], but only the tag that belongs to the one that opened the value. Others close it in its place.
+    fn own_value_close(&self, text: &str, key: &str, opened: &str, end: bool) -> Start;
+    /// Whether the value of argument `key` is closed by a tag named after it.
+    fn closes_by_key(&self, key: &str) -> bool {
+        self.closing_name(key) == key
+    }
     /// Whether a closing marker of the form is here; its name does not count.
     fn own_close(&self, text: &str, end: bool) -> Start;
     /// Whether the call closes here.

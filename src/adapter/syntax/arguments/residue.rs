@@ -69,6 +69,14 @@ pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(
     })
 }
 
+/// A value without its first and last words, which may be remains of its tags.
+pub(super) fn without_ends(value: &str) -> &str {
+    let after = |text: &'_ str| text.find(char::is_whitespace).unwrap_or(text.len());
+    let rest = value.trim();
+    let rest = &rest[after(rest)..];
+    &rest[..rest.rfind(char::is_whitespace).unwrap_or(0)]
+}
+
 /// Words in a tag that announce a key.
 const LABELS: [&str; 6] = ["name", "key", "parameter", "param", "argument", "arg"];
 
@@ -101,7 +109,14 @@ pub(in crate::adapter::syntax) fn torn_tag(value: &str, name: &str, key: &str) -
     let at = value.rfind(name).filter(|_| !name.is_empty())?;
     let (before, after) = (&value[..at], value[at + name.len()..].trim_end());
     let after = after.strip_prefix('=').and_then(|after| after.strip_prefix(key)).unwrap_or(after);
-    let begin = before.strip_suffix("<\\/").unwrap_or_else(|| before.trim_end_matches(['<', '/', '['])).len();
+    // What precedes the last bracket belongs to the value: `a <</parameter`, `*/</parameter`.
+    let begin = before.strip_suffix("<\\/").map_or_else(
+        || {
+            let signs = before.trim_end_matches(['<', '/', '[']).len();
+            before[signs..].rfind(['<', '[']).map_or(signs, |at| signs + at)
+        },
+        str::len,
+    );
     // Without any bracket it is a folder of a path: `/etc/path`.
     let opened = (1..=BRACKETS).contains(&(at - begin)) && (value[begin..at].contains(['<', '[']) || after.contains('>'));
     (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)
@@ -208,6 +223,9 @@ mod tests {
         for (value, name, want) in [
             ("/tmp/x<\\/parameter>", "parameter", Some(6)),
             ("/tmp/x/path>", "path", Some(6)),
+            ("a <</parameter", "parameter", Some(3)),
+            ("a */</parameter", "parameter", Some(4)),
+            ("a /<//parameter>", "parameter", Some(3)),
             ("/tmp/x</path", "path", Some(6)),
             ("/tmp/x/path", "path", None),
         ] {

@@ -1,10 +1,13 @@
 //! Searches the text after a position for the tag that ends a value.
 
-use super::{Arguments, Form, next, value_end::Mark};
+use super::{
+    Arguments, Form, next,
+    value_end::{Mark, Spot},
+};
 use crate::adapter::syntax::{
     Start,
     ahead::{Seen, gap},
-    marker::starts_with_tag,
+    starts_with_any,
     typing::Types,
 };
 
@@ -19,12 +22,43 @@ pub(super) struct Searched {
     closed: (usize, usize, bool),
     /// The value that begins here contains its own opening tag.
     opened: Option<usize>,
-    /// From the first offset on, the text was searched for a value's closing tag up to the second.
-    ahead: (usize, usize),
-    /// The same for the closing tag of the form after one that is named after the parameter.
-    owned: (usize, usize),
-    /// The same for the end of a CDATA section, and where that end is.
+    /// The search for the own closing tag of a value.
+    ahead: Search,
+    /// From the first offset on, the text was searched for the end of a CDATA section up to the second, and where that end is.
     section: (usize, usize, Option<usize>),
+}
+
+/// What follows a tag that seems to end a value, but is not its own closing tag.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Ahead {
+    /// More text is needed.
+    #[default]
+    Maybe,
+    /// The value's own closing tag is there, so the text before it is content.
+    Closes(usize),
+    /// The same after whole calls, which are content or the next calls.
+    CloseAfterCall(usize),
+    /// At this offset another argument shows that the value has no closing tag, or another call that lacks its tags too.
+    Ends(usize),
+    /// Nothing up to the end of the text.
+    Never,
+}
+
+/// The search for the own closing tag of the value that begins at `start`, from the offset `from` on.
+#[derive(Debug, Clone, Copy, Default)]
+struct Search {
+    start: usize,
+    from: usize,
+    seen: usize,
+    /// The end of the call was passed.
+    is_past: bool,
+    /// How many calls, or elements of the parameter's name, are open.
+    depth: usize,
+    /// Whether the arguments of the call that is open have closing tags.
+    closes: bool,
+    /// A call was passed.
+    has_call: bool,
+    found: Ahead,
 }
 
 impl Searched {
@@ -53,72 +87,129 @@ impl Arguments {
         }
     }
 
-    /// Whether the next tag after `from` is the closing tag of the value and structure follows it; then the text before it is
-    /// content. `None`: more text is needed.
-    pub(super) fn closes_ahead(&mut self, text: &str, from: usize, key: &str, form: &dyn Form, end: bool) -> Option<bool> {
-        let (begun, seen) = self.searched.ahead;
-        let mut seen = if begun == from { seen.max(from) } else { from };
-        while let Some(place) = next(text, seen, &self.leads) {
-            let rest = &text[place..];
-            let begins = [form.argument_begins(rest, end), form.call(rest, end)];
-            let closes = form.value_close(rest, key, &text[self.tag.clone()], end);
-            self.searched.ahead = (from, place);
-            match closes {
-                _ if begins.iter().any(|begins| matches!(begins, Start::Yes(_))) => return Some(false),
-                Start::Yes(length) => match self.mark(text, place + length, form, end).1 {
-                    Mark::Maybe => return None,
-                    Mark::Other => {}
-                    _ => return Some(true),
-                },
-                _ if closes == Start::Maybe || begins.contains(&Start::Maybe) => return None,
-                _ => {}
+    /// What follows `from`, which is after a tag that seems to end the value. `is_past`: the tag ends the call.
+    pub(super) fn close_ahead(&mut self, spot: Spot<'_>, from: usize, is_past: bool, form: &dyn Form, types: &Types) -> Ahead {
+        let known = self.searched.ahead;
+        match known.found {
+            Ahead::Closes(at) | Ahead::CloseAfterCall(at) | Ahead::Ends(at)
+                if known.start == spot.start && (known.from..=at).contains(&from) =>
+            {
+                return known.found;
             }
-            seen = place + 1;
+            Ahead::Never if known.start == spot.start => return Ahead::Never,
+            _ => {}
         }
-        self.searched.ahead = (from, text.len());
-        end.then_some(false)
+        let resumes = (known.start, known.from) == (spot.start, from);
+        let fresh = Search { start: spot.start, from, seen: from, is_past, ..Search::default() };
+        let mut search = if resumes { known } else { fresh };
+        search.found = self.search(&mut search, spot, form, types);
+        self.searched.ahead = search;
+        search.found
     }
 
-    /// Whether the form's own closing tag comes before another argument or the end of the call, after a closing tag at `from` that
-    /// is named after the parameter. `None`: more text is needed.
-    pub(super) fn owned_ahead(&mut self, text: &str, from: usize, form: &dyn Form, types: &Types, end: bool) -> Option<bool> {
-        let (begun, seen) = self.searched.owned;
-        let mut seen = if begun == from { seen.max(from) } else { from };
-        while let Some(place) = next(text, seen, &self.leads) {
-            let rest = &text[place..];
-            self.searched.owned = (from, place);
-            match starts_with_tag(rest, form.closers(), end) {
-                Start::Yes(_) => return Some(true),
-                Start::Maybe => return None,
-                Start::No => {}
+    fn search(&mut self, search: &mut Search, spot: Spot<'_>, form: &dyn Form, types: &Types) -> Ahead {
+        let Spot { text, end, .. } = spot;
+        let key = self.members.awaited().to_owned();
+        while let Some(at) = next(text, search.seen, &self.leads) {
+            let spot = Spot { at, ..spot };
+            let step = match form.own_value_close(spot.rest(), &key, &text[self.tag.clone()], end) {
+                Start::Yes(length) => self.step_close(search, spot, length, &key, form),
+                Start::Maybe => Some(Ahead::Maybe),
+                Start::No => None,
+            };
+            let step = step.or_else(|| if search.is_past { None } else { self.step_in_call(search, spot, form, types) });
+            let step = step.or_else(|| if search.is_past { self.step_past(search, spot, &key, form) } else { None });
+            if let Some(found) = step {
+                return found;
             }
-            match form.argument_begins(rest, end) {
-                Start::Yes(_) => match form.argument(rest, end) {
-                    Seen::Yes(tag) if !types.has(&tag.key) || self.members.has(&tag.key) => {}
-                    Seen::Maybe if !end => return None,
-                    _ => return Some(false),
-                },
-                Start::Maybe => return None,
-                Start::No => {}
-            }
-            let ends = [form.own_close(rest, end), form.outer(rest, end), form.call(rest, end)];
-            for (index, tag) in ends.into_iter().enumerate() {
-                match tag {
-                    Start::Yes(_) if index == 2 => return Some(false),
-                    // Text after it shows that it is content.
-                    Start::Yes(length) => match self.mark(text, place + length, form, end).1 {
-                        Mark::Maybe => return None,
-                        Mark::Other | Mark::Argument | Mark::ValueOpen(_) => {}
-                        Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => return Some(false),
-                    },
-                    Start::Maybe => return None,
-                    Start::No => {}
-                }
-            }
-            seen = place + 1;
+            search.seen = search.seen.max(at + 1);
         }
-        self.searched.owned = (from, text.len());
-        end.then_some(false)
+        search.seen = text.len();
+        if end { Ahead::Never } else { Ahead::Maybe }
+    }
+
+    /// At the value's own closing tag.
+    fn step_close(&mut self, search: &mut Search, spot: Spot<'_>, length: usize, key: &str, form: &dyn Form) -> Option<Ahead> {
+        if !search.is_past {
+            return Some(Ahead::Closes(spot.at));
+        }
+        match self.mark(spot.text, spot.at + length, form, spot.end).1 {
+            Mark::Maybe => return Some(Ahead::Maybe),
+            Mark::Other => {}
+            _ if search.depth == 0 && search.has_call => return Some(Ahead::CloseAfterCall(spot.at)),
+            _ if search.depth == 0 => return Some(Ahead::Closes(spot.at)),
+            _ if form.closes_by_key(key) => search.depth -= 1,
+            _ => search.closes = true,
+        }
+        None
+    }
+
+    /// Before the end of the call.
+    fn step_in_call(&mut self, search: &mut Search, spot: Spot<'_>, form: &dyn Form, types: &Types) -> Option<Ahead> {
+        let (rest, end) = (spot.rest(), spot.end);
+        match form.argument_begins(rest, end) {
+            Start::Yes(_) => match form.argument(rest, end) {
+                Seen::Yes(tag) if !types.has(&tag.key) || self.members.has(&tag.key) => {}
+                Seen::Maybe => return Some(if end { Ahead::Never } else { Ahead::Maybe }),
+                _ => return Some(Ahead::Ends(spot.at)),
+            },
+            Start::Maybe => return Some(Ahead::Maybe),
+            Start::No => {}
+        }
+        match form.call(rest, end) {
+            Start::Yes(_) => search.is_past = true,
+            Start::Maybe => return Some(Ahead::Maybe),
+            Start::No => {}
+        }
+        for tag in [form.own_close(rest, end), form.outer(rest, end)] {
+            match tag {
+                // Text after it shows that it is content.
+                Start::Yes(length) => match self.mark(spot.text, spot.at + length, form, end).1 {
+                    Mark::Maybe => return Some(Ahead::Maybe),
+                    Mark::Other | Mark::Argument | Mark::ValueOpen(_) => {}
+                    Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => search.is_past = true,
+                },
+                Start::Maybe => return Some(Ahead::Maybe),
+                Start::No => {}
+            }
+        }
+        None
+    }
+
+    /// After the end of the call, where whole calls may follow. If one of them lacks its closing tags too, the model omits them.
+    fn step_past(&mut self, search: &mut Search, spot: Spot<'_>, key: &str, form: &dyn Form) -> Option<Ahead> {
+        let (Spot { text, at, end, .. }, rest) = (spot, spot.rest());
+        let (tag, by_key) = (&text[self.tag.clone()], form.closes_by_key(key));
+        let nested = match form.nested(rest, end) {
+            Seen::Maybe if end => Start::No,
+            nested => nested,
+        };
+        search.has_call |= matches!(nested, Start::Yes(_));
+        let begins = if by_key { starts_with_any(rest, [tag], end) } else { nested };
+        match begins {
+            Start::Yes(length) => {
+                let body = at + length;
+                search.closes = by_key || !matches!(self.mark(text, body, form, end).1, Mark::Argument);
+                search.depth += 1;
+                search.seen = body;
+                return None;
+            }
+            Start::Maybe => return Some(Ahead::Maybe),
+            Start::No if nested == Start::Maybe => return Some(Ahead::Maybe),
+            Start::No if search.depth == 0 => return None,
+            Start::No => {}
+        }
+        match form.close(rest, end) {
+            Start::Yes(length) => match self.mark(text, at + length, form, end).1 {
+                Mark::Maybe => return Some(Ahead::Maybe),
+                Mark::Other => {}
+                _ if by_key || !search.closes => return Some(Ahead::Ends(at)),
+                _ => search.depth -= 1,
+            },
+            Start::Maybe => return Some(Ahead::Maybe),
+            Start::No => {}
+        }
+        None
     }
 
     /// Whether the CDATA section around `at` ends before a closing tag of the value.

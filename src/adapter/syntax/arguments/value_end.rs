@@ -1,6 +1,9 @@
 //! Decides what follows a tag, and whether a position inside a value is content or the value's end.
 
-use super::{Arguments, Between, Form, searched::CDATA_END};
+use super::{
+    Arguments, Between, Form,
+    searched::{Ahead, CDATA_END},
+};
 use crate::adapter::syntax::{
     Start, WORD_BYTES,
     ahead::{Seen, may_be_gap},
@@ -51,7 +54,7 @@ pub(super) struct Spot<'t> {
 }
 
 impl<'t> Spot<'t> {
-    fn rest(self) -> &'t str {
+    pub(super) fn rest(self) -> &'t str {
         &self.text[self.at..]
     }
 }
@@ -72,7 +75,7 @@ impl Arguments {
         let tag = self
             .in_section(spot, form)
             .or_else(|| self.at_close(spot, form, types))
-            .or_else(|| self.at_end_of_call(spot, form))
+            .or_else(|| self.at_end_of_call(spot, form, types))
             .or_else(|| self.at_argument(spot, form, types));
         match (tag, nested) {
             (Some(place), _) => place,
@@ -112,13 +115,11 @@ impl Arguments {
             Start::Maybe => return Some(Place::Maybe),
             Start::No => return None,
         };
-        // A tag named after the parameter belongs to the content if the form's own tag closes the value.
-        if form.is_named_close(spot.rest()) {
-            match self.owned_ahead(text, stop, form, types, end) {
-                Some(true) => return Some(Place::Content),
-                None => return Some(Place::Maybe),
-                Some(false) => {}
-            }
+        // Another tag than the form's own belongs to the content if the own one closes the value.
+        if !matches!(form.own_value_close(spot.rest(), &key, &text[tag.clone()], true), Start::Yes(_))
+            && let Some(place) = self.unless_own_close(spot, stop, false, form, types)
+        {
+            return Some(place);
         }
         let (mut next, mut mark) = self.mark(text, stop, form, end);
         // The value may close twice. If it is empty, the first of the two tags may be the value.
@@ -155,7 +156,7 @@ impl Arguments {
     }
 
     /// At a tag that closes the call or what is around it: the value's own closing tag may be missing. `None`: there is no such tag.
-    fn at_end_of_call(&mut self, spot: Spot<'_>, form: &dyn Form) -> Option<Place> {
+    fn at_end_of_call(&mut self, spot: Spot<'_>, form: &dyn Form, types: &Types) -> Option<Place> {
         let Spot { text, start, at, end } = spot;
         let key = self.members.awaited().to_owned();
         let (own, length) = match [form.close(spot.rest(), end), form.outer(spot.rest(), end)] {
@@ -165,16 +166,16 @@ impl Arguments {
             _ => return Some(Place::Maybe),
         };
         let mark = self.mark(text, at + length, form, end).1;
-        if own && matches!(mark, Mark::Call | Mark::Outer) {
-            match self.closes_ahead(text, at + length, &key, form, end) {
-                Some(true) => return Some(Place::Content),
-                None => return Some(Place::Maybe),
-                Some(false) => {}
-            }
+        if matches!(mark, Mark::Call | Mark::Outer)
+            && let Some(place) = self.unless_own_close(spot, at + length, true, form, types)
+        {
+            return Some(place);
         }
         Some(match mark {
             Mark::Call => Place::End(at),
             Mark::Outer if own => Place::End(at),
+            // The limit may have truncated the value.
+            Mark::End if self.cut => Place::Cut,
             // Text on one line that nothing else can close.
             Mark::End if own && !text[start..at].contains(['\n', '<']) => Place::End(at),
             // With a closing tag inside, there are two readings.
@@ -184,6 +185,22 @@ impl Arguments {
             Mark::Maybe => Place::Maybe,
             _ => Place::Content,
         })
+    }
+
+    /// What a tag in the place of the value's own closing tag is, unless it ends the value. The text goes on at `from`. The own tag
+    /// may still follow, also where the limit truncated the text. `is_past`: the tag ends the call.
+    fn unless_own_close(&mut self, spot: Spot<'_>, from: usize, is_past: bool, form: &dyn Form, types: &Types) -> Option<Place> {
+        match self.close_ahead(spot, from, is_past, form, types) {
+            Ahead::Closes(_) => Some(Place::Content),
+            // The calls between are content if others precede them in the value. Otherwise they may be the next calls.
+            Ahead::CloseAfterCall(_) => {
+                self.damaged |= self.entered != Some(spot.start);
+                Some(Place::Content)
+            }
+            Ahead::Maybe => Some(Place::Maybe),
+            Ahead::Never if self.cut => Some(Place::Cut),
+            Ahead::Ends(_) | Ahead::Never => None,
+        }
     }
 
     /// At the tag of a parameter that is still missing: the value's own closing tag is. `None`: there is no such tag.

@@ -8,7 +8,7 @@ use super::{
         field::{in_cdata, without_layout},
         marker::starts_with_tag,
         starts_with_any,
-        tagged::{Markers, named_closers},
+        tagged::{Markers, named_closers, own_closers},
     },
     Element,
 };
@@ -63,8 +63,11 @@ impl Form for Element<'_> {
         [tags.foreign_argument(text, self.types, end), close]
     }
 
-    fn is_named_close(&self, _text: &str) -> bool {
-        false
+    fn own_value_close(&self, text: &str, key: &str, opened: &str, end: bool) -> Start {
+        match self.tags().argument_begins(opened, true) {
+            Start::Yes(_) => starts_with_tag(text, own_closers(&self.tagged.value[1], opened), end),
+            _ => self.value_close(text, key, opened, end),
+        }
     }
 
     fn own_close(&self, text: &str, end: bool) -> Start {

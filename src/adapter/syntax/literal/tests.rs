@@ -115,7 +115,8 @@ fn a_loose_dictionary_is_typed_by_the_schema() {
         ("{\"s\": \"x\", 'n': 3}", json!({"s": "x", "n": 3})),
         ("{s:<|\"|>a, n:1} b<|\"|>,n:2}", json!({"s": "a, n:1} b", "n": 2})),
         ("{s:lost its opener<|\"|>,n:2}", json!({"s": "lost its opener", "n": 2})),
-        ("{s:<|\"|>print(<|\"|>hi<|\"|>)<|\"|>,n:2}", json!({"s": "print(\"hi\")", "n": 2})),
+        ("{s:<|\"|>print(<|\"|>hi<|\"|>)<|\"|>,n:2}", json!({"s": "print(<|\"|>hi<|\"|>)", "n": 2})),
+        ("{s:<|\"|>f{a:<|\"|>x<|\"|>} y<|\"|>,n:2}", json!({"s": "f{a:<|\"|>x<|\"|>} y", "n": 2})),
         ("{s:<|\"|>C:\\new<|\"|>}", json!({"s": "C:\\new"})),
     ] {
         assert_eq!(read(text, true, true, schema), Some(want), "{text}");
@@ -137,6 +138,9 @@ fn a_torn_delimiter_leaves_nothing_to_read() {
         ("{a:<|\"|>x<|\"|>,b:<|\"|>y<|\"|>}", Some(json!({"a": "x", "b": "y"}))),
         ("{a:<|\"|>x<|\"|,b:<|\"|>y<|\"|>}", None),
         ("{a:<|\">x<|\"|>,b:1}", None),
+        // The text goes on after the first of a pair.
+        ("{a:<|\"|>f{b:<|\"|>x<|\"|>}", None),
+        ("{a:<|\"|>x <|\"|> y<|\"|>}", None),
         ("{a:<|\"|>x < y | \"z\" |> w<|\"|>}", Some(json!({"a": "x < y | \"z\" |> w"}))),
     ] {
         assert_eq!(read(text, true, false, "{}"), want, "{text}");

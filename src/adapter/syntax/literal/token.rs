@@ -18,12 +18,31 @@ const SCALAR_BYTES: usize = 400;
 /// A value that is being read.
 #[derive(Debug)]
 pub(super) enum Token {
-    /// A string whose text begins at `body`, scanned for its end up to `seen`.
-    Text { delimiter: String, kind: Kind, body: usize, seen: usize },
+    Text(Text),
     /// Text without quotes, with `depth` open brackets in it.
-    Bare { body: usize, seen: usize, depth: u32 },
+    Bare {
+        body: usize,
+        seen: usize,
+        depth: u32,
+    },
     /// A word that may be a Python literal or the first of several words.
-    Word { body: usize, seen: usize },
+    Word {
+        body: usize,
+        seen: usize,
+    },
+}
+
+/// A string that is being read.
+#[derive(Debug)]
+pub(super) struct Text {
+    delimiter: String,
+    kind: Kind,
+    /// Where its text begins.
+    body: usize,
+    /// The offset up to which it was scanned for its end.
+    seen: usize,
+    /// How many delimiters in it did not end it.
+    inner: usize,
 }
 
 /// What a backslash in a string means.
@@ -80,53 +99,57 @@ impl Literal {
 
     fn open(&mut self, delimiter: &str, kind: Kind) -> Option<Read> {
         let body = self.at + delimiter.len();
-        self.token = Some(Token::Text { delimiter: delimiter.to_owned(), kind, body, seen: body });
+        self.token = Some(Token::Text(Text { delimiter: delimiter.to_owned(), kind, body, seen: body, inner: 0 }));
         None
     }
 
     pub(super) fn step_token(&mut self, text: &str, dialect: Dialect<'_>) -> Option<Read> {
         match self.token.take()? {
-            Token::Text { delimiter, kind, body, seen } => self.step_text(text, delimiter, kind, body, seen, dialect),
+            Token::Text(token) => self.step_text(text, token, dialect),
             Token::Bare { body, seen, depth } => self.step_loose(text, body, seen, depth, dialect),
             Token::Word { body, seen } => self.step_word(text, body, seen, dialect),
         }
     }
 
-    fn step_text(
-        &mut self,
-        text: &str,
-        delimiter: String,
-        kind: Kind,
-        body: usize,
-        seen: usize,
-        dialect: Dialect<'_>,
-    ) -> Option<Read> {
-        let mut from = seen;
+    fn step_text(&mut self, text: &str, mut token: Text, dialect: Dialect<'_>) -> Option<Read> {
         loop {
-            let (at, certain) = match find_end(text, from, &delimiter, kind, dialect.end) {
+            let Text { delimiter, kind, body, .. } = &token;
+            let (kind, body) = (*kind, *body);
+            let (at, certain) = match find_end(text, token.seen, delimiter, kind, dialect.end) {
+                // One of a pair in the string: the other one follows.
+                Ok(at) if kind == Kind::Delimited && token.inner % 2 == 1 => (at, Start::No),
                 Ok(at) => (at, if self.lenient { self.follows(text, at + delimiter.len(), dialect) } else { Start::Yes(0) }),
                 Err(seen) => (seen, Start::Maybe),
             };
             match certain {
                 Start::Maybe => {
-                    self.token = Some(Token::Text { delimiter, kind, body, seen: at });
+                    token.seen = at;
+                    self.token = Some(Token::Text(token));
                     return Some(Read::More);
                 }
-                Start::No => from = at + if kind == Kind::Delimited { delimiter.len() } else { 1 },
+                Start::No => {
+                    token.seen = at + if kind == Kind::Delimited { delimiter.len() } else { 1 };
+                    token.inner += 1;
+                }
                 Start::Yes(_) => {
                     let written = &text[body..at];
-                    if kind == Kind::Format && written.contains('{')
-                        || kind == Kind::Delimited && holds_torn(written, &delimiter)
-                        || kind != Kind::Delimited && is_computed(written, &delimiter)
-                    {
+                    let uncertain = match kind {
+                        Kind::Delimited => {
+                            holds_torn(written, delimiter) || holds_core(&written.replace(delimiter, ""), delimiter)
+                        }
+                        _ => {
+                            kind == Kind::Format && written.contains('{')
+                                || holds_delimiter(written, dialect.delimiters)
+                                || is_computed(written, delimiter)
+                        }
+                    };
+                    if uncertain {
                         return Some(Read::Fail);
                     }
                     self.at = at + delimiter.len();
                     return self.put(Node::Text(match kind {
                         Kind::Plain | Kind::Format => Written::escaped(written),
-                        Kind::Raw => Written::raw(written),
-                        // The delimiter inside a string replaces a quote that the model could not write.
-                        Kind::Delimited => Written::raw(&written.replace(&delimiter, "\"")),
+                        Kind::Raw | Kind::Delimited => Written::raw(written),
                     }));
                 }
             }
@@ -233,7 +256,12 @@ impl Literal {
                 _ if !dialect.delimiters.iter().any(|delimiter| delimiter.as_bytes().first() == Some(&byte)) => Start::No,
                 _ => match starts_with_any(&text[at..], dialect.delimiters, dialect.end) {
                     Start::Yes(length) => match self.follows(text, at + length, dialect) {
-                        Start::Yes(_) if holds_torn(&text[body..at], &text[at..at + length]) => return Some(Read::Fail),
+                        Start::Yes(_)
+                            if holds_torn(&text[body..at], &text[at..at + length])
+                                || holds_delimiter(&text[body..at], dialect.delimiters) =>
+                        {
+                            return Some(Read::Fail);
+                        }
                         // The opening delimiter is missing.
                         Start::Yes(_) => {
                             self.at = at + length;
@@ -270,6 +298,25 @@ fn holds_torn(written: &str, delimiter: &str) -> bool {
     let whole = written.replace(delimiter, "");
     let torn = |at: usize| [&delimiter[..at], &delimiter[at + 1..]].concat();
     delimiter.is_ascii() && delimiter.len() > 3 && (0..delimiter.len()).any(|at| whole.contains(&torn(at)))
+}
+
+/// Whether a text that no delimiters enclose holds one, or what remains of one. If that is a word, only at an end of the text.
+pub(super) fn holds_delimiter(text: &str, delimiters: &[String]) -> bool {
+    let at_end = |core: &str| text.starts_with(core) || text.ends_with(core);
+    delimiters
+        .iter()
+        .any(|delimiter| text.contains(delimiter.as_str()) || holds_core(text, delimiter) || core(delimiter).is_some_and(at_end))
+}
+
+/// A delimiter without its first and last characters.
+fn core(delimiter: &str) -> Option<&str> {
+    delimiter.get(1..delimiter.len() - 1).filter(|core| core.len() > 1)
+}
+
+/// Whether a text holds the core of a delimiter, with any quotes. A core that is a word may be one of the text.
+fn holds_core(text: &str, delimiter: &str) -> bool {
+    let core = core(delimiter).filter(|core| !core.contains(char::is_alphanumeric));
+    core.is_some_and(|core| text.contains(core) || text.contains(&core.replace('"', "'")))
 }
 
 /// Whether a value follows a colon without a space.

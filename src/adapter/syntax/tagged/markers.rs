@@ -189,6 +189,20 @@ pub(in crate::adapter::syntax) fn named_closers<'a>(name: &'a str, call: &'a Cal
     [""].into_iter().chain(prefixes).map(move |prefix| format!("</{prefix}{name}>"))
 }
 
+/// The spellings of the closing tag that have the name of the opening one: `</param>` after `<param=`, not after `<parameter=`. All
+/// of them if none has.
+pub(in crate::adapter::syntax) fn own_closers<'a>(closers: &'a [String], opened: &str) -> Vec<&'a String> {
+    let name = opened.trim_start_matches(['<', ' ']);
+    let same = |closer: &&String| {
+        let closed = closer.strip_prefix("</").and_then(|closer| closer.strip_suffix('>')).unwrap_or_default();
+        let written = name.get(..closed.len()).filter(|_| !closed.is_empty());
+        written.is_some_and(|written| written.eq_ignore_ascii_case(closed))
+            && !name[closed.len()..].starts_with(|c: char| c.is_alphanumeric() || "_-".contains(c))
+    };
+    let own: Vec<&String> = closers.iter().filter(same).collect();
+    if own.is_empty() { closers.iter().collect() } else { own }
+}
+
 impl Form for Markers<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
         match starts_with_key_tag(text, &self.tagged.argument[0], false, end) {
@@ -281,8 +295,8 @@ impl Form for Markers<'_> {
         &self.tagged.value[1]
     }
 
-    fn is_named_close(&self, text: &str) -> bool {
-        !matches!(starts_with_tag(text, &self.tagged.value[1], true), Start::Yes(_))
+    fn own_value_close(&self, text: &str, _key: &str, opened: &str, end: bool) -> Start {
+        starts_with_tag(text, own_closers(&self.tagged.value[1], opened), end)
     }
 
     fn own_close(&self, text: &str, end: bool) -> Start {
