@@ -48,9 +48,9 @@ impl Parsed {
         Parsed { name: name.into(), id: None, arguments: arguments.into() }
     }
 
-    /// The call without the end of its arguments, so that nothing completes them.
+    /// The call without the end of its arguments, so that nothing completes them. Text after an object shows that anyway.
     pub(super) fn torn(self) -> Parsed {
-        let members = self.arguments.trim_end().trim_end_matches('}');
+        let Some(members) = self.arguments.strip_suffix('}') else { return self };
         let comma = if members.trim_end().ends_with('{') { "" } else { "," };
         Parsed { arguments: format!("{members}{comma}\""), ..self }
     }

@@ -232,10 +232,12 @@ impl Arguments<'_> {
                 let whole = reopened(&call.arguments, seeming_end - from).filter(|_| inside);
                 self.done(Parsed { arguments: whole.unwrap_or(call.arguments), ..call }, end)
             }
-            None if context.end && torn.goes_on(text) => match reopened_to_end(&text[from..], seeming_end - from) {
-                Some(arguments) => self.done(Parsed { arguments, ..self.up_to(text.len()) }, text.len()),
-                None => self.ended_anyhow(),
-            },
+            None if context.end && torn.goes_on(text, from, context.cut) => {
+                match reopened_to_end(&text[from..], seeming_end - from) {
+                    Some(arguments) => self.done(Parsed { arguments, ..self.up_to(text.len()) }, text.len()),
+                    None => self.ended_anyhow(),
+                }
+            }
             None if context.end => self.done(self.up_to(torn.end), torn.end),
             None => Step::More,
         }

@@ -214,7 +214,9 @@ impl RecipientReader {
                 Body::Torn(torn) => {
                     return match torn.read(text, ends) {
                         Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),
-                        None if context.end && torn.goes_on(text) => ended_anyhow().unwrap_or_else(|| cut(&text[from..])),
+                        None if context.end && torn.goes_on(text, from, context.cut) => {
+                            ended_anyhow().unwrap_or_else(|| cut(&text[from..]))
+                        }
                         None if context.end => done(&text[from..torn.end], torn.end),
                         None => Step::More,
                     };

@@ -192,9 +192,14 @@ impl TornReader {
         TornReader { end, inside: true, seen: end }
     }
 
-    /// Whether a quote after the seeming end shows that the value goes on. Prose between calls rarely has one.
-    pub(crate) fn goes_on(&self, text: &str) -> bool {
-        self.inside || memchr::memchr(b'"', &text.as_bytes()[self.end..]).is_some()
+    /// Whether the value that begins at `start` goes on after its seeming end, now that no marker comes: a bracket of its text is
+    /// open there, a quote follows, which prose between calls rarely has, or a limit `cut` the text that follows.
+    pub(crate) fn goes_on(&self, text: &str, start: usize, cut: bool) -> bool {
+        let after = &text[self.end..];
+        self.inside
+            || memchr::memchr(b'"', after.as_bytes()).is_some()
+            || cut && !after.trim_matches(FRAMING).is_empty()
+            || !PlainExtent::closes(&text[start..self.end])
     }
 
     /// The start and end of the marker. `None`: it is not there yet.

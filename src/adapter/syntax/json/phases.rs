@@ -182,11 +182,11 @@ impl JsonReader {
     }
 
     pub(super) fn in_torn_value(&mut self, mut torn: TornReader, text: &str, keys: &JsonKeys, context: Context<'_>) -> Read {
-        let (seeming_end, inside) = (torn.end, torn.inside);
+        let seeming_end = torn.end;
         Break(match torn.read(text, context.close) {
             Some((begin, end)) if self.retake(text, begin, keys, context) => self.leave(end),
             Some(_) => self.leave(self.start),
-            None if context.end && inside => {
+            None if context.end && torn.goes_on(text, self.start, context.cut) => {
                 self.calls.truncate(self.before);
                 match self.end_anyhow(text, keys, context) {
                     // It seemed to end; if that is not its end, another value follows.
