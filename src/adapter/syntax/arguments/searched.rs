@@ -48,6 +48,8 @@ pub(super) enum Ahead {
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
     start: usize,
+    /// Where the tag that opened the value begins.
+    tag: usize,
     from: usize,
     seen: usize,
     /// The end of the call was passed.
@@ -90,17 +92,20 @@ impl Arguments {
     /// What follows `from`, which is after a tag that seems to end the value. `is_past`: the tag ends the call.
     pub(super) fn close_ahead(&mut self, spot: Spot<'_>, from: usize, is_past: bool, form: &dyn Form, types: &Types) -> Ahead {
         let known = self.searched.ahead;
+        // Values with the same opening tag have the same closing tag.
+        let name = spot.text[self.tag.clone()].split(['=', ' ', '>']).next().unwrap_or_default();
+        let is_alike = !form.closes_by_key(self.members.awaited()) && spot.text[known.tag..].starts_with(name);
         match known.found {
             Ahead::Closes(at) | Ahead::CloseAfterCall(at) | Ahead::Ends(at)
                 if known.start == spot.start && (known.from..=at).contains(&from) =>
             {
                 return known.found;
             }
-            Ahead::Never if known.start == spot.start => return Ahead::Never,
+            Ahead::Never if known.start == spot.start || is_alike => return Ahead::Never,
             _ => {}
         }
         let resumes = (known.start, known.from) == (spot.start, from);
-        let fresh = Search { start: spot.start, from, seen: from, is_past, ..Search::default() };
+        let fresh = Search { tag: self.tag.start, start: spot.start, from, seen: from, is_past, ..Search::default() };
         let mut search = if resumes { known } else { fresh };
         search.found = self.search(&mut search, spot, form, types);
         self.searched.ahead = search;
