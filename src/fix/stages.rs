@@ -119,7 +119,8 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     })?;
     // The text between containers, and after the last one.
     let after = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
-    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, after(at, found.reading.end))) {
+    let is_cut = cut(call.end).is_some();
+    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, after(at, found.reading.end), is_cut)) {
         let why = || Why::Ambiguous("a text goes on after the object".to_owned());
         return Err(Report::refused(cut(call.end).unwrap_or_else(why)));
     }

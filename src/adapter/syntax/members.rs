@@ -84,6 +84,16 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
         let end = value_end(rest).max(rest.chars().next().map_or(1, char::len_utf8));
         out.push(rest[..end].trim_end());
         rest = &rest[end..];
+        // A quote after an object: its brace was inside a string, and the rest of the text belongs to it.
+        let follows = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '}');
+        if begun.starts_with('{')
+            && follows.starts_with('"')
+            && let Some(element) = out.last_mut()
+        {
+            let whole = begun.trim_end();
+            *element = whole.strip_suffix(']').unwrap_or(whole).trim_end();
+            return Some(out);
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use crate::json::tree::{Node, Value};
 
 /// Whether `after`, the text after the object of this reading, is more likely the rest of its last string:
 /// `"d = {\"k\": \"v"}\nrest()\n"`. Prose has paired quotes and no escapes. A string that was cut off before it ends in half a
-/// line of code.
-pub(crate) fn is_spilt(reading: &Reading<'_>, after: &str) -> bool {
+/// line of code. `is_cut`: the answer ended inside the arguments, as far as its reader knows.
+pub(crate) fn is_spilt(reading: &Reading<'_>, after: &str, is_cut: bool) -> bool {
     let rest = without_marks(after);
     let last = last_text(&reading.root);
     let dropped =
@@ -21,7 +21,7 @@ pub(crate) fn is_spilt(reading: &Reading<'_>, after: &str) -> bool {
     let is_mark = rest.starts_with("</") || rest.starts_with("<|") || rest.starts_with("```");
     let escapes = if is_mark { signs(rest).1 } else { escapes };
     let odd = last.is_some_and(|(text, _)| text.matches('"').count() % 2 == 1);
-    torn || escapes || quotes % 2 == 1 || (quotes > 0 && odd)
+    torn || escapes || quotes % 2 == 1 || (quotes > 0 && (odd || is_cut))
 }
 
 /// Whether a comment is more likely the rest of a string: `# \"b"\n`.
