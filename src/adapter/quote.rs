@@ -133,7 +133,7 @@ fn seam(marker: &str) -> usize {
 }
 
 /// Puts names of tools in parentheses where a call would have its name: as the value or key of a JSON object, as a tag, before an
-/// opening parenthesis or brace, and alone on a line.
+/// opening parenthesis or brace, in brackets before a brace, and alone on a line.
 fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
     let mut known: HashMap<&'t str, bool> = HashMap::new();
     let means = |written: &str| written.len() <= NAME_BYTES && !written.trim().is_empty() && name::is_known(tools, written);
@@ -166,6 +166,7 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
                 || after.trim_start_matches(' ').starts_with('(')
                 || after.trim_start().starts_with(['{', '['])
                 || is_alone(before, after)
+                || is_label(before, after)
                 || assigns(before, after)
         };
         // `name:f`: the label is read as part of the word.
@@ -193,6 +194,11 @@ fn is_alone(before: &str, after: &str) -> bool {
     let marks = [' ', '*', '`'];
     let (before, after) = (before.trim_end_matches(marks), after.trim_start_matches(marks));
     (before.is_empty() || before.ends_with(['\n', ':'])) && (after.is_empty() || after.starts_with(['\n', '\r']))
+}
+
+/// Whether a word is in brackets, and an object follows: `[f]\n{..}`.
+fn is_label(before: &str, after: &str) -> bool {
+    before.ends_with('[') && after.strip_prefix(']').is_some_and(|rest| rest.trim_start().starts_with('{'))
 }
 
 /// Whether a word at the start of a line is followed by an assignment or a quoted value.
