@@ -8,6 +8,7 @@ mod around;
 mod backslash;
 mod coerce;
 mod damage;
+mod ending;
 mod envelope;
 mod fixer;
 mod keys;

@@ -283,7 +283,7 @@ impl Literal {
         let plus = usize::from(joins && first == b'+');
         let next = self.at + plus + blank(&text[self.at + plus..]);
         match text.as_bytes().get(next) {
-            Some(b'"' | b'\'') if joins && !is_in_code(text, self.at, next) => {
+            Some(b'"' | b'\'') if joins && !lookahead::is_in_code(text, self.at, next) => {
                 self.at = next;
                 self.open_string(text, dialect)
             }
@@ -386,17 +386,6 @@ impl Literal {
     fn in_members(&self) -> bool {
         self.stack.last().is_some_and(|frame| frame.close != b']')
     }
-}
-
-/// Whether the quotes before `at` and at `next`, with nothing but a plus and blanks between them, may be in a string of code whose
-/// quotes are not escaped: `case "+":`, `x = " "`. Strings that are joined are mostly on lines of their own.
-fn is_in_code(text: &str, at: usize, next: usize) -> bool {
-    let before = text[..at].trim_end().strip_suffix(['"', '\'']).unwrap_or_default();
-    let between = &text[before.len()..next];
-    let spaced = before.ends_with(char::is_whitespace) && !text[next + 1..].starts_with(|c: char| c.is_alphanumeric());
-    let glued = !between.contains('+') || !between.contains(char::is_whitespace);
-    let operator = before.trim_end().ends_with(['=', '+', '(', '[', ',', '{']);
-    !between.contains('\n') && (operator || spaced && glued)
 }
 
 #[cfg(test)]

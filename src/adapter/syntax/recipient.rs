@@ -259,11 +259,21 @@ fn body(text: &str, head: &Head, data: &Recipient, context: Context<'_>) -> Opti
     })
 }
 
-/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if only the
-/// opening brace of an object is missing.
+/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, if only the opening
+/// brace of an object is missing, or if the object is in a fence or a JSON string.
 fn raw(key: Option<&str>, text: &str) -> String {
     let member = begins_as_member(text.strip_prefix('"').unwrap_or(text), &['"']) && text.trim_end().ends_with('}');
-    key.filter(|_| !member).map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
+    let holds = |key: &str| {
+        let inner = match serde_json::from_str::<String>(text.trim()) {
+            Ok(inner) => inner,
+            Err(_) => {
+                text.trim().strip_prefix("```").map_or("", |fenced| fenced.trim_start_matches(char::is_alphanumeric)).to_owned()
+            }
+        };
+        inner.trim_start().starts_with('{') && inner.contains(&format!("\"{key}\""))
+    };
+    key.filter(|key| !member && !holds(key))
+        .map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
 }
 
 /// Removes the kind of body from the end of a name, if only the rest names a tool.

@@ -149,8 +149,7 @@ impl Lead {
             // `This could break the build.` is a reason.
             let is_call = || !self.ends_a_sentence() || speaks_of_calling(&words(main));
             let is_possible = words(main).iter().any(|word| POSSIBLE.contains(word)) && is_call();
-            let is_told =
-                || tells(sentence) || clauses(main).any(|clause| reports(clause) || quotes(clause) || instructs(clause));
+            let is_told = || tells(sentence) || instructs(main) || clauses(main).any(|clause| reports(clause) || quotes(clause));
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
             return (is_possible || is_depending() || is_open()) && !wishes(sentence);
         }

@@ -72,15 +72,21 @@ pub(super) fn quotes(clause: &str) -> bool {
         || REDRAFTS.contains(verb) && names_a_text(object)
 }
 
-/// Whether a clause tells the reader to make the call: `the request you can send`, `your client must send`, `please send this`.
-pub(super) fn instructs(clause: &str) -> bool {
-    let words = words(clause);
+/// Whether a sentence tells the reader to make the call instead of the speaker: `the request you can send`, `I can't, but you can`,
+/// `your client must send`, `please send this`. Small models that call also explain: `you can use this tool`.
+pub(super) fn instructs(sentence: &str) -> bool {
+    let words = words(sentence);
     let acts = |verb: &str| ACTS.contains(&verb) || SUBMITS.contains(&verb);
+    let is_between = |word: &&&str| matches!(**word, "to" | "now" | "just" | "then" | "also");
     let is_reader = |at: usize| match &words[at..] {
         ["you" | "you'll", modal, rest @ ..] if MAY.contains(modal) => {
-            rest.iter().find(|word| !matches!(**word, "to" | "now" | "just" | "then" | "also")).is_none_or(|verb| acts(verb))
+            let verb = rest.iter().find(|word| !is_between(word));
+            let denies = || words[..at].iter().any(|word| is_negation(word) || *word == "cannot");
+            verb.is_some_and(|verb| SUBMITS.contains(verb)) || verb.is_none_or(|verb| acts(verb)) && denies()
         }
-        ["your", _, modal, rest @ ..] if MAY.contains(modal) => rest.first().is_some_and(|verb| acts(verb)),
+        ["your", _, modal, rest @ ..] if MAY.contains(modal) => {
+            rest.iter().find(|word| !is_between(word)).is_some_and(|verb| acts(verb))
+        }
         _ => false,
     };
     let speaks = |word: &&str| matches!(*word, "i" | "i'll" | "let" | "let's" | "me");

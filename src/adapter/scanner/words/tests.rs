@@ -791,7 +791,9 @@ const MADE: [&str; 161] = [
     "Zaraz uruchomię testy:",
 ];
 /// Before a call that counts at the end of the answer.
-const MADE_LAST: [&str; 71] = [
+const MADE_LAST: [&str; 73] = [
+    "To check the build, you can use the `run_command` tool:",
+    "Here is the command you need to run:",
     "I see the file is missing. Let me create it:",
     "I've found the folder, now I clean it:",
     "I found the problem in the parser:",

@@ -106,3 +106,14 @@ pub(super) fn known(keys: &[String], key: &str) -> bool {
     let folded = fold(key);
     (keys.is_empty() && !key.contains(' ')) || keys.iter().any(|known| fold(known) == folded)
 }
+
+/// Whether the quotes before `at` and at `next`, with nothing but a plus and blanks between them, may be in a string of code whose
+/// quotes are not escaped: `case "+":`, `x = " "`. Strings that are joined are mostly on lines of their own.
+pub(super) fn is_in_code(text: &str, at: usize, next: usize) -> bool {
+    let before = text[..at].trim_end().strip_suffix(['"', '\'']).unwrap_or_default();
+    let between = &text[before.len()..next];
+    let spaced = before.ends_with(char::is_whitespace) && !text[next + 1..].starts_with(|c: char| c.is_alphanumeric());
+    let glued = !between.contains('+') || !between.contains(char::is_whitespace);
+    let operator = before.trim_end().ends_with(['=', '+', '(', '[', ',', '{']);
+    !between.contains('\n') && (operator || spaced && glued)
+}
