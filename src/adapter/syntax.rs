@@ -48,13 +48,6 @@ impl Parsed {
         Parsed { name: name.into(), id: None, arguments: arguments.into() }
     }
 
-    /// The call without the end of its arguments, so that nothing completes them. Text after an object shows that anyway.
-    pub(super) fn torn(self) -> Parsed {
-        let Some(members) = self.arguments.strip_suffix('}') else { return self };
-        let comma = if members.trim_end().ends_with('{') { "" } else { "," };
-        Parsed { arguments: format!("{members}{comma}\""), ..self }
-    }
-
     /// The call as it is compared with others.
     pub(super) fn compared(&self) -> same::Call {
         same::Call::new(&self.name, &self.arguments)
@@ -198,6 +191,13 @@ fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool
 /// Removes the closing brace, so that the arguments are as incomplete as their call.
 fn unclosed(arguments: &str) -> String {
     arguments.strip_suffix('}').unwrap_or(UNFINISHED).to_owned()
+}
+
+/// The arguments as if the text ended in their next key, so that nothing completes them. Text after an object shows that anyway.
+fn torn_arguments(arguments: &str) -> String {
+    let Some(members) = arguments.strip_suffix('}') else { return arguments.to_owned() };
+    let comma = if members.trim_end().ends_with('{') { "" } else { "," };
+    format!("{members}{comma}\"")
 }
 
 /// Searches for the closing marker of a call that cannot be read otherwise.

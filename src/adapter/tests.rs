@@ -328,6 +328,15 @@ fn read_with(tools: Tools, adapter: &str, reasoning_open: bool, text: &str) -> S
     whole
 }
 
+/// Reads with the tools `note` and `idle`, and this one.
+fn read_beside(tool: Tool, adapter: &str, text: &str) -> Seen {
+    let note =
+        r#"{"type":"object","properties":{"path":{"type":"string"},"words":{"type":"string"}},"required":["path","words"]}"#;
+    let idle = r#"{"type":"object","properties":{}}"#;
+    let tools = [Tool::new("note", "Writes a note.", note), tool, Tool::new("idle", "Waits.", idle)];
+    read_with(Tools::new(tools, ToolChoice::Auto), adapter, false, text)
+}
+
 /// The calls as they were written, each whether it ended.
 fn written(seen: &Seen) -> Vec<(String, bool)> {
     seen.all_calls().map(|call| (call.to_string(), call.whole)).collect()

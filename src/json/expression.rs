@@ -6,6 +6,11 @@ const SIGNS: [&str; 10] = ["+", "||", "??", "&&", "==", "!=", "*", "%", "?", ":"
 /// Operators that are words. They need spaces around them.
 const WORDS: [&str; 8] = ["if", "else", "or", "and", "in", "is", "not in", "is not"];
 
+/// Whether an operand follows this text in code: it ends in an operator or an opening bracket (`x = `, `f(`).
+pub(crate) fn awaits_operand(text: &str) -> bool {
+    text.trim_end().ends_with(['=', '+', '(', '[', ',', '{'])
+}
+
 /// The end of an expression in `tail`, the text after its first operand (a string); `None` if there is no expression, or if
 /// neither a comma nor a closing bracket follows it. Strings joined by `+` alone are one string, not an expression. With `pair`,
 /// two adjacent strings count as an expression; in a list they lack a comma.

@@ -89,7 +89,7 @@ impl JsonReader {
         let value = &text[self.start..end];
         let whole = self.seeming_end.and_then(|end| reopened(value, end - self.start));
         let value = whole.as_deref().unwrap_or(value);
-        match calls(value, keys, context, 0, false).or_else(|| repaired(value, keys, context)) {
+        match calls(value, keys, context, false).or_else(|| repaired(value, keys, context)) {
             // The value after a tool's name is its arguments, which may have a member `name`.
             Some(found) if self.titled && !found.iter().all(|found| is_known(context.tools, &found.call.name)) => false,
             Some(found) => {
@@ -132,7 +132,7 @@ impl JsonReader {
         let value = &text[self.start..end];
         let open = |found: Vec<Found>| found.iter().any(|found| !found.closed);
         !is_json(value)
-            && match calls(value, keys, context, 0, false) {
+            && match calls(value, keys, context, false) {
                 Some(found) => open(found) && !PlainExtent::closes(value),
                 None => repaired(value, keys, context).is_some_and(open),
             }
@@ -149,7 +149,7 @@ impl JsonReader {
         let braces = text[end..].bytes().take_while(|&byte| byte == b'}').count();
         if braces > 0
             && !is_json(&text[self.start..end])
-            && let Some(found) = calls(&text[self.start..end + braces], keys, context, 0, false)
+            && let Some(found) = calls(&text[self.start..end + braces], keys, context, false)
         {
             self.calls.truncate(self.before);
             self.calls.extend(found.into_iter().map(|found| found.call));
@@ -176,7 +176,7 @@ impl JsonReader {
 
     /// The text ended inside a value.
     fn cut(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
-        let mut found = calls(&text[self.start..], keys, context, 0, true).unwrap_or_default();
+        let mut found = calls(&text[self.start..], keys, context, true).unwrap_or_default();
         let Found { call: cut, closed } = found.pop().unwrap_or_default();
         let mut whole = std::mem::take(&mut self.calls);
         whole.extend(found.into_iter().map(|found| found.call));

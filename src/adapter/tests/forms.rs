@@ -1,18 +1,11 @@
 //! Arguments and attributes in other forms than a family's own.
 
-use super::{Seen, read_with, text, written};
-use crate::event::{Tool, ToolChoice, Tools};
+use super::{Seen, read_beside, text, written};
+use crate::event::Tool;
 
 fn read(adapter: &str, text: &str) -> Seen {
     let route = r#"{"type":"object","properties":{"goal":{"type":"string"},"by":{"type":"string"},"stops":{"type":"integer"}},"required":["goal"]}"#;
-    let note =
-        r#"{"type":"object","properties":{"path":{"type":"string"},"words":{"type":"string"}},"required":["path","words"]}"#;
-    let tools = [
-        Tool::new("route", "Finds a route.", route),
-        Tool::new("note", "Writes a note.", note),
-        Tool::new("idle", "Waits.", r#"{"type":"object","properties":{}}"#),
-    ];
-    read_with(Tools::new(tools, ToolChoice::Auto), adapter, false, text)
+    read_beside(Tool::new("route", "Finds a route.", route), adapter, text)
 }
 
 /// The complete calls of an answer.

@@ -1,18 +1,11 @@
 //! Slips in the tags around names, parameters and calls.
 
-use super::{Seen, read_with, text, written};
-use crate::event::{Tool, ToolChoice, Tools};
+use super::{Seen, read_beside, text, written};
+use crate::event::Tool;
 
 fn read(adapter: &str, text: &str) -> Seen {
-    let words =
-        r#"{"type":"object","properties":{"path":{"type":"string"},"words":{"type":"string"}},"required":["path","words"]}"#;
     let lamp = r#"{"type":"object","properties":{"room":{"type":"string"},"level":{"type":"integer"}},"required":["room"]}"#;
-    let tools = [
-        Tool::new("note", "Writes a note.", words),
-        Tool::new("lamp", "Lights a lamp.", lamp),
-        Tool::new("idle", "Waits.", r#"{"type":"object","properties":{}}"#),
-    ];
-    read_with(Tools::new(tools, ToolChoice::Auto), adapter, false, text)
+    read_beside(Tool::new("lamp", "Lights a lamp.", lamp), adapter, text)
 }
 
 /// The complete calls of an answer that has no text.

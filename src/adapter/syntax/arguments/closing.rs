@@ -1,7 +1,7 @@
 //! What the arguments are once they end, or the text does.
 
 use super::{Arguments, Outcome};
-use crate::adapter::syntax::typing::Types;
+use crate::adapter::syntax::{torn_arguments, typing::Types};
 
 impl Arguments {
     /// Why the arguments are probably not what the model meant, or `None`.
@@ -36,8 +36,6 @@ impl Arguments {
 
     /// The text ended inside a tag or a value: nothing may complete it.
     pub(super) fn torn(&self) -> Outcome {
-        let members = self.members.text();
-        let comma = if members.is_empty() { "" } else { "," };
-        Outcome::Cut { arguments: format!("{{{members}{comma}\"") }
+        Outcome::Cut { arguments: torn_arguments(&self.object()) }
     }
 }

@@ -11,6 +11,7 @@ use crate::adapter::syntax::{
 };
 
 const CDATA: &str = "<![CDATA[";
+
 /// Whether a value begins with a CDATA section, and the last section in it is still open.
 fn in_open_cdata(value: &str) -> bool {
     value.trim_start().starts_with(CDATA) && value.rfind(CDATA) > value.rfind(CDATA_END)

@@ -56,145 +56,155 @@ impl JsonKeys {
 
 /// The calls in one value. `None`: it does not have the form of a call. `open`: the text may end inside the value, and only what
 /// was closed of the last call is returned.
-pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open: bool) -> Option<Vec<Found>> {
-    if depth > NESTED_WRAPPERS {
-        return None;
+pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, open: bool) -> Option<Vec<Found>> {
+    Layer { keys, context, depth: 0, open }.calls(value)
+}
+
+/// How a value is read that `depth` wrappers are around.
+#[derive(Clone, Copy)]
+struct Layer<'a> {
+    keys: &'a JsonKeys,
+    context: Context<'a>,
+    depth: usize,
+    /// The text may end inside the value.
+    open: bool,
+}
+
+impl Layer<'_> {
+    /// The calls in a value inside of this one.
+    fn inner(self, value: &str) -> Option<Vec<Found>> {
+        let inner = Layer { depth: self.depth + 1, ..self };
+        if inner.depth > NESTED_WRAPPERS { None } else { inner.calls(value) }
     }
-    if let Some(plain) = decoded(value, open) {
-        return calls(plain.trim(), keys, context, depth + 1, open);
+
+    fn calls(self, value: &str) -> Option<Vec<Found>> {
+        let Layer { keys, context, open, .. } = self;
+        if let Some(plain) = decoded(value, open) {
+            return self.inner(plain.trim());
+        }
+        if let Some(list) = elements(value) {
+            if !context.marked && lists_names(&list, keys, context.tools) {
+                return None;
+            }
+            let last = list.len().wrapping_sub(1);
+            let found: Option<Vec<Vec<Found>>> = list
+                .into_iter()
+                .enumerate()
+                .map(|(at, element)| {
+                    let unread = || (open && at == last).then(|| vec![Found::default()]);
+                    Layer { open: open && at == last, ..self }.inner(element).or_else(unread)
+                })
+                .collect();
+            return found.map(|found| found.into_iter().flatten().collect::<Vec<_>>()).filter(|found| !found.is_empty());
+        }
+        if !value.starts_with('{') {
+            return in_python(value, context);
+        }
+        if let Some(plain) = flags::plain(value, context.tools) {
+            return self.inner(&plain);
+        }
+        self.in_object(value, &members(value)?)
     }
-    if let Some(list) = elements(value) {
-        if !context.marked && lists_names(&list, keys, context.tools) {
+
+    /// The calls in an object.
+    fn in_object(self, value: &str, members: &[(String, &str)]) -> Option<Vec<Found>> {
+        let Layer { keys, context, .. } = self;
+        // Data, unless calls are in it.
+        if !context.marked && members.first().is_some_and(|(key, _)| SAID.contains(&key.as_str())) && wrapped(members).is_none() {
             return None;
         }
-        let last = list.len().wrapping_sub(1);
-        let found: Option<Vec<Vec<Found>>> = list
-            .into_iter()
-            .enumerate()
-            .map(|(at, element)| {
-                let unread = || (open && at == last).then(|| vec![Found::default()]);
-                calls(element, keys, context, depth + 1, open && at == last).or_else(unread)
-            })
-            .collect();
-        return found.map(|found| found.into_iter().flatten().collect::<Vec<_>>()).filter(|found| !found.is_empty());
-    }
-    if !value.starts_with('{') {
-        return in_python(value, context);
-    }
-    if let Some(plain) = flags::plain(value, context.tools) {
-        return calls(&plain, keys, context, depth + 1, open);
-    }
-    in_object(value, &members(value)?, keys, context, depth, open)
-}
-
-/// The calls in an object.
-fn in_object(
-    value: &str,
-    members: &[(String, &str)],
-    keys: &JsonKeys,
-    context: Context<'_>,
-    depth: usize,
-    open: bool,
-) -> Option<Vec<Found>> {
-    // Data, unless calls are in it.
-    if !context.marked && members.first().is_some_and(|(key, _)| SAID.contains(&key.as_str())) && wrapped(members).is_none() {
-        return None;
-    }
-    let get = |key: &str| member(members, key);
-    if let Some(wrapped) = wrapped(members).filter(|value| value.starts_with(['{', '[', '"'])) {
-        let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
-        let found = if record { None } else { calls(wrapped, keys, context, depth + 1, open) };
-        // A string that is no call may be the name.
-        if found.is_some() || !wrapped.starts_with('"') {
-            return found;
-        }
-    }
-    if let [(WHOLE_MESSAGE, message)] = members.iter().map(|(key, value)| (key.as_str(), *value)).collect::<Vec<_>>().as_slice() {
-        return calls(message, keys, context, depth + 1, open);
-    }
-    if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
-        return calls(params, keys, context, depth + 1, open);
-    }
-    let unsure =
-        || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)));
-    if let Some(named) = find(members, &keys.name).or_else(unsure) {
-        return of_name(named, value, members, keys, context, depth, open);
-    }
-    if let [(name, arguments)] = members
-        && arguments.starts_with('{')
-        && (keys.name_is_key || context.tools.get(name).is_some())
-    {
-        let call = Parsed::new(name, *arguments);
-        return Some(vec![Found { call, closed: is_closed(arguments) }]);
-    }
-    match &context.tools.choice {
-        ToolChoice::Named(name) if !context.marked => {
-            let call = Parsed::new(name, value);
-            Some(vec![Found { call, closed: is_closed(value) }])
-        }
-        _ => None,
-    }
-}
-
-/// The call in an object in which `key` has the name, or the calls in it if they are there.
-fn of_name(
-    (key, name): (&str, &str),
-    value: &str,
-    members: &[(String, &str)],
-    keys: &JsonKeys,
-    context: Context<'_>,
-    depth: usize,
-    open: bool,
-) -> Option<Vec<Found>> {
-    let id = IDS.into_iter().find_map(|key| member(members, key));
-    let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
-    if name.starts_with('{') {
-        let mut inner = match arguments_beside(members, name, keys) {
-            Some((name, arguments)) => {
-                vec![Found { call: Parsed::new(&name, arguments), closed: is_closed(arguments) }]
+        let get = |key: &str| member(members, key);
+        if let Some(wrapped) = wrapped(members).filter(|value| value.starts_with(['{', '[', '"'])) {
+            let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
+            let found = if record { None } else { self.inner(wrapped) };
+            // A string that is no call may be the name.
+            if found.is_some() || !wrapped.starts_with('"') {
+                return found;
             }
-            None => calls(name, keys, context, depth + 1, open)?,
-        };
-        inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
-        return Some(inner);
-    }
-    if name.starts_with('[') || name.len() > WORD_BYTES {
-        return None;
-    }
-    if open && !is_closed(name) {
-        return Some(vec![Found::default()]);
-    }
-    let written = unquote(name);
-    // Two names are two calls or none. The fixer refuses a key with two values.
-    if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
-        let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
-        return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
-    }
-    // A name may be quoted twice.
-    let written = match written.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-        Some(inner) => inner.to_owned(),
-        None => written,
-    };
-    let given = find(members, &keys.arguments);
-    let describes = || !context.marked && describes(members, key, &written, context.tools);
-    let only = || only_object(members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
-    let (arguments, closed) = match given.or_else(only) {
-        Some((key, _)) if !context.marked && reports(members, key) => return None,
-        Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => return None,
-        Some((at, arguments)) if is_closed(arguments) => {
-            let beside = members.iter().filter(|(other, _)| other != key && other != at);
-            let whole = with_members_beside(arguments, beside, &written, context.tools);
-            // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
-            let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
-            (if doubtful { without_brace(whole) } else { whole }, true)
         }
-        Some((_, arguments)) => (arguments.to_owned(), false),
-        None if describes() => return None,
-        None if open && !is_closed(value) => (unclosed(&flattened(members, key, &written, context.tools)), false),
-        None => (flattened(members, key, &written, context.tools), true),
-    };
-    let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
-    is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }])
+        if let [(key, message)] = members
+            && key == WHOLE_MESSAGE
+        {
+            return self.inner(message);
+        }
+        if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
+            return self.inner(params);
+        }
+        let unsure = || {
+            UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)))
+        };
+        if let Some(named) = find(members, &keys.name).or_else(unsure) {
+            return self.of_name(named, value, members);
+        }
+        if let [(name, arguments)] = members
+            && arguments.starts_with('{')
+            && (keys.name_is_key || context.tools.get(name).is_some())
+        {
+            let call = Parsed::new(name, *arguments);
+            return Some(vec![Found { call, closed: is_closed(arguments) }]);
+        }
+        match &context.tools.choice {
+            ToolChoice::Named(name) if !context.marked => {
+                let call = Parsed::new(name, value);
+                Some(vec![Found { call, closed: is_closed(value) }])
+            }
+            _ => None,
+        }
+    }
+
+    /// The call in an object in which `key` has the name, or the calls in it if they are there.
+    fn of_name(self, (key, name): (&str, &str), value: &str, members: &[(String, &str)]) -> Option<Vec<Found>> {
+        let Layer { keys, context, open, .. } = self;
+        let id = IDS.into_iter().find_map(|key| member(members, key));
+        let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
+        if name.starts_with('{') {
+            let mut inner = match arguments_beside(members, name, keys) {
+                Some((name, arguments)) => {
+                    vec![Found { call: Parsed::new(&name, arguments), closed: is_closed(arguments) }]
+                }
+                None => self.inner(name)?,
+            };
+            inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
+            return Some(inner);
+        }
+        if name.starts_with('[') || name.len() > WORD_BYTES {
+            return None;
+        }
+        if open && !is_closed(name) {
+            return Some(vec![Found::default()]);
+        }
+        let written = unquote(name);
+        // Two names are two calls or none. The fixer refuses a key with two values.
+        if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
+            let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
+            return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
+        }
+        // A name may be quoted twice.
+        let written = match written.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+            Some(inner) => inner.to_owned(),
+            None => written,
+        };
+        let given = find(members, &keys.arguments);
+        let describes = || !context.marked && describes(members, key, &written, context.tools);
+        let only = || only_object(members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
+        let (arguments, closed) = match given.or_else(only) {
+            Some((key, _)) if !context.marked && reports(members, key) => return None,
+            Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => return None,
+            Some((at, arguments)) if is_closed(arguments) => {
+                let beside = members.iter().filter(|(other, _)| other != key && other != at);
+                let whole = with_members_beside(arguments, beside, &written, context.tools);
+                // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
+                let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
+                (if doubtful { without_brace(whole) } else { whole }, true)
+            }
+            Some((_, arguments)) => (arguments.to_owned(), false),
+            None if describes() => return None,
+            None if open && !is_closed(value) => (unclosed(&flattened(members, key, &written, context.tools)), false),
+            None => (flattened(members, key, &written, context.tools), true),
+        };
+        let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
+        is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }])
+    }
 }
 
 /// The value of a member of an object.
@@ -207,7 +217,7 @@ fn member<'t>(members: &[(String, &'t str)], key: &str) -> Option<&'t str> {
 pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
     let report = fix(value, None, &[], End::Closed);
     let plain = report.accepted().filter(|_| report.verdict != Verdict::Clean)?;
-    let mut found = calls(plain, keys, context, 0, false)?;
+    let mut found = calls(plain, keys, context, false)?;
     let mended = |rule: Code| report.fixes.iter().any(|fix| fix.rule == rule);
     for found in &mut found {
         found.closed &= !mended(Code::X2);
@@ -257,8 +267,8 @@ pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
         return vec![call];
     }
     let members = members(&call.arguments).unwrap_or_default();
-    let list = members.iter().find(|(key, _)| key == BUNDLE).map(|(_, list)| *list).filter(|list| list.starts_with('['));
-    match list.and_then(|list| calls(list, &JsonKeys::usual(), context, 0, false)) {
+    let list = member(&members, BUNDLE).filter(|list| list.starts_with('['));
+    match list.and_then(|list| calls(list, &JsonKeys::usual(), context, false)) {
         Some(found) => found.into_iter().map(|found| found.call).collect(),
         None => vec![call],
     }
@@ -269,7 +279,7 @@ pub(crate) fn introduced(name: &str, value: &str, context: Context<'_>) -> Optio
     if !name.ends_with(':') || is_known(context.tools, name) {
         return None;
     }
-    let found = calls(value, &JsonKeys::usual(), context, 0, false)?;
+    let found = calls(value, &JsonKeys::usual(), context, false)?;
     let known = found.iter().all(|found| is_known(context.tools, &found.call.name));
     known.then(|| found.into_iter().map(|found| found.call).collect())
 }
@@ -303,7 +313,7 @@ fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
 
 /// The first of these keys that is present, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
-    keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
+    keys.iter().find_map(|key| Some((key.as_str(), member(members, key)?)))
 }
 
 /// The only member beside the name of an offered tool, if it is an object whose key is no parameter: the arguments, under a key that

@@ -13,10 +13,11 @@ use crate::{
     adapter::{
         JsonKeys,
         syntax::{
-            Context, Start, Step,
+            Context, Parsed, Start, Step,
             ahead::{Seen, Word, word},
             blank,
             members::comment,
+            torn_arguments,
             value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json},
         },
     },
@@ -194,7 +195,10 @@ impl JsonReader {
                         Step::Passed { end: seeming_end, is_json: is_json(&text[self.start..seeming_end]) }
                     }
                     // Nothing may complete it: its last value goes on.
-                    Step::Cut { whole, cut, .. } => Step::Cut { whole, cut: cut.torn(), closed: false },
+                    Step::Cut { whole, cut, .. } => {
+                        let arguments = torn_arguments(&cut.arguments);
+                        Step::Cut { whole, cut: Parsed { arguments, ..cut }, closed: false }
+                    }
                     step => step,
                 }
             }

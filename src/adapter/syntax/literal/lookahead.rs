@@ -4,6 +4,7 @@ use super::{Dialect, KEY_BYTES, Literal};
 use crate::{
     adapter::syntax::{Start, ahead::Seen, blank, markdown::name_length, starts_with_any},
     fix::name::fold,
+    json::expression::awaits_operand,
 };
 
 const WORDS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
@@ -114,6 +115,5 @@ pub(super) fn is_in_code(text: &str, at: usize, next: usize) -> bool {
     let between = &text[before.len()..next];
     let spaced = before.ends_with(char::is_whitespace) && !text[next + 1..].starts_with(|c: char| c.is_alphanumeric());
     let glued = !between.contains('+') || !between.contains(char::is_whitespace);
-    let operator = before.trim_end().ends_with(['=', '+', '(', '[', ',', '{']);
-    !between.contains('\n') && (operator || spaced && glued)
+    !between.contains('\n') && (awaits_operand(before) || spaced && glued)
 }

@@ -1,6 +1,7 @@
 //! What comes between values: keys, colons, commas, and what models write in their place.
 
 use super::super::super::code::Code;
+use super::super::super::expression::awaits_operand;
 use super::super::super::lex::Quote;
 use super::super::rules::{
     BARE_KEY, DOUBLE_OPENER, EXTRA_COMMA, FENCE_INSIDE, HALF_QUOTED, JOINED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, NO_COMMA,
@@ -327,15 +328,18 @@ impl Grammar<'_, '_> {
     /// Whether the quotes around a sign, one of which ended a string at `ended` and the other one opens at `next`, are a part of
     /// code: an operator or a bracket is before the first one (`"x = " + ""`), or a bracket after the second one.
     fn is_in_code(&self, ended: usize, next: usize) -> bool {
-        let before = self.text.source[..ended].strip_suffix(['"', '\'']).unwrap_or_default().trim_end();
-        before.ends_with(['=', '+', '(', '[', ',', '{']) || matches!(self.text.at(next + 1), Some(b')' | b']' | b'}'))
+        awaits_operand(self.before_quote(ended)) || matches!(self.text.at(next + 1), Some(b')' | b']' | b'}'))
     }
 
     /// Whether spaces are outside such quotes.
     fn is_in_spaces(&self, ended: usize, next: usize) -> bool {
-        let before = self.text.source[..ended].strip_suffix(['"', '\'']).unwrap_or_default();
         let after = self.text.at(next + 1).is_some_and(|byte| !byte.is_ascii_alphanumeric() && byte != b'"');
-        before.ends_with(char::is_whitespace) && after
+        self.before_quote(ended).ends_with(char::is_whitespace) && after
+    }
+
+    /// The text before the quote that ended a string at `ended`. Empty if another sign did.
+    fn before_quote(&self, ended: usize) -> &str {
+        self.text.source[..ended].strip_suffix(['"', '\'']).unwrap_or_default()
     }
 
     /// Whether the last value is a string joined to the one before it.
