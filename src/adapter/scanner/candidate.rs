@@ -254,8 +254,8 @@ impl Scanner {
         }
         let known = count || marked || (call.element && !self.at_line_start(candidate.at));
         let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
-        if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(candidate, to, end)) {
-            self.tentative.hold_stray(calls, why);
+        if let Some((call, why)) = stray.filter(|_| self.tentative.takes_strays() && self.closes_fence(candidate, to, end)) {
+            self.tentative.hold_stray(call.clone(), why);
             self.buf.scan_to(to);
             self.before.after_held_call(form);
             return Decision::Over;

@@ -45,10 +45,13 @@ impl Scanner {
             self.before.after_held_call(form);
             return;
         }
-        self.tentative.drop_stray();
         // A wrong name of one call does not affect the calls before it.
         if self.tentative.chain().is_some() && !calls.iter().all(|call| self.is_known(&call.name)) {
             self.accept_tentative(out);
+        }
+        // An element named after no tool may be the answer's own markup.
+        if self.adapter.calls.get(form).is_some_and(|call| call.element) {
+            self.tentative.drop_strays();
         }
         match self.standing(&calls, candidate, form, marked, to) {
             Standing::Counts if self.chains(&calls, candidate, form, marked, to) => {
@@ -214,7 +217,6 @@ impl Scanner {
 
     /// Handles a call truncated by the end of the answer, after others that are complete.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
-        self.tentative.drop_stray();
         self.accept_at_end(whole, candidate, out);
         match self.buf.ended() {
             // The arguments are complete, but the call itself may not be.
@@ -262,20 +264,19 @@ impl Scanner {
         if why.is_some() && !can_ask {
             return self.emit(self.buf.pos(), out);
         }
-        let Taken { mut calls, labels, why: mut stray } = self.tentative.take();
+        let Taken { calls, labels, strays } = self.tentative.take();
         if !labels.is_empty() {
             self.say(&labels, out);
         }
-        if why.is_some() {
-            calls.truncate(1);
-            stray = why;
-        }
-        for call in calls {
-            match &stray {
-                Some(_) if self.send_as_text(&call, out) => {}
-                Some(why) => self.refuse(&call, why, out),
-                None => self.send(&call, true, out),
+        // Refusals come first: as long as no call is sent, the model can be asked again.
+        for (call, why) in strays {
+            if !self.send_as_text(&call, out) {
+                self.refuse(&call, &why, out);
             }
+        }
+        match &why {
+            Some(why) => calls.first().into_iter().for_each(|call| self.refuse(call, why, out)),
+            None => calls.iter().for_each(|call| self.send(call, true, out)),
         }
         self.buf.discard_scanned();
     }

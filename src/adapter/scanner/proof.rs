@@ -77,9 +77,9 @@ impl Scanner {
         !is_described && types.required().all(given)
     }
 
-    /// Why the one call in `text`, JSON or an element, is refused: its tool is not offered, or required parameters are missing.
-    /// `None`: it is text.
-    pub(super) fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
+    /// The one call in `text`, JSON or an element, if it is refused, and why: its tool is not offered, or required parameters are
+    /// missing. `None`: it is text.
+    pub(super) fn stray<'a>(&self, text: &str, form: &Call, calls: &'a [Parsed]) -> Option<(&'a Parsed, Why)> {
         let [call] = calls else { return None };
         // Where JSON is wanted, it need not be a call.
         if self.options.answer != Wanted::Text {
@@ -104,13 +104,13 @@ impl Scanner {
             return None;
         }
         if let Some(why) = unknown(&self.tools, &call.name) {
-            return Some(why);
+            return Some((call, why));
         }
         let given: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
         let types = Types::new(known_tool(&self.tools, &call.name));
         let missing: Vec<String> =
             types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
-        (!missing.is_empty()).then(|| Why::Missing(missing.join(", ")))
+        (!missing.is_empty()).then(|| (call, Why::Missing(missing.join(", "))))
     }
 
     /// Whether these arguments are complete for some offered tool that requires any.

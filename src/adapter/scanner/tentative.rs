@@ -1,6 +1,6 @@
-//! Calls whose fate depends on what follows, and the delimiters around the whole answer. There are four kinds of such calls
-//! ([`Doubt`]): unmarked calls after prose; doubtful calls with markers; calls that count, but may be taken back together with the
-//! next one; and a call that is refused if it counts.
+//! Calls whose fate depends on what follows, and the delimiters around the whole answer. There are four kinds of such calls:
+//! unmarked calls after prose; doubtful calls with markers; calls that count, but may be taken back together with the next one
+//! ([`Doubt`]); and calls that are refused if they count.
 
 use std::collections::HashSet;
 
@@ -11,6 +11,8 @@ use crate::{adapter::syntax::Parsed, event::Why};
 #[derive(Default)]
 pub(super) struct Tentative {
     calls: Vec<Parsed>,
+    /// Calls that are refused if they count: of unknown tools, or without what is required.
+    strays: Vec<(Parsed, Why)>,
     /// The labels between these calls.
     labels: String,
     /// What speaks for and against these calls.
@@ -28,8 +30,8 @@ pub(super) struct Taken {
     pub(super) calls: Vec<Parsed>,
     /// The labels between them.
     pub(super) labels: String,
-    /// Why they are refused if they count.
-    pub(super) why: Option<Why>,
+    /// Calls that are refused, and why.
+    pub(super) strays: Vec<(Parsed, Why)>,
 }
 
 /// What speaks for and against the held calls.
@@ -46,13 +48,11 @@ enum Doubt {
     /// They count, but another call follows, and the text after that one may take back all of them. They begin at this position
     /// in the answer.
     Chained { at: usize },
-    /// The only call is refused if it counts.
-    Stray(Why),
 }
 
 impl Tentative {
     pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.calls.is_empty() && self.strays.is_empty()
     }
 
     /// Holds calls. `announced`: the text before them announces them.
@@ -110,26 +110,30 @@ impl Tentative {
     }
 
     /// Holds a call that is refused if it counts.
-    pub(super) fn hold_stray(&mut self, calls: Vec<Parsed>, why: Why) {
-        (self.calls, self.doubt) = (calls, Doubt::Stray(why));
+    pub(super) fn hold_stray(&mut self, call: Parsed, why: Why) {
+        self.strays.push((call, why));
     }
 
-    /// Drops a stray call, which was text because another call follows it.
-    pub(super) fn drop_stray(&mut self) {
-        if matches!(self.doubt, Doubt::Stray(_)) {
-            self.forget();
+    /// Drops such calls, which were text, unless others are held with them.
+    pub(super) fn drop_strays(&mut self) {
+        if self.calls.is_empty() {
+            self.strays.clear();
         }
+    }
+
+    /// Whether a call that is refused if it counts can be held with these calls.
+    pub(super) fn takes_strays(&self) -> bool {
+        matches!(self.doubt, Doubt::Announced | Doubt::Unannounced)
     }
 
     /// Drops the calls, none of which counts because text follows.
     pub(super) fn clear(&mut self) {
         self.shown |= self.is_doubted();
-        // Only steps of a plan are kept. A call in a wrap is an example, a stray one is not a step, and one that was taken back
-        // no longer is.
+        // Only steps of a plan are kept. A call in a wrap is an example, and one that was taken back no longer is a step.
         let taken_back = matches!(self.doubt, Doubt::Marked { taken_back: true, .. });
         let wrap = self.wrap.take();
-        let Taken { calls, why: stray, .. } = self.take();
-        if stray.is_none() && wrap.is_none() && !taken_back {
+        let Taken { calls, .. } = self.take();
+        if wrap.is_none() && !taken_back {
             self.skipped.extend(calls);
         }
     }
@@ -147,11 +151,12 @@ impl Tentative {
 
     /// Takes the calls, which are decided now.
     pub(super) fn take(&mut self) -> Taken {
-        let why = match std::mem::take(&mut self.doubt) {
-            Doubt::Stray(why) => Some(why),
-            _ => None,
-        };
-        Taken { calls: std::mem::take(&mut self.calls), labels: std::mem::take(&mut self.labels), why }
+        self.doubt = Doubt::default();
+        Taken {
+            calls: std::mem::take(&mut self.calls),
+            labels: std::mem::take(&mut self.labels),
+            strays: std::mem::take(&mut self.strays),
+        }
     }
 
     pub(super) fn calls(&self) -> &[Parsed] {

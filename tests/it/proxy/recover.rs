@@ -49,6 +49,32 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
 }
 
 #[tokio::test]
+async fn calls_that_cannot_be_made_leave_the_others_alone() {
+    const UNKNOWN: &str = r#"{"name": "open_document", "arguments": {"path": "a"}}"#;
+    let fenced = |json: &str| format!("```json\n{json}\n```");
+    for answer in [
+        format!("{UNKNOWN}\n{RIGHT}"),
+        format!("{UNKNOWN}\n{UNKNOWN}\n{RIGHT}"),
+        format!("{}\n{}", fenced(UNKNOWN), fenced(RIGHT)),
+        format!("I read it now:\n\n{}\n\n{}", fenced(UNKNOWN), fenced(RIGHT)),
+        format!("I read it now:\n\n{}\n\n{}", fenced(RIGHT), fenced(UNKNOWN)),
+    ] {
+        let answers: &'static [&'static str] = Box::leak(vec![answer.leak(), "That is all."].into_boxed_slice());
+        let (proxy, fake) = before(answers).await;
+        let saw = stream(&proxy).await;
+        assert_eq!(arguments(&saw), [r#"{"uri": "a"}"#], "{answers:?}: {}", saw.raw);
+        assert!(!saw.text.contains('{'), "{answers:?}: {:?}", saw.text);
+        let chats = fake.seen("/api/chat");
+        assert!(chats.len() == 2 && chats[1].body.contains("there is no tool open_document"), "{answers:?}: {}", chats.len());
+    }
+    // Text follows them: they are examples.
+    let answer = format!("{}\n{}\n\nThat is how calls look.", fenced(UNKNOWN), fenced(UNKNOWN));
+    let (proxy, fake) = before(Box::leak(vec![&*answer.clone().leak()].into_boxed_slice())).await;
+    let saw = stream(&proxy).await;
+    assert_eq!((saw.text.as_str(), saw.calls.len(), fake.seen("/api/chat").len()), (answer.as_str(), 0, 1), "{}", saw.raw);
+}
+
+#[tokio::test]
 async fn json_that_only_looks_like_a_call_is_the_answer() {
     for answer in [
         r#"{"name": "demo", "version": "1.0", "private": true}"#,

@@ -4,7 +4,8 @@ use super::{
     super::line::is_header,
     clauses::{clauses, plain},
     english::{
-        AUXILIARY, CALLING, LABELS, LOOKS, NO_CASE, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SHOWS, SUBORDINATE, THINGS, VERBS,
+        AUXILIARY, BE, CALLING, CALLS, LABELS, LOOKS, NO_CASE, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SHOWS, SUBORDINATE, TEXTS,
+        THINGS, VERBS,
     },
     languages::Says,
     lead::{asks_for_permission, asks_to_wait, is_english, requests_an_answer},
@@ -84,9 +85,8 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || (["for example", "for instance"].iter().any(|words| sentence.trim_start().starts_with(words))
             && !is_sentence
             && !acts_now)
-        || ["such as", "e.g", "e.g.", "format is", "result is", "output is", "response is"]
-            .iter()
-            .any(|words| line.ends_with(words))
+        || ["such as", "e.g", "e.g."].iter().any(|words| line.ends_with(words))
+        || equates(&super::clauses::words(sentence))
         || clause.contains("format of") && clause.ends_with(" is")
         || LOOKS.iter().any(|words| clause.ends_with(words) || (!is_sentence && clause.contains(words)))
 }
@@ -107,6 +107,11 @@ fn names_data(words: &[&str]) -> bool {
         [_, .., "output"] => words.len() <= LABEL_WORDS && counts(),
         _ => is_caption(words),
     }
+}
+
+/// Whether the last words say what a text is: `The syntax is`. `The call is` may lead to the model's own call.
+fn equates(words: &[&str]) -> bool {
+    matches!(words, [.., text, is] if BE.contains(is) && TEXTS.contains(text) && !CALLS.contains(text))
 }
 
 /// Whether these words after `I` report a call and nothing else: `have just executed this`.

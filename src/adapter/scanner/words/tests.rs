@@ -400,7 +400,11 @@ const KEPT: [&str; 146] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 224] = [
+const NOT_NOW: [&str; 228] = [
+    "The syntax is ",
+    "In this family, the notation is",
+    "The two forms are",
+    "My last message was",
     "I discovered this in the comments:",
     "I noticed the following entry in your shell history:",
     "We received this message from the build bot:",
@@ -627,7 +631,9 @@ const NOT_NOW: [&str; 224] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 161] = [
+const MADE: [&str; 163] = [
+    "The next call is",
+    "The command I need is",
     "The disk is full, so the folder has to go:",
     "All sources are committed, so it is safe:",
     "The cache is the culprit:",
