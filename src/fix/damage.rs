@@ -18,7 +18,7 @@ use after::is_spilt_comment;
 pub(super) use call::holds_json_call;
 pub(crate) use call::{NAME_KEYS, holds_python_call};
 pub(super) use text::is_torn;
-use text::{after_object, after_surplus, has_surplus, holds_elements, is_odd, keys, opens_last, separates, swallowed};
+use text::{after_object, after_surplus, assigns, has_surplus, holds_elements, is_odd, keys, opens_last, separates, swallowed};
 pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
 pub(crate) use variable::is_variable;
 
@@ -180,6 +180,9 @@ impl Source<'_> {
                 if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || missing(key)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));
                 }
+                if let Some(key) = self.assigned(source, around) {
+                    return Some(format!("`{key}` is a parameter or part of a value"));
+                }
                 let sibling = |key: &&str| around.is_some_and(|around| self.schema.rule(around.shape).named(key).is_some());
                 if nested_in(around)
                     && let Some(key) = after_surplus(source).chain(after_object(source)).take(MOST_KEYS).find(sibling)
@@ -260,6 +263,13 @@ impl Source<'_> {
             false => source.trim_end().ends_with([']', '}']) && has_surplus(source),
         };
         self.repaired(node, Code::X3) && (source.starts_with([':', '=']) || doubtful())
+    }
+
+    /// A missing member that a string assigns (`ls", timeout=30`), where the object has equals signs in place of colons.
+    fn assigned<'s>(&'s self, text: &str, around: Option<&Around<'_, '_>>) -> Option<&'s str> {
+        let around = around.filter(|_| self.repairs.iter().any(|repair| repair.rule == Code::S3))?;
+        let names = self.schema.rule(around.shape).properties.iter().map(|property| &*property.name);
+        names.take(FEW).find(|name| around.lacks(name) && assigns(text, name))
     }
 
     /// Whether a string was joined from several. The quotes between them are accounted for.

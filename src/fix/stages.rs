@@ -121,9 +121,9 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     // The text between containers, and after the last one.
     let after = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
     let is_cut = cut(call.end).is_some();
+    let goes_on = || Report::refused(cut(call.end).unwrap_or(Why::Ambiguous("a text goes on after the object".to_owned())));
     if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, after(at, found.reading.end), is_cut)) {
-        let why = || Why::Ambiguous("a text goes on after the object".to_owned());
-        return Err(Report::refused(cut(call.end).unwrap_or_else(why)));
+        return Err(goes_on());
     }
     let in_a_row = found.iter().any(|found| found.adjacent);
     let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
@@ -132,6 +132,9 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         let complete = reading.ending == Ending::Complete;
         let around = fixes_around(text, start, reading.end);
         if is_part_of_a_text(text, &reading, &around, schema) {
+            if adjacent {
+                return Err(goes_on());
+            }
             continue;
         }
         let is_embedded = is_embedded(text, &reading, &around, schema);

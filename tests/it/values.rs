@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Contents of files and commands as people write them.
-const CONTENTS: [&str; 26] = [
+const CONTENTS: [&str; 38] = [
     "grep -rn \"</div>\" src",
     "s += \"</li>\";\nreturn s;\n",
     "grep -c \"//\" main.js",
@@ -41,6 +41,18 @@ const CONTENTS: [&str; 26] = [
     "\"\"\"Docs.\n\nMore.\n\"\"\"\nimport os\n",
     "<|channel|>commentary to=functions.run<|message|>{}<|call|>\n",
     "a,b\n\"x\",\"y \"\"z\"\"\"\n",
+    "t = \"</parameter>\\n</function>\\n</tool_call>\"\nprint(t)\n",
+    "t = \"</parameter>\\n</invoke>\"\nprint(t)\n",
+    "t = '</arg_value>\n</tool_call>'\nprint(t)\n",
+    "END = \"</parameter>\\n</function>\"\n\nThen:\n\n<tool_call>\n{\"name\": \"run_command\", \"arguments\": {\"command\": \"rm b\"}}\n</tool_call>\n\nend\n",
+    "cat > a <<EOF\n<function=write_file>\n<parameter=path>b</parameter>\n<parameter=content>in</parameter>\n</function>\nEOF\n",
+    "parts = data.split(\"}{\")\nprint(parts)\n",
+    "join(\"}}, {{\")\n",
+    "echo \"}, {\" >> list.txt",
+    "x = [f(\"a\")]\ny = 1\n",
+    "#[serde(rename = \"x\")]\nstruct A;\n",
+    "md = \"```python\" + x\nprint(md)\n",
+    "tags: [\"a, b\", \"c\"]\nnext: 'd'\n",
     "{% if tools %}<tool_call>\n{{ name }}\n</tool_call>{% endif %}\n",
 ];
 
@@ -118,8 +130,10 @@ fn a_truncated_value_never_runs() {
     for (adapter, text, arguments) in written() {
         for text in [text.clone(), text.replace("\\\"", "\"")] {
             for end in (text.len() / 2..text.len()).step_by(STEP).map(|end| text.floor_char_boundary(end)) {
-                // What ends in a brace may be a whole object.
-                if !text[..end].ends_with('}') && !is_faithful(adapter, &text[..end], FinishReason::Length, &arguments) {
+                // What ends in a brace may be a whole object, with or without a comma.
+                if !text[..end].trim_end_matches(',').ends_with('}')
+                    && !is_faithful(adapter, &text[..end], FinishReason::Length, &arguments)
+                {
                     wrong.push(format!("{}: {:?}", adapter.name, &text[..end]));
                     break;
                 }

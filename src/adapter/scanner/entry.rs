@@ -189,6 +189,7 @@ impl Scanner {
                     let begins = fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
                     rest.starts_with('[') || begins || (named && !call.whole_answer)
                 }
+                Syntax::Named(_) if named => true,
                 Syntax::Tagged(_) if named => self.options.elements,
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };

@@ -1,5 +1,5 @@
-//! Lines after prose that begin with the name of an offered tool: a Python call at the end of the answer, or, if elements are
-//! asked for, the bare name before its parameters. They begin with neither a marker nor a bracket.
+//! Lines after prose that begin with the name of an offered tool: a Python call or the name and JSON at the end of the answer, or,
+//! if elements are asked for, the bare name before its parameters. They begin with neither a marker nor a bracket.
 
 use super::{Scanner, words::leaves_a_step};
 use crate::event::Sink;
@@ -51,6 +51,10 @@ impl Scanner {
             };
             let rest = after.trim_start_matches([' ', '\t', '\r']);
             if after.starts_with('(') || (self.options.elements && rest.starts_with('\n')) {
+                return Some(true);
+            }
+            let rest = after.strip_prefix(':').unwrap_or(after).trim_start();
+            if rest.starts_with('{') {
                 return Some(true);
             }
             may_be |= rest.is_empty() && after.len() <= NAME_GAP_BYTES;

@@ -1,6 +1,7 @@
 //! Splits a JSON-like object into members, or an array into elements, one level deep, as slices of the source. Reads strict JSON
 //! and its usual variations (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not validated.
 
+use super::{Start, value::lacks_key};
 use crate::json::{extent::Extent, lex::is_odd_space};
 
 /// Typographic quotes that replace `"`, opening and closing.
@@ -22,8 +23,9 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     loop {
         rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with('}') {
-            // An escape or a quote after the object: its brace was part of the string.
-            if rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')')).starts_with(['\\', '"'])
+            // An escape, a quote or no member after the object: its brace was part of the string.
+            let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')'));
+            if (after.starts_with(['\\', '"']) || lacks_key(after, true) != Start::No)
                 && let Some((_, value)) = out.last_mut()
             {
                 *value = &last[..whole(last)];
@@ -84,10 +86,10 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
         let end = value_end(rest).max(rest.chars().next().map_or(1, char::len_utf8));
         out.push(rest[..end].trim_end());
         rest = &rest[end..];
-        // A quote after an object: its brace was inside a string, and the rest of the text belongs to it.
+        // A quote or no object after an object: its brace was inside a string, and the rest of the text belongs to it.
         let follows = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '}');
         if begun.starts_with('{')
-            && follows.starts_with('"')
+            && (follows.starts_with('"') || lacks_key(follows, true) != Start::No)
             && let Some(element) = out.last_mut()
         {
             let whole = begun.trim_end();

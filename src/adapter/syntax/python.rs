@@ -48,6 +48,8 @@ enum Phase {
     Between { newline: bool },
     /// After all calls. Text that may belong to them was scanned up to `seen`.
     After { seen: usize },
+    /// In text between the calls and their closing marker.
+    Beyond(Closing),
     /// The next call uses the result of an earlier one, which is not known yet. It and all later calls are left out.
     Waiting(Closing),
     /// The arguments are not literals: only a closing marker can end the call.
@@ -136,7 +138,21 @@ impl PythonReader {
             }
             Phase::After { seen } => {
                 let seen = *seen;
-                Some(self.after_calls(text, seen, context))
+                self.after_calls(text, seen, context)
+            }
+            Phase::Beyond(closing) => {
+                let found = closing.find(text, context.close);
+                if found.is_none() && !context.end {
+                    return Some(Step::More);
+                }
+                let stop = found.map_or(text.len(), |(begin, _)| begin);
+                if !ends_as_a_call(&text[self.at..stop], self.bracket) {
+                    return Some(self.done(self.at));
+                }
+                // The parenthesis was in a string whose quotes are not escaped.
+                let name = self.calls.pop().map(|call| call.name).unwrap_or_default();
+                self.phase = Phase::Torn { name, closing: Closing::after(self.at) };
+                None
             }
             Phase::Waiting(_) if self.calls.is_empty() => Some(Step::Reject),
             Phase::Waiting(closing) => match closing.find(text, context.close) {
@@ -270,20 +286,24 @@ impl PythonReader {
     }
 
     /// Reads the closing marker, and the end of a fence inside the markers.
-    fn after_calls(&mut self, text: &str, seen: usize, context: Context<'_>) -> Step {
+    fn after_calls(&mut self, text: &str, seen: usize, context: Context<'_>) -> Option<Step> {
         let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
         let rest = text[seen..].trim_start_matches(junk);
         let seen = text.len() - rest.len();
         self.phase = Phase::After { seen };
         if rest.is_empty() && !context.end {
-            return Step::More;
+            return Some(Step::More);
         }
         match starts_with_any(rest, context.close, context.end) {
-            Start::Yes(length) => self.done(seen + length),
-            Start::Maybe => Step::More,
-            // `[text](address)` is a link.
-            Start::No if !context.marked && text[self.at..].starts_with('(') => Step::Reject,
-            Start::No => self.done(self.at),
+            Start::Yes(length) => Some(self.done(seen + length)),
+            Start::Maybe => Some(Step::More),
+            Start::No if context.marked && !context.close.is_empty() => {
+                self.phase = Phase::Beyond(Closing::after(seen));
+                None
+            }
+            // `[text](address)` is a link. After an escape, the bracket was in a string.
+            Start::No if !context.marked && text[self.at..].starts_with(['(', '\\']) => Some(Step::Reject),
+            Start::No => Some(self.done(self.at)),
         }
     }
 
@@ -310,6 +330,14 @@ fn callee(name: String, context: Context<'_>) -> String {
         Some(short) if !known(&name) => short.to_owned(),
         _ => name,
     }
+}
+
+/// Whether a text after calls ends as a call whose last argument is a string.
+fn ends_as_a_call(text: &str, bracket: bool) -> bool {
+    let text = text.trim_end();
+    let inside = if bracket { text.strip_suffix(']').map(str::trim_end) } else { Some(text) };
+    let inside = inside.and_then(|text| text.strip_suffix(')'));
+    inside.is_some_and(|text| text.trim_end().ends_with(['"', '\'']))
 }
 
 /// Whether the calls have a place of their own, where other lines may be around them.
@@ -343,7 +371,15 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
         Head::Maybe | Head::No => Start::No,
     };
     match first {
-        b']' if bracket => Start::Yes(0),
+        b']' if bracket => {
+            let after = &rest[1..];
+            match after.trim_start() {
+                "" if !context.end => Start::Maybe,
+                "" => Start::Yes(0),
+                _ if context.close.is_empty() && after.starts_with('\n') => Start::Yes(0),
+                next => closes(next, context),
+            }
+        }
         b',' | b';' => begins_call(rest[1..].trim_start()),
         // The parenthesis of a function around the call. In code, more follows on its line.
         b')' if !bracket => match rest.trim_start_matches(')').trim_start_matches([' ', '\t']) {

@@ -71,10 +71,11 @@ impl ValueReader {
 }
 
 /// Whether quotes directly surround the marker at `at`. It is in a string whose quotes are not escaped then: `"echo "</f>" >> x"`.
-/// `None`: more text is needed.
+/// A fence directly after a quote is, too: a closing one begins a line or follows a bracket. `None`: more text is needed.
 fn is_quoted(text: &str, at: usize, length: usize, over: bool) -> Option<bool> {
     let quote = text[..at].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
     match text[at + length..].chars().next() {
+        _ if quote.is_some() && text[at..].starts_with('`') => Some(true),
         None if quote.is_some() && !over => None,
         // An escape: a line break of the string.
         after => Some(quote.is_some() && (after == quote || after == Some('\\'))),
@@ -197,7 +198,7 @@ impl TornReader {
     pub(crate) fn goes_on(&self, text: &str, start: usize, cut: bool) -> bool {
         let after = &text[self.end..];
         self.inside
-            || memchr::memchr(b'"', after.as_bytes()).is_some()
+            || after.contains(['"', '\u{201c}', '\u{201d}'])
             || cut && !after.trim_matches(FRAMING).is_empty()
             || !PlainExtent::closes(&text[start..self.end])
     }
@@ -253,16 +254,43 @@ fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
     while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| after.strip_prefix(escape)) {
         after = next.trim_start();
     }
-    let escapes = after.len() < rest.trim_start().len() || rest.starts_with(['"', '\\']);
-    match member(after, over) {
-        Start::No => {}
-        found => return found,
+    let escapes = after.len() < rest.trim_start().len() || rest.starts_with(['"', '\\', '\u{201c}', '\u{201d}']);
+    for found in [member(after, over), lacks_key(after, over)] {
+        if found != Start::No {
+            return found;
+        }
     }
     match starts_with_any(after, close, over) {
         _ if matches!(after, "" | "\\") && !over => Start::Maybe,
         Start::No if escapes && !after.is_empty() => Start::Yes(0),
         Start::Maybe => Start::Maybe,
         _ => Start::No,
+    }
+}
+
+/// Whether the object that follows has a string where its key should be (`, {" >> a"}`), or a string that an object closes follows
+/// (`"\n >> a"}`): the object before it ended inside a string with broken quotes.
+pub(super) fn lacks_key(text: &str, over: bool) -> Start {
+    let text = text.strip_prefix(',').unwrap_or(text).trim_start();
+    let inside = text.trim_start_matches('{').trim_start();
+    let is_object = inside.len() < text.len();
+    if is_object && text[1..].trim_start().starts_with('{') {
+        return Start::Yes(0);
+    }
+    // An object that is cut off before the colon shows nothing.
+    let undecided = match over {
+        false => Start::Maybe,
+        true if is_object => Start::Yes(0),
+        true => Start::No,
+    };
+    if !inside.starts_with('"') {
+        return if inside.is_empty() && !text.is_empty() { undecided } else { Start::No };
+    }
+    let Ok(end) = closing_quote(inside, 1, b'"') else { return undecided };
+    match inside[end..].trim_start().chars().next() {
+        None => undecided,
+        Some(next) if is_object && next != ':' || !is_object && next == '}' => Start::Yes(0),
+        Some(_) => Start::No,
     }
 }
 

@@ -21,7 +21,10 @@ pub(crate) fn is_spilt(reading: &Reading<'_>, after: &str, is_cut: bool) -> bool
     let is_mark = rest.starts_with("</") || rest.starts_with("<|") || rest.starts_with("```");
     let escapes = if is_mark { signs(rest).1 } else { escapes };
     let odd = last.is_some_and(|(text, _)| text.matches('"').count() % 2 == 1);
-    torn || escapes || quotes % 2 == 1 || (quotes > 0 && (odd || is_cut))
+    // Prose has no string at the end of an object: `{")\nrest()\n"}`.
+    let ends_an_object = after.match_indices('"').any(|(at, _)| after[at + 1..].trim_start().starts_with('}'));
+    let is_attached = after.starts_with('"') && quotes > 1;
+    torn || escapes || ends_an_object || is_attached || quotes % 2 == 1 || (quotes > 0 && (odd || is_cut))
 }
 
 /// Whether a comment is more likely the rest of a string: `# \"b"\n`.

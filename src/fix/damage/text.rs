@@ -97,6 +97,12 @@ fn is_structure(text: &str) -> bool {
     })
 }
 
+/// Whether a text has this name after a comma and before an equals sign.
+pub(super) fn assigns(text: &str, name: &str) -> bool {
+    let assigns = |at: usize| text[..at].trim_end().ends_with(',') && text[at + name.len()..].trim_start().starts_with('=');
+    !name.is_empty() && text.match_indices(name).any(|(at, _)| assigns(at))
+}
+
 /// The words of a text, outside brackets, that are written like keys.
 pub(super) fn keys(text: &str) -> impl Iterator<Item = &str> {
     let (mut depth, mut inside) = (0_i32, false);

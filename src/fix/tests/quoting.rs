@@ -113,7 +113,8 @@ proptest! {
     fn markers_and_signs_in_quotes_that_are_not_escaped_end_no_value(
         (first, second) in names(), before in "[a-z]{1,5}( [=(\\[] ?| )", after in "(\\)| )[a-z]{0,6}(;\n[a-z]{1,5};)?", end in ends(),
         inner in prop::sample::select(vec![
-            "</div>", "</tool_call>", "<|im_end|>", "</", "<li>", "/*", "//", "# ", "+", "}", "}}", "]", "```", ";", " ", ")",
+            "</div>", "</tool_call>", "<|im_end|>", "</", "<li>", "/*", "//", "# ", "+", "}", "}}", "]", "```", ";", " ", ")", "}{", "},{",
+            "}, {", "}[", "][", "], [", "{", "[", "{}", "):", "',", "=",
         ]),
         inners in 1..3_usize,
     ) {
@@ -121,6 +122,7 @@ proptest! {
         let line = format!("{before}\"{inner}\"{after}").repeat(inners);
         let damaged = escaped(&line).replace("\\\"", "\"");
         for text in [
+            format!("{{\"{first}\": \"a\", \"{second}\": \"{}\"}}", damaged.replace("\\n", "\n")),
             format!("{{\"{first}\": \"a\", \"{second}\": \"{damaged}\"}}"),
             format!("{{\"{second}\": \"{damaged}\", \"{first}\": \"a\"}}"),
             format!("{{\"{first}\": \"a\", \"{second}\": \"{damaged}\"}}</tool_call>"),
@@ -178,6 +180,21 @@ fn a_command_keeps_its_last_quote_or_is_refused() {
     // A quote that opens nothing: the one before the value is missing.
     let got = accepted(schema, r#"{"command": ls", "timeout": 5}"#, End::Closed);
     assert_eq!(got, Some(json!({"command": "ls", "timeout": 5})));
+}
+
+#[test]
+fn lines_that_are_added_and_members_with_equals_signs_are_no_content() {
+    let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"lines":{"type":"integer"}},"required":["path"]}"#;
+    for (text, arguments) in [
+        ("{\"path\": \"f {\\n\" +\n  \"}\\n\"}", Some(json!({"path": "f {\n}\n"}))),
+        ("{\"path\": \"f(\\n\" +\n  \")\\n\" +\n \"g\", \"lines\": 1}", Some(json!({"path": "f(\n)\ng", "lines": 1}))),
+        ("{path=\"a\", lines=3, text=\"b\"}", None),
+        ("{path=\"a, lines=3\"}", Some(json!({"path": "a, lines=3"}))),
+        ("{path=\"a\", text=\"b\"}", None),
+        ("{\"path\": \"a, lines=3\"}", Some(json!({"path": "a, lines=3"}))),
+    ] {
+        assert_eq!(accepted(schema, text, End::Closed), arguments, "{text}");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(super) struct Searched {
     blank: (usize, usize),
     /// Whether the value that begins at the first offset has a closing tag before the second.
     closed: (usize, usize, bool),
+    /// Whether the value that begins at the first offset has an argument's opening tag before the second.
+    argument: (usize, usize, bool),
     /// The value that begins here contains its own opening tag.
     opened: Option<usize>,
     /// The search for the own closing tag of a value.
@@ -207,7 +209,7 @@ impl Arguments {
         match form.close(rest, end) {
             Start::Yes(length) => match self.mark(text, at + length, form, end).1 {
                 Mark::Maybe => return Some(Ahead::Maybe),
-                Mark::Other => {}
+                Mark::Other if !search.closes => {}
                 _ if by_key || !search.closes => return Some(Ahead::Ends(at)),
                 _ => search.depth -= 1,
             },
@@ -244,13 +246,32 @@ impl Arguments {
 
     /// Whether a closing tag of the value that begins at `start` precedes `at`.
     pub(super) fn has_close(&mut self, text: &str, start: usize, at: usize, key: &str, form: &dyn Form) -> bool {
-        let (begun, seen, found) = self.searched.closed;
-        let (mut seen, mut found) = if begun == start { (seen.max(start), found) } else { (start, false) };
-        while let Some(place) = next(text, seen, &self.leads).filter(|&place| place < at && !found) {
-            found = matches!(form.value_close(&text[place..at], key, &text[self.tag.clone()], true), Start::Yes(_));
-            seen = place + 1;
-        }
-        self.searched.closed = (start, seen, found);
-        found
+        let closes = |rest: &str| matches!(form.value_close(rest, key, &text[self.tag.clone()], true), Start::Yes(_));
+        self.searched.closed = sought(self.searched.closed, start, &text[..at], &self.leads, closes);
+        self.searched.closed.2
     }
+
+    /// Whether an argument's opening tag is in the value that begins at `start`, before `at`.
+    pub(super) fn has_argument(&mut self, text: &str, start: usize, at: usize, form: &dyn Form) -> bool {
+        let begins = |rest: &str| matches!(form.argument_begins(rest, true), Start::Yes(_));
+        self.searched.argument = sought(self.searched.argument, start, &text[..at], &self.leads, begins);
+        self.searched.argument.2
+    }
+}
+
+/// Searches the value from `start` to the end of `text` for a tag, from where `known` ended if that was about the same value.
+fn sought(
+    known: (usize, usize, bool),
+    start: usize,
+    text: &str,
+    leads: &[u8],
+    is_tag: impl Fn(&str) -> bool,
+) -> (usize, usize, bool) {
+    let (begun, seen, found) = known;
+    let (mut seen, mut found) = if begun == start { (seen.max(start), found) } else { (start, false) };
+    while let Some(place) = next(text, seen, leads).filter(|_| !found) {
+        found = is_tag(&text[place..]);
+        seen = place + 1;
+    }
+    (start, seen, found)
 }

@@ -1,7 +1,7 @@
 //! Decides what follows a tag, and whether a position inside a value is content or the value's end.
 
 use super::{
-    Arguments, Between, Form,
+    Arguments, Between, Form, Tag,
     searched::{Ahead, CDATA_END},
 };
 use crate::adapter::syntax::{
@@ -15,6 +15,12 @@ const CDATA: &str = "<![CDATA[";
 /// Whether a value begins with a CDATA section, and the last section in it is still open.
 fn in_open_cdata(value: &str) -> bool {
     value.trim_start().starts_with(CDATA) && value.rfind(CDATA) > value.rfind(CDATA_END)
+}
+
+/// Whether `text` begins with an argument that the tool does not have.
+fn is_unknown_argument(text: &str, form: &dyn Form, types: &Types, end: bool) -> bool {
+    let is_unknown = |tag: &Tag| types.keys().next().is_some() && !types.has(&tag.key);
+    matches!(&form.argument(text, end), Seen::Yes(tag) if is_unknown(tag))
 }
 
 pub(super) enum Mark {
@@ -137,12 +143,26 @@ impl Arguments {
             }
         }
         Some(match mark {
+            // The value holds a call, of which this closes one argument.
+            Mark::Argument
+                if is_unknown_argument(&text[next..], form, types, end) && self.has_argument(text, start, at, form) =>
+            {
+                Place::Content
+            }
             Mark::Argument => match self.holds_twins(text, start, at, next, end) {
                 Start::Yes(_) => Place::Content,
                 Start::Maybe => Place::Maybe,
                 Start::No => Place::End(stop),
             },
-            Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(stop),
+            Mark::Close(_) | Mark::Outer => {
+                let from = match self.line_goes_on(text, next, form, end) {
+                    Start::Yes(from) => Some(from),
+                    Start::Maybe => return Some(Place::Maybe),
+                    Start::No => self.has_argument(text, start, at, form).then_some(next),
+                };
+                from.and_then(|from| self.unless_own_close(spot, from, true, form, types)).unwrap_or(Place::End(stop))
+            }
+            Mark::Call | Mark::End => Place::End(stop),
             Mark::ValueOpen(_) if self.members.waiting() > 1 => Place::End(stop),
             Mark::ValueOpen(_) => Place::Content,
             Mark::Maybe => Place::Maybe,
@@ -154,6 +174,26 @@ impl Arguments {
                 }
             },
         })
+    }
+
+    /// Whether something is attached to the last of the closing tags of the call from `at` on: a quote, a bracket or another sign.
+    /// Then they may be content, and the text goes on at this offset: `t = "</parameter></function>"`.
+    fn line_goes_on(&mut self, text: &str, mut at: usize, form: &dyn Form, end: bool) -> Start {
+        loop {
+            let length = match [form.close(&text[at..], end), form.outer(&text[at..], end)] {
+                [Start::Yes(length), _] | [Start::No, Start::Yes(length)] => length,
+                [Start::No, Start::No] => return Start::No,
+                _ => return Start::Maybe,
+            };
+            let past = at + length;
+            at = self.searched.past_blanks(text, past);
+            match text[at..].chars().next() {
+                None if !end => return Start::Maybe,
+                Some('<') => {}
+                Some(sign) if at == past && !sign.is_alphanumeric() => return Start::Yes(past),
+                _ => return Start::No,
+            }
+        }
     }
 
     /// At a tag that closes the call or what is around it: the value's own closing tag may be missing. `None`: there is no such tag.

@@ -326,9 +326,12 @@ impl Grammar<'_, '_> {
     }
 
     /// Whether the quotes around a sign, one of which ended a string at `ended` and the other one opens at `next`, are a part of
-    /// code: an operator or a bracket is before the first one (`"x = " + ""`), or a bracket after the second one.
+    /// code: an operator or a bracket is before the first one (`"x = " + ""`), or a bracket after the second one. Whole lines on
+    /// lines of their own are not: `"f {\n" +⏎ "}\n"`.
     fn is_in_code(&self, ended: usize, next: usize) -> bool {
-        awaits_operand(self.before_quote(ended)) || matches!(self.text.at(next + 1), Some(b')' | b']' | b'}'))
+        let before = self.before_quote(ended);
+        let are_lines = before.ends_with("\\n") && self.text.source[ended..next].contains('\n');
+        awaits_operand(before) || (!are_lines && matches!(self.text.at(next + 1), Some(b')' | b']' | b'}')))
     }
 
     /// Whether spaces are outside such quotes.
