@@ -24,9 +24,9 @@ pub enum Resolved<'t> {
 }
 
 /// Prefixes that models add to a name.
-const PREFIXES: [&str; 14] = [
-    "functions.", "functions/", "functions::", "functions:", "function.", "function:", "default_api.", "api.", "tools.",
-    "tools/", "tool.", "tool:", "call:", "namespace::",
+const PREFIXES: [&str; 19] = [
+    "functions.", "functions/", "functions::", "functions:", "functions_", "function.", "function:", "function_", "default_api.",
+    "api.", "tools.", "tools/", "tools_", "tool.", "tool:", "tool_", "call:", "namespace::", "mcp_",
 ];
 
 /// A name of an offered tool.
@@ -137,6 +137,13 @@ fn spellings(written: &str) -> Vec<&str> {
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
         name = rest;
         list.push(name);
+    }
+    // The number of a call in an id whose signs were replaced: `functions_read_file_0`.
+    if list.len() > 1
+        && let Some((head, number)) = name.rsplit_once('_')
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        list.push(head);
     }
     list
 }

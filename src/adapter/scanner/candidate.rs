@@ -292,6 +292,7 @@ impl Scanner {
             return Decision::Waits;
         };
         self.tentative.drop_chain();
+        candidate.marker.is_token = false;
         self.before.after_mentioned(Mentioned { end: self.buf.in_answer(past), across_lines });
         self.buf.pass_content(to);
         self.reject(candidate, out);

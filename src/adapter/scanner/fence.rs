@@ -134,7 +134,7 @@ pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head
     // Only within the bytes held for the head: the rest may not be there yet.
     let begins = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
     let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
-    let language = |text: &str| text.trim().to_ascii_lowercase();
+    let language = |text: &str| text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     match window.clone().position(|byte| byte == b'\n' || (byte == b'`' && tick == b'`')) {
         Some(stop) if text.as_bytes()[stop] == b'\n' && begins => Some((body, Head::Block(language(&text[..word])))),
         Some(stop) if text.as_bytes()[stop] == b'\n' => Some((stop + 1, Head::Block(language(&text[..stop])))),

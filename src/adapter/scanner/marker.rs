@@ -43,15 +43,14 @@ impl Scanner {
         {
             return progress;
         }
-        // Data may quote control tokens in its strings. A token of the model's own is followed by another one or by nothing.
-        if self.drops(found) && self.buf.is_quoted(at) {
-            match self.buf.as_bytes().get(at + found.len) {
-                None if !end => return false,
-                None | Some(b'<') => {}
-                Some(_) => {
+        if self.drops(found) {
+            match self.is_shown_token(found, end) {
+                None => return false,
+                Some(true) => {
                     self.advance(at + found.len, out);
                     return true;
                 }
+                Some(false) => {}
             }
         }
         // A fence inside the tag around an answer may hold the calls.
@@ -76,7 +75,8 @@ impl Scanner {
         if let Some(progress) = self.step_inline(at, end, out) {
             return progress;
         }
-        let family = mark.family.filter(|_| !self.is_named(at) && self.region != Region::Reasoning);
+        let is_named = self.is_named(at) && !self.follows_sentence(at);
+        let family = mark.family.filter(|_| !is_named && self.region != Region::Reasoning);
         if let Some((_, family)) = family.and_then(|family| self.adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(family);
@@ -101,15 +101,52 @@ impl Scanner {
         true
     }
 
+    /// Whether data quotes a control token in its strings, or a sentence or code shows it. A token of the model's own is followed by
+    /// another one, by what it begins, or by nothing. `None`: more text is needed.
+    fn is_shown_token(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
+        let is_quoted = self.buf.is_quoted(found.at);
+        if !is_quoted && !self.is_named(found.at) {
+            return Some(false);
+        }
+        let quote = self.before(found.at).filter(|c| matches!(c, '"' | '\''));
+        let framing = found.mark.framing;
+        let mut after = self.buf[found.at + found.len..].chars();
+        match (after.next(), quote) {
+            (None, _) if !end => None,
+            (None | Some('<'), _) => Some(false),
+            (Some(_), _) if is_quoted => Some(true),
+            (next, Some(_)) => Some(next == quote),
+            // The tokens of messages stand apart where they are leaked.
+            (Some(' '), None) if framing.header || framing.message_end || found.mark.ends => Some(false),
+            (Some(' '), None) => match after.next() {
+                None if !end => None,
+                next => Some(next.is_some_and(char::is_alphanumeric)),
+            },
+            (Some(next), None) => Some(matches!(next, ',' | '.' | ';' | ')')),
+        }
+    }
+
     /// Whether a sentence or code names the marker at `at`: a space or a quote is before it.
     fn is_named(&self, at: usize) -> bool {
-        let before = self.buf.pending(at).chars().next_back().or(self.emitted.end());
-        before.is_some_and(|c| matches!(c, ' ' | '"' | '\'' | '(')) && !self.at_line_start(at)
+        self.before(at).is_some_and(|c| matches!(c, ' ' | '"' | '\'' | '(')) && !self.at_line_start(at)
+    }
+
+    /// The character before `at`.
+    fn before(&self, at: usize) -> Option<char> {
+        self.buf.pending(at).chars().next_back().or(self.emitted.end())
+    }
+
+    /// Whether a whole sentence or a colon is before the marker at `at`: `I run it now. [TOOL_CALLS]..`.
+    fn follows_sentence(&self, at: usize) -> bool {
+        let before = self.line_head(at);
+        let before = before.trim_end();
+        before.ends_with(['.', '!', ':', '…', '。', '！', '：']) && !before.ends_with("..")
     }
 
     /// Whether a marker is a control token, which is not content even if it belongs to no call.
     pub(super) fn drops(&self, found: Found<'_>) -> bool {
-        found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))
+        let is_mentioned = || self.before.mentioned().is_some_and(|mentioned| mentioned.end > self.buf.in_answer(found.at));
+        (found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))) && !is_mentioned()
     }
 
     /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence mentions it.

@@ -104,3 +104,43 @@ fn no_two_families_are_shown_by_one_marker() {
     let twice: Vec<_> = all.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
     assert!(twice.is_empty(), "{twice:?}");
 }
+
+#[test]
+fn a_marker_after_a_whole_sentence_is_the_models_own() {
+    let calls = [
+        "[TOOL_CALLS]forecast[ARGS]{\"place\": \"Turku\"}",
+        "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|>}<tool_call|>",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>forecast<｜tool▁sep｜>{\"place\": \"Turku\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "<|tool_call_start|>[forecast(place=\"Turku\")]<|tool_call_end|>",
+    ];
+    for call in calls {
+        for lead in ["I look it up now.", "Okay:", "Sure!"] {
+            let seen = read_with(tools(), "hermes", false, &format!("{lead} {call}"));
+            let names: Vec<_> = seen.all_calls().map(|call| call.name.clone()).collect();
+            assert_eq!((names.as_slice(), seen.text()), (&["forecast".to_owned()][..], lead.to_owned()), "{lead} {call}");
+        }
+        for lead in ["The form is:", "e.g."] {
+            let answer = format!("{lead} {call}");
+            assert_eq!(read_with(tools(), "generic", false, &answer).all_calls().count(), 0, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn tokens_that_a_sentence_or_code_shows_are_content() {
+    for (adapter, answer) in [
+        ("lfm2", "let raw = r#\"<|tool_call_start|>[forecast(place='x')]<|tool_call_end|>\"#;\nassert!(parse(raw));"),
+        (
+            "deepseek-v3.1",
+            "The tokens <｜tool▁calls▁begin｜>, <｜tool▁call▁begin｜>, <｜tool▁sep｜>, <｜tool▁call▁end｜> mark calls.",
+        ),
+        ("gemma4", "Gemma quotes strings with <|\"|> and closes a call with <tool_call|>."),
+        ("gpt-oss", "A call ends with \"<|call|>\" and a message ends with \"<|end|>\"."),
+        ("gemma4", "The form is: <|tool_call>call:forecast{place:<|\"|>x<|\"|>}<tool_call|>"),
+    ] {
+        assert_eq!(read_with(tools(), adapter, false, answer).text(), answer, "{adapter}");
+    }
+    // Leaked ones are not.
+    assert_eq!(read_with(tools(), "gemma4", false, "It is warm. <tool_call|>").text().trim_end(), "It is warm.");
+    assert_eq!(read_with(tools(), "hermes", false, "It is warm. <|im_end|>").text().trim_end(), "It is warm.");
+}

@@ -79,3 +79,37 @@ fn a_call_without_a_closing_marker_may_lack_empty_arguments() {
     // Where a marker closes a call, its name alone is not one.
     assert!(calls("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.idle:0").is_empty());
 }
+
+#[test]
+fn forms_that_models_mix_are_read() {
+    let object = r#"{"goal": "Turku"}"#;
+    for answer in [
+        format!("I look it up.\n\nroute {object}"),
+        format!("I look it up.\n\nroute: {object}"),
+        format!("I look it up.\n\nroute\n{object}"),
+        format!("route: {object}"),
+        format!(">>>route\n{object}"),
+        format!("**Tool:** route\n**Arguments:** {object}"),
+        format!("[FUNCTION_CALL]{{\"name\": \"route\", \"arguments\": {object}}}[/FUNCTION_CALL]"),
+        format!("<|tool_call_begin|>\n{{\"name\": \"route\", \"arguments\": {object}}}\n<|tool_call_end|>"),
+        format!("```xml\n{{\"name\": \"route\", \"arguments\": {object}}}\n```"),
+        format!("```json tool\n{{\"name\": \"route\", \"arguments\": {object}}}\n```"),
+        format!("<use_tool>\n<name>route</name>\n<arguments>{object}</arguments>\n</use_tool>"),
+        format!("<call><tool_name>route</tool_name><parameters>{object}</parameters></call>"),
+    ] {
+        let found = calls("generic", &answer);
+        assert!(found.len() == 1 && found[0].replace([' ', ':'], "") == r#"route{"goal""Turku"}"#, "{answer}: {found:?}");
+    }
+    assert_eq!(
+        calls("generic", "<function>\nroute(goal=\"Turku\", stops=5)\n</function>"),
+        [r#"route {"goal":"Turku","stops":5}"#]
+    );
+    for answer in [
+        format!("The format is:\n\nroute {object}"),
+        format!("route: {object}\n\nThat is how it looks."),
+        "I look it up.\n\nroute {\"goal\": \"Tur".to_owned(),
+        "I look it up.\n\nroute {\"stops\": 5}".to_owned(),
+    ] {
+        assert_eq!(read("generic", &answer), text(&answer), "{answer}");
+    }
+}

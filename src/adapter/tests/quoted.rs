@@ -303,3 +303,17 @@ fn a_token_of_a_call_that_a_sentence_or_code_names_is_text() {
         }
     }
 }
+
+#[test]
+fn what_a_command_prints_is_no_call() {
+    const CALL: &str = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    let marked = format!("<tool_call>\n{CALL}\n</tool_call>");
+    for prompt in
+        ["$ cat a.txt", "(venv) $ cat a.txt", "% cat a.txt", "# cat a.txt", "> cat a.txt", "In [3]: print(s)", ">>> print(s)"]
+    {
+        for call in [CALL, &marked] {
+            let answer = format!("{prompt}\n{call}\n\nSo it holds one call.");
+            assert_eq!(read("hermes", false, &answer), text(&answer), "{answer}");
+        }
+    }
+}

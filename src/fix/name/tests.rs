@@ -56,6 +56,10 @@ fn spellings_of_one_tool() {
         ("read:graph", "read-graph"),
         ("functions/move_card", "move_card"),
         ("tool.move_card", "move_card"),
+        ("tool_move_card", "move_card"),
+        ("functions_move_card", "move_card"),
+        ("functions_move_card_3", "move_card"),
+        ("mcp_notes_tag_note", "mcp__notes__tag_note"),
     ] {
         assert_eq!(resolved(&tools, written), Some((meant, written == meant)), "{written:?}");
     }

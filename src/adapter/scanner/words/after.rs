@@ -3,7 +3,7 @@
 use super::{
     alternatives::{is_option, offers_another},
     clauses::{plain, sentences, without_quotes, words},
-    english::{INTERRUPTS, IS, NOT_MEANT, SHOWN},
+    english::{INTERRUPTS, IS, NOT_MEANT, PROCEEDS, SHOWN},
     foreign,
     languages::Says,
     lead::{asks_for_permission, is_english, requests_an_answer},
@@ -26,6 +26,9 @@ pub(crate) const OPENERS: [char; 4] = ['{', '[', '<', '`'];
 const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
 /// A sentence of at most this many words is an interjection.
 const INTERJECTION_WORDS: usize = 3;
+/// A question of at most this many words, and this many bytes, asks for permission.
+const QUESTION_WORDS: usize = 3;
+const QUESTION_BYTES: usize = 40;
 
 /// Whether the sentences after a call say that it is an example, must not run, or is not made, ask for permission, or offer
 /// another call instead. After a marked call, weaker words for an example do not count, because they may be about its result.
@@ -38,7 +41,9 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
     // The wording of questions for permission is not known in all languages, so any question in a language other than English may
     // be one.
     let is_foreign = call.delimited && !is_english(&said);
-    let permission = || asks_for_permission(&format!("{said} ")) || (!call.fresh && is_foreign);
+    // `Proceed?`, `¿Lo ejecuto?`
+    let is_short = || asks_shortly(&said, is_foreign);
+    let permission = || asks_for_permission(&format!("{said} ")) || (!call.fresh && is_foreign) || is_short();
     let asks = (is_asked(&said, stop) && permission() && !adds(&words(&said))) || requests_an_answer(&said);
     let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
     let withdrawn =
@@ -49,6 +54,18 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
         if is_english(sentence) || !says_foreign(sentence) { retracts(sentence, first) } else { true }
     };
     asks || withdrawn() || replaced() || sentences(&prose).enumerate().any(is_against)
+}
+
+/// Whether a short question, without its sign, can only ask for permission: it has at most two words, or speaks of going on. In a
+/// language other than English, it speaks of an act or is one word.
+fn asks_shortly(said: &str, is_foreign: bool) -> bool {
+    let all = words(said);
+    let goes_on = all.iter().any(|word| PROCEEDS.contains(word));
+    let asks_what = || all.first().is_some_and(|word| word.starts_with("wh") || *word == "how");
+    let acts = || [Says::Runs, Says::Acts].iter().any(|says| says.is_in(said)) || all.len() == 1;
+    let is_dense = || said.contains(|c: char| matches!(c, '\u{e00}'..='\u{e7f}' | '\u{3000}'..='\u{d7af}'));
+    let asks = || if is_foreign { acts() && !is_dense() } else { all.len() < QUESTION_WORDS && !asks_what() };
+    all.len() <= QUESTION_WORDS && said.len() <= QUESTION_BYTES && (goes_on || asks())
 }
 
 /// Whether the words after a call offer another one for the user to choose.

@@ -4,19 +4,23 @@ use super::{
     super::line::is_header,
     clauses::{clauses, plain},
     english::{
-        AUXILIARY, BE, CALLING, CALLS, LABELS, LOOKS, NO_CASE, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SHOWS, SUBORDINATE, TEXTS,
-        THINGS, VERBS,
+        AUXILIARY, BE, CALLING, CALLS, COPIES, FORMATS, LABELS, LOOKS, NO_CASE, OWNS, PAST, QUOTES, REFUSES, SAMPLES, SHOWS,
+        SUBORDINATE, TEXTS, THINGS, UNREAL, VERBS,
     },
     languages::Says,
     lead::{asks_for_permission, asks_to_wait, is_english, requests_an_answer},
     retracts::{is_caption, shows_an_example},
-    subject::{is_about_a_text, sets_to_work},
+    subject::{is_about_a_text, names_a_text, sets_to_work},
 };
 
 /// A sentence of at most this many words that names an example shows one: `Här är ett exempel.`
 const EXAMPLE_WORDS: usize = 4;
 /// A label of data has at most this many words.
 const LABEL_WORDS: usize = 4;
+/// What a line shows is named within this many words: `Here is the whole content ..`.
+const COPY_WITHIN: usize = 3;
+/// Commands that print a text.
+const PRINTS: [&str; 9] = ["cat", "head", "tail", "less", "more", "type", "echo", "jq", "grep"];
 
 /// Whether the words before a value say that it is an example, a result or somebody else's, or that it is not called.
 pub(crate) fn is_disowned(head: &str) -> bool {
@@ -76,12 +80,15 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || is_unreal
         || LABELS.contains(&clause)
         || names_data(&super::clauses::words(sentence))
+        || is_heading(head) && names_no_call(&super::clauses::words(clause))
+        || shows_a_copy(&super::clauses::words(sentence))
         || (is_example && !acts_now)
         || (words.contains(&"wrong") && !is_sentence)
         || asks_for_permission(clause)
         || requests_an_answer(clause)
         || is_foreign_example
         || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
+        || (line.starts_with("according to ") && (names_a_text(&words) || words.contains(&"docs")) && !acts_now)
         || (["for example", "for instance"].iter().any(|words| sentence.trim_start().starts_with(words))
             && !is_sentence
             && !acts_now)
@@ -97,6 +104,23 @@ fn without_count(label: &str) -> &str {
     let count = count.trim_matches(['#', '(', ')', '.']);
     let is_number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
     if is_number || (count.len() == 1 && count.is_ascii()) { name } else { label }
+}
+
+/// Whether a line is a heading or a label.
+fn is_heading(head: &str) -> bool {
+    head.starts_with('#') || head.trim_end().ends_with([':', '*'])
+}
+
+/// Whether a label names a call that is not made now, or the form of calls: `Sample call`, `Dry run`, `Call format`.
+fn names_no_call(words: &[&str]) -> bool {
+    let is_call = |noun: &&str| CALLS.contains(noun) || TEXTS.contains(noun) || *noun == "run";
+    match words {
+        [first, .., last] if words.len() <= LABEL_WORDS => {
+            let is_unreal = [&UNREAL[..], &SAMPLES].iter().any(|list| list.contains(first));
+            is_unreal && is_call(last) || FORMATS.contains(last) && is_call(first)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a label names data, what goes into a test, or what comes out of a step: `Case 3`, `Sample input`, `Step 2 output`.
@@ -126,7 +150,31 @@ pub(crate) fn is_quoting(head: &str) -> bool {
     let line = head.to_lowercase();
     let line = line.trim_end().trim_end_matches(':');
     let last = line.split_whitespace().next_back().unwrap_or_default();
-    QUOTES.contains(&last) || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign)) || is_header(line)
+    QUOTES.contains(&last) || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign)) || is_header(line) || is_prompt(line)
+}
+
+/// Whether a line is a command at a prompt, whose output follows: `$ cat a`, `(env) $ ls`, `In [3]: print(s)`, `> cat a`.
+fn is_prompt(line: &str) -> bool {
+    let line = match line.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
+        Some((_, rest)) => rest,
+        None => line,
+    };
+    let prints = |rest: &str| rest.split(' ').next().is_some_and(|word| PRINTS.contains(&word));
+    line.starts_with("$ ")
+        || line.starts_with("in [") && line.contains("]: ")
+        || ["> ", "# ", "% "].iter().any(|sign| line.strip_prefix(sign).is_some_and(prints))
+}
+
+/// Whether a line presents a copy of something: `Here's the content of the file`, `here is how a call looks`.
+fn shows_a_copy(words: &[&str]) -> bool {
+    let shown = match words {
+        ["here's", rest @ ..] | ["here", "is" | "are", rest @ ..] => rest,
+        _ => return false,
+    };
+    let speaks = shown.iter().any(|word| matches!(*word, "i" | "i'll" | "we"));
+    let looks = shown.first() == Some(&"how") && shown.iter().any(|word| word.starts_with("look"));
+    let is_copy = shown.iter().take(COPY_WITHIN).any(|word| COPIES.contains(word)) || shown.contains(&"clipboard");
+    !speaks && (looks || is_copy)
 }
 
 /// Whether a line that ends in a colon introduces a description: the line's subject is a thing or the user, and the line mentions

@@ -71,11 +71,25 @@ pub(super) const POINTS: [&str; 3] = ["follows", "following", "below"];
 /// Speakers of a quoted conversation: `<assistant>`, `Bot (10:02):`.
 pub(super) const ROLES: [&str; 6] = ["assistant", "model", "bot", "ai", "agent", "llm"];
 /// Phrases of a line that says what the model did earlier.
-pub(super) const TOLD: [&str; 5] = ["in my previous", "in my last", "last turn", "this morning", "earlier today"];
+pub(super) const TOLD: [&str; 7] =
+    ["in the last session", "in the previous", "in my previous", "in my last", "last turn", "this morning", "earlier today"];
 /// Words that may precede the name of a thing.
 pub(super) const THINGS: [&str; 11] = ["the", "this", "that", "a", "an", "its", "their", "his", "her", "these", "those"];
 /// Adjectives of things that are not calls.
 pub(super) const SAMPLES: [&str; 8] = ["sample", "typical", "expected", "actual", "invalid", "broken", "previous", "original"];
+/// First words of labels for what is not called now: `Example output:`, `Proposed call:`, `Dry run:`.
+pub(super) const UNREAL: [&str; 22] = [
+    "example", "demo", "possible", "hypothetical", "valid", "bad", "raw", "dry", "fake", "simulated", "mock", "dummy", "draft",
+    "proposed", "suggested", "last", "former", "failed", "earlier", "illustrative", "planned", "wrong",
+];
+/// Last words of labels for the form of a call: `Call format`.
+pub(super) const FORMATS: [&str; 9] =
+    ["format", "syntax", "form", "example", "template", "schema", "notation", "structure", "sample"];
+/// What is shown as it stands elsewhere: `Here is the content of the file`.
+pub(super) const COPIES: [&str; 12] = [
+    "content", "contents", "excerpt", "transcript", "clipboard", "translation", "template", "format", "syntax", "notation",
+    "entry", "log",
+];
 /// Words of a speaker, of a plan, and of calling.
 pub(super) const OWNS: [&str; 30] = [
     "i", "me", "my", "we", "us", "our", "let", "let's", "here", "here's", "next", "now", "then", "call", "calls", "calling",
@@ -104,9 +118,9 @@ pub(super) const REQUESTS: [&str; 10] = [
 /// there.`
 pub(super) const LOOKS: [&str; 3] = ["looks like", "look like", "looks like this"];
 /// Labels of text that is not the model's call.
-pub(super) const LABELS: [&str; 15] = [
-    "syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output",
-    "sample", "format", "illustration", "listing", "template",
+pub(super) const LABELS: [&str; 16] = [
+    "demo", "syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual",
+    "expected output", "sample", "format", "illustration", "listing", "template",
 ];
 /// Words for what was before.
 pub(super) const FORMER: [&str; 5] = ["earlier", "previous", "former", "failed", "original"];
@@ -137,7 +151,7 @@ pub(super) const NOT_MEANT: [&str; 13] = [
     "wrong call", "can't be right", "'s the wrong", "is the wrong", "not doing",
 ];
 /// Phrases anywhere after a call which take it back.
-pub(super) const RETRACTS: [&str; 3] = ["take it back", "take that back", "that one back"];
+pub(super) const RETRACTS: [&str; 4] = ["dry run only", "take it back", "take that back", "that one back"];
 /// Beginnings of sentences that take back what was just said.
 pub(super) const INTERRUPTS: [&str; 5] = ["wait,", "no, ", "stop,", "hold on,", "actually, no"];
 /// Phrases after an unmarked call which say that it shows something.
@@ -196,8 +210,10 @@ pub(super) const SHOWS: [&str; 6] = [
     "as a demonstration",
 ];
 /// Beginnings of a sentence that denies everything in it.
-pub(super) const NO_CASE: [&str; 7] =
-    ["under no circumstances", "by no means", "on no account", "in no case", "at no point", "in no way", "no way"];
+pub(super) const NO_CASE: [&str; 10] = [
+    "nothing will be executed", "nothing will run", "nothing gets executed", "under no circumstances", "by no means",
+    "on no account", "in no case", "at no point", "in no way", "no way",
+];
 /// Nouns which, after "only" or "this is", say that a call is not meant.
 pub(super) const EXAMPLES: [&str; 16] = [
     "example", "examples", "sample", "samples", "illustration", "illustrations", "demonstration", "demo", "placeholder", "mock",
@@ -206,10 +222,10 @@ pub(super) const EXAMPLES: [&str; 16] = [
 /// Words that limit what is shown.
 pub(super) const ONLY: [&str; 6] = ["only", "just", "merely", "simply", "purely", "solely"];
 /// Words after a noun or pronoun that add nothing to its name.
-pub(super) const OF: [&str; 34] = [
-    "of", "for", "and", "as", "to", "please", "because", "since", "now", "completely", "instead", "until", "yet", "call",
-    "calls", "usage", "how", "not", "but", "so", "without", "here", "there", "at", "before", "i", "that", "which", "if",
-    "unless", "entirely", "is", "out", "right",
+pub(super) const OF: [&str; 36] = [
+    "myself", "yourself", "of", "for", "and", "as", "to", "please", "because", "since", "now", "completely", "instead", "until",
+    "yet", "call", "calls", "usage", "how", "not", "but", "so", "without", "here", "there", "at", "before", "i", "that", "which",
+    "if", "unless", "entirely", "is", "out", "right",
 ];
 /// Words for something else than this call.
 pub(super) const MORE: [&str; 9] = ["else", "more", "further", "too", "also", "next", "another", "again", "other"];
@@ -232,10 +248,11 @@ pub(super) const PERMISSION: [&str; 23] = [
     "are you ok", "are you okay", "is this what", "is that what", "is this fine", "is that fine",
 ];
 /// Phrases that leave a call to the user.
-pub(super) const PROPOSES: [&str; 17] = [
-    "if you let me", "ask you first", "should ask you", "ask first", "without asking", "let me know which", "tell me which",
-    "tell me whether", "your choice", "you choose", "up to you", "leave the decision", "leave it to you", "leave that to you",
-    "you decide", "let me know before", "tell me before",
+pub(super) const PROPOSES: [&str; 22] = [
+    "say yes", "say the word", "type yes", "answer yes", "reply yes", "if you let me", "ask you first", "should ask you",
+    "ask first", "without asking", "let me know which", "tell me which", "tell me whether", "your choice", "you choose",
+    "up to you", "leave the decision", "leave it to you", "leave that to you", "you decide", "let me know before",
+    "tell me before",
 ];
 /// Phrases before what the user is to decide.
 pub(super) const LEAVES: [&str; 2] = ["let me know if i should", "tell me if i should"];
@@ -246,7 +263,8 @@ pub(super) const FORMS: [&str; 8] = ["form", "forms", "format", "formats", "synt
 /// Words after a verb that name where or how something runs, so the verb is not about the call.
 pub(super) const PLACES: [&str; 7] = ["in", "on", "under", "as", "anywhere", "with", "from"];
 /// Words before what the user may do first.
-pub(super) const UNTIL: [&str; 8] = ["until", "till", "unless", "if", "once", "before", "after", "when"];
+pub(super) const UNTIL: [&str; 11] =
+    ["assuming", "supposing", "provided", "until", "till", "unless", "if", "once", "before", "after", "when"];
 /// What the user may do first.
 pub(super) const CONSENTS: [&str; 12] =
     ["confirm", "agree", "approve", "say", "allow", "ok", "okay", "decide", "permit", "confirmed", "approved", "agreed"];
@@ -258,6 +276,13 @@ pub(super) const NEEDS: [&str; 16] = [
     "need", "without", "wait", "waiting", "await", "awaiting", "require", "requires", "pending", "ask", "asking", "until",
     "unless", "only", "have", "needs",
 ];
+/// Words before what is still missing: `Awaiting confirmation`.
+pub(super) const LACKS: [&str; 9] =
+    ["awaiting", "await", "pending", "requires", "require", "requiring", "needs", "needing", "waiting"];
+/// Words between those.
+pub(super) const LACKS_WHAT: [&str; 6] = ["for", "your", "the", "user", "user's", "explicit"];
+/// What may be missing.
+pub(super) const GRANTS: [&str; 5] = ["permission", "consent", "approval", "confirmation", "authorization"];
 /// Words before a supposition: `what I would run`.
 pub(super) const ASKED: [&str; 2] = ["what", "how"];
 /// Verbs of taking something for an example.
@@ -327,9 +352,9 @@ pub(super) const PLANS: [&str; 6] = ["if", "when", "once", "then", "after", "nex
 /// Nouns of which a report tells: `the call I made`.
 pub(super) const RELATIVE: [&str; 7] = ["call", "calls", "command", "commands", "what", "tool", "action"];
 /// Verbs of a speaker who came upon a text.
-pub(super) const PERCEIVES: [&str; 21] = [
+pub(super) const PERCEIVES: [&str; 22] = [
     "found", "find", "see", "saw", "noticed", "notice", "spotted", "detected", "received", "got", "came", "recognize",
-    "recognise", "recognized", "recall", "remember", "copied", "copy", "pasted", "extracted", "discovered",
+    "recognise", "recognized", "recall", "remember", "read", "copied", "copy", "pasted", "extracted", "discovered",
 ];
 /// Verbs of a speaker who quotes.
 pub(super) const QUOTES_NOW: [&str; 11] = [

@@ -4,9 +4,9 @@
 use super::{
     clauses::{begins, clauses, ends, holds, position, words},
     english::{
-        ACTED, ACTS, ADVERBS, ASKED, BE, CALLS, CANCELS, CAPTIONS, CONSENT, CONSENTS, DENIED, EXAMPLES, FILLERS, FORMS,
-        INTERJECTIONS, LEAVES, MODALS, MORE, NEEDS, NOT, OF, ONLY, PERMISSION, PLACES, PLANS, POINTERS, PROCEEDS, PRONOUNS,
-        PROPOSES, REDOES, RETRACTS, TAKES, UNTIL, WRONG,
+        ACTED, ACTS, ADVERBS, ASKED, BE, CALLS, CANCELS, CAPTIONS, CONSENT, CONSENTS, DENIED, EXAMPLES, FILLERS, FORMS, GRANTS,
+        INTERJECTIONS, LACKS, LACKS_WHAT, LATER, LEAVES, MODALS, MORE, NEEDS, NOT, OF, ONLY, PERMISSION, PLACES, PLANS, POINTERS,
+        PROCEEDS, PRONOUNS, PROPOSES, REDOES, RETRACTS, TAKES, UNTIL, WRONG,
     },
     subject::is_about_a_text,
 };
@@ -51,7 +51,11 @@ pub(super) fn waits_for_consent(words: &[&str]) -> bool {
     let needs = |(at, pair): (usize, &[&str])| {
         pair[0] == "your" && CONSENT.contains(&pair[1]) && words[..at].iter().any(|word| NEEDS.contains(word))
     };
-    words.windows(3).any(until) || words.windows(2).enumerate().any(needs)
+    // `Awaiting confirmation`, `requires the user's approval`.
+    let lacks = |(at, word): (usize, &&str)| {
+        LACKS.contains(word) && skip(&words[at + 1..], &LACKS_WHAT).first().is_some_and(|noun| GRANTS.contains(noun))
+    };
+    words.windows(3).any(until) || words.windows(2).enumerate().any(needs) || words.iter().enumerate().any(lacks)
 }
 
 /// `What I would run`, `how it would look`.
@@ -75,7 +79,16 @@ fn is_against(words: &[&str], first: bool) -> bool {
         || shows_an_example(words)
         || shows_a_form(words)
         || limits(words)
+        || is_put_off(words)
         || is_wrong(words)
+}
+
+/// `I will run this tomorrow`, `run this yourself`.
+fn is_put_off(words: &[&str]) -> bool {
+    let is_later = || LATER.iter().any(|time| ends(words, &[time])) || words.contains(&"yourself");
+    let rest = skip(words, &FILLERS);
+    let rest = rest.strip_prefix(&["will"]).unwrap_or(rest);
+    matches!(rest, [act, what, ..] if ACTS.contains(act) && PRONOUNS.contains(what)) && is_later()
 }
 
 /// `Only run it once you have a backup`.

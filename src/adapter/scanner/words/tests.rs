@@ -8,7 +8,16 @@ const AFTER_WORDS: Written = Written { fresh: false, ..MARKED };
 const BARE: Written = Written { marked: false, delimited: false, fresh: true };
 
 /// After any call: it is an example, is not made, is cancelled, or waits for the user.
-const AGAINST: [&str; 208] = [
+const AGAINST: [&str; 217] = [
+    "Ok to proceed?",
+    "Confirm?",
+    "¿Lo ejecuto?",
+    "Продолжить?",
+    "Say yes to proceed.",
+    "Awaiting confirmation.",
+    "Run this yourself, I have no access.",
+    "I can't run this myself.",
+    "I will run this tomorrow.",
     "(Illustrative only.)",
     "I leave the decision to you.",
     "Only run it once you have a backup.",
@@ -251,7 +260,11 @@ const REPLACED: [&str; 29] = [
     "方案二：\n\n",
 ];
 /// After a call that counts.
-const KEPT: [&str; 146] = [
+const KEPT: [&str; 150] = [
+    "Anything else?",
+    "Who calls this?",
+    "What's next?",
+    "It requires a restart later.",
     "Don't run it as root.",
     "You may see a few warnings; ignore them.",
     "Never mind the warnings about the lock file.",
@@ -400,7 +413,32 @@ const KEPT: [&str; 146] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 228] = [
+const NOT_NOW: [&str; 253] = [
+    "Example output:",
+    "### Example response",
+    "Sample call:",
+    "**Typical request:**",
+    "Proposed call:",
+    "Dry run:",
+    "Raw call:",
+    "### Call format",
+    "Previous call:",
+    "Demo:",
+    "Beispielausgabe:",
+    "Here's the content of the file:",
+    "Here is a transcript of the session:",
+    "Here's how a call looks:",
+    "I read this in the file:",
+    "Awaiting approval:",
+    "Pending the user's confirmation:",
+    "Assuming you agree:",
+    "According to the manual, the call is:",
+    "Nothing will be executed, but:",
+    "In the last session I called:",
+    "Je le supprimerais ainsi :",
+    "Yo borraría el archivo así:",
+    "Eu apagaria o arquivo assim:",
+    "我会这样做：",
     "The syntax is ",
     "In this family, the notation is",
     "The two forms are",
@@ -631,7 +669,12 @@ const NOT_NOW: [&str; 228] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 163] = [
+const MADE: [&str; 168] = [
+    "Sample files are next, I write one:",
+    "According to your request, I'll delete it:",
+    "Here's the content I'll write:",
+    "This requires a rebuild, so I run it:",
+    "Last step, the cleanup:",
     "The next call is",
     "The command I need is",
     "The disk is full, so the folder has to go:",

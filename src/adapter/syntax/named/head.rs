@@ -12,6 +12,7 @@ use crate::{
         },
     },
     event::{Tool, Tools},
+    fix::name::is_known,
 };
 
 /// The word for a tool after its name.
@@ -71,9 +72,11 @@ pub(super) fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head
         Seen::Yes(Word { name, at: end, length }) => (&text[at + name.start..at + name.end], at + end, length),
         Seen::Maybe | Seen::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
         Seen::Maybe => return Seen::Maybe,
-        Seen::No => match offered(&text[at..], context.tools).filter(|_| named.line) {
-            Some(name) => (name, at + name.len(), 0),
-            None => return Seen::No,
+        Seen::No if !named.line => return Seen::No,
+        Seen::No => match offered(&text[at..], context.tools).map_or_else(|| titled(&text[at..], context), Seen::Yes) {
+            Seen::Yes(name) => (name, at + name.len(), usize::from(text[at + name.len()..].starts_with('\n'))),
+            Seen::Maybe => return Seen::Maybe,
+            Seen::No => return Seen::No,
         },
     };
     let is_ended = length > 0;
@@ -168,6 +171,20 @@ fn offered<'t>(text: &'t str, tools: &Tools) -> Option<&'t str> {
         (name.eq_ignore_ascii_case(&tool.name) && !goes_on(&text[name.len()..])).then_some(name)
     };
     tools.iter().filter_map(begins).max_by_key(|name| name.len())
+}
+
+/// A line of words that mean an offered tool: `Web Search`.
+fn titled<'t>(text: &'t str, context: Context<'_>) -> Seen<&'t str> {
+    let line = text.find('\n');
+    let words = text[..line.unwrap_or(text.len())].trim_end();
+    if words.len() > WORD_BYTES || words.contains(|c: char| !(c.is_alphanumeric() || c == ' ')) {
+        return Seen::No;
+    }
+    match line {
+        None if !context.end => Seen::Maybe,
+        _ if is_known(context.tools, words) => Seen::Yes(words),
+        _ => Seen::No,
+    }
 }
 
 /// Whether a name is described on the rest of its line, above a marker of the arguments: `add (two numbers)`, `add - adds`, `add
