@@ -80,8 +80,10 @@ pub enum Event<'a> {
         name: &'a str,
         /// Why it was refused.
         why: &'a Why,
-        /// The arguments as the model wrote them. For [`Why::Schema`] and [`Why::Unsure`], one complete JSON object.
+        /// The arguments as far as they were repaired. For [`Why::Schema`] and [`Why::Unsure`], one complete JSON object.
         raw: &'a str,
+        /// The arguments as the model wrote them.
+        written: &'a str,
     },
     /// Progress and warnings, for fronts that can show them.
     Note(&'a Note),
@@ -146,6 +148,12 @@ pub enum Why {
     /// The text around the call does not say that the model makes it. Holds what the answer says there: the user reads it if the
     /// model does not answer when it is asked.
     Unannounced(String),
+    /// A call without a marker is of a tool that is not offered, so it may be the answer. Holds what the answer says there: the
+    /// user reads it if the model writes the same again, or does not answer.
+    Unmarked(String),
+    /// The user's message says not to run it. Holds what the answer says there, as in [`Why::Unannounced`]; `None`: the call is
+    /// not in the text.
+    Forbidden(Option<String>),
     /// A text that the model has just read contains the same call.
     Quoted,
     /// An earlier unmarked call is not run, because text follows it. So this one is not run either: the steps of a plan run
@@ -156,6 +164,22 @@ pub enum Why {
 }
 
 impl Why {
+    /// What the answer says in the place of the call, if the user reads that when nothing replaces it.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Why::Unannounced(text) | Why::Unmarked(text) | Why::Forbidden(Some(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same, to add what follows it.
+    pub fn text_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Why::Unannounced(text) | Why::Unmarked(text) | Why::Forbidden(Some(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// What the user reads of a refused call.
     pub fn notice(&self, tool: &str) -> String {
         let subject = if tool.is_empty() { "a tool" } else { tool };
@@ -183,6 +207,8 @@ impl std::fmt::Display for Why {
             Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
             Why::Unannounced(_) => f.write_str("the text before it does not say that it is meant"),
+            Why::Unmarked(_) => f.write_str("no such tool is offered"),
+            Why::Forbidden(_) => f.write_str("the user's message says not to run it"),
             Why::Quoted => f.write_str("the conversation contains this very call as text"),
             Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),

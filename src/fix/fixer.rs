@@ -181,7 +181,10 @@ impl Fixer {
                 out.call(self.next, open.id.as_deref(), (name, arguments), extra);
                 self.next += 1;
             }
-            (Some(why), arguments) => out.event(Event::Refused { name, why, raw: arguments.unwrap_or(&open.arguments) }),
+            (Some(why), arguments) => {
+                let written = open.arguments.as_str();
+                out.event(Event::Refused { name, why, raw: arguments.unwrap_or(written), written });
+            }
             // Cannot happen: a report without a reason has arguments.
             (None, None) => {}
         }

@@ -6,6 +6,8 @@
 //!   not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked about. Any other
 //!   refused call becomes a one-line notice, and so does a refused call after a delivered one. Valid calls after the refused one
 //!   are kept, and delivered after those of the next answer.
+//! * An unmarked call of an unknown tool is text if the model writes it again.
+//! * A call with effects is never delivered if the user's words forbid it.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
 //! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
@@ -16,21 +18,21 @@
 use std::sync::Arc;
 
 use super::{
-    promised::{advises, announces},
     quoted::Quoted,
     reask::{Reask, WHOLE_LINE},
 };
 use crate::{
+    adapter::scanner::UsersWords,
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
-    fix,
     plan::Repeats,
     same,
 };
 
+mod finish;
 mod told;
 
-use told::{Delivered, Said, Written};
+use told::{Delivered, Said, Written, is_beginning};
 
 /// What becomes of refused calls and of text after calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,15 +75,29 @@ pub(super) struct Gate {
     pub(super) ended: Ended,
 }
 
+/// A call that is refused, in the fields of [`Event::Refused`].
+#[derive(Clone, Copy)]
+struct Refused<'a> {
+    name: &'a str,
+    why: &'a Why,
+    raw: &'a str,
+    written: &'a str,
+}
+
 /// What precedes the answer.
 #[derive(Debug, Default)]
 pub(super) struct Before {
     /// The earlier calls of this turn that have results.
     repeats: Repeats,
     /// The tools of the request.
-    tools: Arc<Tools>,
+    pub(super) tools: Arc<Tools>,
     /// What the model has read. It is asked whether it means a call that is in there.
     pub(super) quoted: Arc<Quoted>,
+    /// The user's words. A call that they forbid is never delivered.
+    pub(super) asked: Arc<UsersWords>,
+    /// The unmarked calls of unknown tools that the model was asked about in this turn. If it writes one of them again, it is the
+    /// answer's text.
+    pub(super) strays: Vec<same::Call>,
 }
 
 /// How the model was asked before this answer, and is asked after it.
@@ -89,10 +105,12 @@ pub(super) struct Before {
 struct Again {
     /// Whether the model was asked again for this answer.
     asked: bool,
-    /// What the user reads if this answer is empty.
-    empty: Option<String>,
+    /// What the user reads if this answer says nothing.
+    left: Option<String>,
     /// Why the model is to be asked again.
     reask: Option<Reask>,
+    /// Whether the backend itself had read the call that was refused.
+    native: bool,
     /// Valid calls after a refused one: of an earlier answer, or of this one once `reask` is set.
     kept: Vec<ToolCall>,
 }
@@ -102,6 +120,8 @@ struct Again {
 pub(super) struct Ended {
     /// Whether it broke off, and something other than the gate reports it.
     pub(super) abandoned: bool,
+    /// The tool of a native call, although `tool_choice` is `none`.
+    pub(super) excluded: Option<String>,
     /// The stop sequence of the request that ended it.
     pub(super) stop_sequence: Option<String>,
 }
@@ -133,20 +153,8 @@ impl Gate {
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        let Again { reask, kept, .. } = &mut self.again;
-        if let Some(reask) = reask {
-            match (&event, reask) {
-                (Event::Text(text), Reask::Refused { why: Why::Unannounced(said), .. }) if said.len() < WITHHELD_BYTES => {
-                    said.push_str(text);
-                }
-                (event, reask) => {
-                    let written = &mut self.written;
-                    let mut is_new = |call: &ToolCall| !written.repeats(&call.name, &call.arguments, self.native);
-                    let call = self.open.event(event).map(|(_, call)| call).filter(|call| is_new(call));
-                    kept.extend(call.filter(|_| reask.keeps_others()));
-                }
-            }
-            return;
+        if self.again.reask.is_some() {
+            return self.after_refused(&event, out);
         }
         match event {
             Event::Text(text) => self.text(text, out),
@@ -155,11 +163,19 @@ impl Gate {
                 out.event(event);
             }
             Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((_, call)) = self.open.event(&event) {
+                if let Some((_, call)) = self.open.event(&event)
+                    && !self.written.repeats(&call.name, &call.arguments, self.native)
+                {
                     self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
                 }
             }
-            Event::Refused { name, why, raw } => self.refuse(name, why, raw, out),
+            Event::Refused { name, why, raw, written } => {
+                let is_dropped = self.ended.abandoned && matches!(why, Why::Truncated(_));
+                let is_copy = self.written.repeats(name, raw, self.native) || self.is_remains(name, why, written);
+                if !(is_dropped || is_copy) {
+                    self.refuse(Refused { name, why, raw, written }, out);
+                }
+            }
             Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
@@ -173,18 +189,42 @@ impl Gate {
         }
     }
 
-    /// Sets the earlier calls: from now on, calls that repeat one of these are refused.
-    pub(super) fn after(&mut self, repeats: Repeats, tools: Arc<Tools>) {
-        if tools.iter().any(|tool| tool.input.is_patch()) {
-            self.said.prose_bytes = WITHHELD_BYTES;
+    /// Handles what follows a refused call that the model is asked about.
+    fn after_refused(&mut self, event: &Event<'_>, out: &mut dyn Sink) {
+        let Again { reask: Some(reask), kept, native, .. } = &mut self.again else { return };
+        if let (Event::Text(text), Some(said)) = (event, reask.text_mut()) {
+            if said.len() < WITHHELD_BYTES {
+                said.push_str(text);
+            }
+            return;
         }
-        (self.before.repeats, self.before.tools) = (repeats, tools);
+        let Some((_, call)) = self.open.event(event) else { return };
+        if self.written.repeats(&call.name, &call.arguments, self.native) {
+            return;
+        }
+        let is_copied = matches!(reask, Reask::Refused { name, written, .. }
+            if *native && *name == call.name && is_beginning(written, &call.arguments));
+        if is_copied && !self.native && kept.is_empty() {
+            (self.again.reask, self.refused) = (None, self.refused - 1);
+            return self.deliver(&call.name, None, &call.arguments, None, out);
+        }
+        if reask.keeps_others() && !self.before.asked.forbid(&call.name, &self.before.tools) {
+            kept.push(call);
+        }
     }
 
-    /// Continues after an answer in which a call was refused. `kept`: the valid calls after it. `empty`: what the user reads if
-    /// this answer is empty.
-    pub(super) fn again(&mut self, kept: Vec<ToolCall>, empty: Option<String>) {
-        self.again = Again { asked: true, empty, reask: None, kept };
+    /// Sets the earlier calls: from now on, calls that repeat one of these are refused.
+    pub(super) fn after(&mut self, repeats: Repeats) {
+        if self.before.tools.iter().any(|tool| tool.input.is_patch()) {
+            self.said.prose_bytes = WITHHELD_BYTES;
+        }
+        self.before.repeats = repeats;
+    }
+
+    /// Continues after an answer in which a call was refused. `kept`: the valid calls after it. `left`: what the user reads if
+    /// this answer says nothing.
+    pub(super) fn again(&mut self, kept: Vec<ToolCall>, left: Option<String>) {
+        self.again = Again { asked: true, left, kept, ..Again::default() };
     }
 
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
@@ -229,22 +269,23 @@ impl Gate {
         let (placed, doubt) = self.carrier.placed(name, arguments);
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
-        if self.written.repeats(name, arguments, self.native) {
-            return;
+        let refused = |why| Refused { name, why, raw: arguments, written: arguments };
+        if self.before.asked.forbid(name, &self.before.tools) {
+            return self.refuse(refused(&Why::Forbidden(None)), out);
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
-            return self.refuse(name, &why, arguments, out);
+            return self.refuse(refused(&why), out);
         }
         if self.again.asked && arguments.contains(WHOLE_LINE) {
-            return self.refuse(name, &Why::Placeholders, arguments, out);
+            return self.refuse(refused(&Why::Placeholders), out);
         }
         let may_ask = self.policy.may_reask && self.delivered.count == 0 && !self.policy.call_alone;
         if let Some(doubt) = doubt.filter(|_| may_ask) {
-            return self.refuse(name, &doubt, arguments, out);
+            return self.refuse(refused(&doubt), out);
         }
         if (self.delivered.count == 0 || self.policy.answers_refused) && self.before.quoted.has(&key) {
             if self.policy.may_reask {
-                return self.refuse(name, &Why::Quoted, arguments, out);
+                return self.refuse(refused(&Why::Quoted), out);
             }
             // The model quotes the result once more.
             if self.said.text {
@@ -255,7 +296,7 @@ impl Gate {
         let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         // A model that insists on a call with effects may have a reason.
         if self.delivered.count == 0 && repeats.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
-            return self.refuse(name, &Why::Repeated, arguments, out);
+            return self.refuse(refused(&Why::Repeated), out);
         }
         if !self.withheld.trim().is_empty() {
             out.event(Event::Text(&std::mem::take(&mut self.withheld)));
@@ -265,17 +306,19 @@ impl Gate {
         out.call(index, id, (name, arguments), extra);
     }
 
-    fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
-        if self.ended.abandoned && matches!(why, Why::Truncated(_)) {
-            return;
-        }
-        if self.written.repeats(name, raw, self.native) || self.is_remains(name, why) {
-            return;
+    fn refuse(&mut self, call: Refused<'_>, out: &mut dyn Sink) {
+        let Refused { name, why, raw, written } = call;
+        if let Why::Unmarked(text) = why {
+            let stray = same::Call::new(name, raw);
+            if self.before.strays.contains(&stray) {
+                return self.text(text, out);
+            }
+            self.before.strays.push(stray);
         }
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered.count > 0, "call refused");
         if self.policy.answers_refused {
-            return out.event(Event::Refused { name, why, raw });
+            return out.event(Event::Refused { name, why, raw, written });
         }
         if self.policy.call_alone && !self.policy.must_call {
             return;
@@ -287,7 +330,9 @@ impl Gate {
             return self.beside(name, why, out);
         }
         if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
-            self.again.reask = Some(Reask::Refused { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
+            let [name, raw, written] = [name, raw, written].map(str::to_owned);
+            self.again.reask = Some(Reask::Refused { name, why: why.clone(), raw, written });
+            self.again.native = self.native;
             return;
         }
         if matches!(why, Why::Schema(_)) {
@@ -296,10 +341,14 @@ impl Gate {
         self.notice(&why.notice(name), out);
     }
 
-    /// Whether a refused call is the remains of a native call, which the backend's parser left in the text.
-    fn is_remains(&self, name: &str, why: &Why) -> bool {
+    /// Whether a refused call is what the backend's parser has made of a call: the remains of a native call, which it left in the
+    /// text, or a native copy without the end of a whole call in the text.
+    fn is_remains(&self, name: &str, why: &Why, written: &str) -> bool {
+        if self.native {
+            return self.written.has_in_text(name, written);
+        }
         let is_whole = matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
-        !self.native && !is_whole && self.written.has_native(name)
+        !is_whole && self.written.has_native(name)
     }
 
     /// Handles a refused call after a delivered one. The model is not asked again, but the user is told. The text between them is
@@ -315,68 +364,6 @@ impl Gate {
     fn notice(&mut self, line: &str, out: &mut dyn Sink) {
         let gap = if self.said.line_start { "" } else { "\n" };
         self.text(&format!("{gap}{line}\n"), out);
-    }
-
-    fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
-        if self.ended.abandoned {
-            return reason;
-        }
-        for call in std::mem::take(&mut self.again.kept) {
-            let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
-            if is_new && self.again.reask.is_none() {
-                self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
-            }
-        }
-        if self.delivered.count > 0 {
-            return FinishReason::ToolCalls;
-        }
-        let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
-        if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
-            self.again.reask = Some(Reask::Uncalled);
-            return reason;
-        }
-        if self.policy.call_alone {
-            return FinishReason::Stop;
-        }
-        let empty = !self.said.text && !self.said.reasoning && self.refused == 0;
-        let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
-        let prose = &self.said.prose;
-        if nudges && (announces(prose, &self.before.tools) || (self.policy.ordered && advises(prose))) {
-            self.again.reask = Some(Reask::Announced);
-            return reason;
-        }
-        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.tools).filter(|_| self.refused == 0) {
-            let name = tool.name.clone();
-            if self.policy.may_reask {
-                self.again.reask = Some(Reask::Refused { name, why: Why::Unannounced(String::new()), raw });
-                return reason;
-            }
-            // If the whole answer is a patch, the model means it.
-            let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
-            if self.again.asked && is_alone {
-                self.deliver(&name, None, &raw, None, out);
-            }
-            if self.delivered.count > 0 {
-                return FinishReason::ToolCalls;
-            }
-        }
-        if empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.repeats.is_empty() {
-            self.again.reask = Some(Reask::Silent);
-            return reason;
-        }
-        if self.policy.notice_when_empty && empty {
-            let why = match reason {
-                FinishReason::Length => "the output limit was reached before the model wrote anything",
-                FinishReason::ContentFilter => "the backend's filter stopped the answer",
-                FinishReason::Stop | FinishReason::ToolCalls => "the model's answer was empty",
-            };
-            let why = self.again.empty.take().unwrap_or_else(|| format!("[toolglot] {why}"));
-            self.notice(&why, out);
-        }
-        match reason {
-            FinishReason::ToolCalls => FinishReason::Stop,
-            other => other,
-        }
     }
 }
 

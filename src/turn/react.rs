@@ -2,7 +2,7 @@
 //! client. Here the agent collects the calls of an answer, runs those of the registry, keeps the client's, and writes exactly one
 //! result per call into the conversation. Dropping the turn drops every running call, except those with effects (`flight`).
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::{Map, Value};
@@ -60,6 +60,8 @@ pub(super) struct Agent {
     repeats: Repeats,
     /// What the user has not been told yet about dropped calls.
     told: Vec<String>,
+    /// The lines that the user has been told about calls.
+    told_before: HashSet<String>,
     trace: Trace,
     unfinished: resume::Unfinished,
 }
@@ -108,6 +110,7 @@ impl Agent {
             seen: Seen::default(),
             repeats: Repeats::default(),
             told: Vec::new(),
+            told_before: HashSet::new(),
             trace: Trace::default(),
             unfinished: resume::Unfinished::default(),
         }

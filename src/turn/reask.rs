@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     client::shape,
-    event::{self, Tool, Tools, Why},
+    event::{self, Origin, Tool, Tools, Why},
     fix::{self, End, View},
     openai::{Content, Message, ToolCall, answer::call_id, is_spoken},
     plan::Plan,
@@ -23,8 +23,10 @@ pub enum Reask {
         name: String,
         /// The reason.
         why: Why,
-        /// What it wrote.
+        /// Its arguments, as far as they were repaired.
         raw: String,
+        /// Its arguments as the model wrote them.
+        written: String,
     },
     /// It wrote nothing after a result.
     Silent,
@@ -37,7 +39,8 @@ pub enum Reask {
 impl Reask {
     /// Whether the other calls of the answer were meant nevertheless.
     pub(super) fn keeps_others(&self) -> bool {
-        matches!(self, Reask::Refused { why, .. } if !matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered))
+        let alone = |why: &Why| matches!(why, Why::Unannounced(_) | Why::Forbidden(_) | Why::Quoted | Why::Scattered);
+        matches!(self, Reask::Refused { why, .. } if !alone(why))
     }
 
     /// Whether the model was asked for the call alone, because the client already has the text of the answer.
@@ -45,12 +48,20 @@ impl Reask {
         matches!(self, Reask::Announced | Reask::Uncalled)
     }
 
-    /// What the user reads if asking again has no result.
-    pub(super) fn notice(&self) -> Option<String> {
+    /// What the answer says in the place of the refused call, to add what follows it.
+    pub(super) fn text_mut(&mut self) -> Option<&mut String> {
         match self {
-            Reask::Refused { why: Why::Unannounced(text), .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-            Reask::Refused { name, why, .. } => Some(why.notice(name)),
+            Reask::Refused { why, .. } => why.text_mut(),
             Reask::Silent | Reask::Announced | Reask::Uncalled => None,
+        }
+    }
+
+    /// What the user reads if nothing replaces the refused call: the text that it stands in, or a line about it.
+    pub(super) fn left(&self) -> Option<String> {
+        let Reask::Refused { name, why, .. } = self else { return None };
+        match why.text() {
+            Some(text) => Some(text.to_owned()).filter(|text| !text.trim().is_empty()),
+            None => Some(format!("{}\n", why.notice(name))),
         }
     }
 }
@@ -85,12 +96,14 @@ pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mu
         Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
         Reask::Uncalled => demand(&mut plan.chat.messages, &plan.tools),
         Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
-        Reask::Refused { name, why, raw } => {
+        Reask::Refused { name, why, raw, written } => {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);
+            // A key that the tool does not know is not in the repaired arguments.
+            let raw = if is_object(written) { written } else { raw };
             let messages = messages(name, why, raw, said, &plan.tools, form, plan.chat.messages.len());
             plan.chat.messages.extend(messages);
             if let (Some(last), false) = (plan.chat.messages.last_mut(), kept.is_empty()) {
-                let names: Vec<&str> = kept.iter().map(|call| call.name.as_str()).collect();
+                let names: Vec<&str> = kept.iter().map(|call| offered_name(&plan.tools, &call.name, form)).collect();
                 let others = format!("{} Do not repeat your other calls ({}).", last.content.to_text(), names.join(", "));
                 last.content = Content::Text(others);
             }
@@ -136,13 +149,12 @@ pub(super) fn tell(messages: &mut Vec<Message>, words: &str) {
 /// client's own.
 fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: Option<shape::Kind>, at: usize) -> [Message; 2] {
     let complaint = complaint(name, why, raw, tools, form);
-    let whole = serde_json::from_str::<Value>(raw).is_ok_and(|value| value.is_object());
     let gap = if said.is_empty() || said.ends_with('\n') { "" } else { "\n" };
     if let Some(form) = form {
         let call = in_form(form, tools, name, raw, matches!(why, Why::Truncated(_)));
         return [Message::text("assistant", format!("{said}{gap}{call}")), Message::text("user", complaint)];
     }
-    if !whole || name.is_empty() {
+    if !is_object(raw) || name.is_empty() {
         // Arguments that are not an object cannot be a call, so the model sees its own text instead.
         return [Message::text("assistant", format!("{said}{gap}{raw}")), Message::text("user", complaint)];
     }
@@ -153,6 +165,17 @@ fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: O
         Message { role: "assistant".into(), content, tool_calls: vec![call], ..Message::default() },
         Message { tool_call_id: Some(id), ..Message::text("tool", complaint) },
     ]
+}
+
+/// Whether a text is a JSON object.
+pub(super) fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}
+
+/// The name of a tool as the model was offered it. `form`: the client's form of calls, if the prompt is the client's own.
+fn offered_name<'t>(tools: &'t Tools, name: &'t str, form: Option<shape::Kind>) -> &'t str {
+    let tool = tools.get(name).filter(|_| form.is_none());
+    tool.map_or(name, |tool| tool.wire_name.as_str())
 }
 
 /// The call in the client's form, as far as the model wrote it. The model follows the form that it is shown.
@@ -179,14 +202,15 @@ fn closing(name: &str) -> String {
 
 /// One line for the model: what was wrong, and what the tool needs.
 pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
-    if let Why::UnknownTool(_) = why {
+    if let Why::UnknownTool(_) | Why::Unmarked(_) = why {
         return unknown(name, raw, tools, form);
     }
-    let subject = if name.is_empty() { "a tool" } else { name };
+    let subject = if name.is_empty() { "a tool" } else { offered_name(tools, name, form) };
     // These reasons already say what to do.
     let not_run = |why: &str| format!("Error: the call of {subject} was not run: {why}.");
     match why {
         Why::Unsure(what) => return not_run(what),
+        Why::Forbidden(_) => return format!("{} Answer without it.", not_run(&why.to_string())),
         Why::Unannounced(_) | Why::Quoted => {
             return format!("{} If it is, write only the call; if not, answer without it.", not_run(&why.to_string()));
         }
@@ -217,15 +241,21 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
 fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
     let mut offered: Vec<&Tool> = tools.iter().collect();
     // A stable sort: tools that are equally far keep the client's order.
-    offered.sort_by(|a, b| likeness(name, &b.name).total_cmp(&likeness(name, &a.name)));
-    let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
-    let nearest = offered.first().filter(|tool| likeness(name, &tool.name) >= 1.0);
+    offered.sort_by(|a, b| likeness(name, b).total_cmp(&likeness(name, a)));
+    let names: Vec<&str> = offered.iter().map(|tool| offered_name(tools, &tool.name, form)).collect();
+    let nearest = offered.first().filter(|tool| likeness(name, tool) >= 1.0);
     let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
-    let program = if nearest.is_some() { None } else { offered.iter().find(|tool| fix::runs_programs(tool)) };
+    let is_near = nearest.is_some() || name.is_empty();
+    let program = if is_near { None } else { offered.iter().find(|tool| fix::runs_programs(tool)) };
     // After the names: a small model does what it was told last.
-    let program = program.map(|tool| format!(" If {name} is a program, run it with {}: {WHOLE_LINE}.", tool.name));
+    let program = program.map(|tool| {
+        let runs = offered_name(tools, &tool.name, form);
+        format!(" If {name} is a program, run it with {runs}: {WHOLE_LINE}.")
+    });
+    let fault = if name.is_empty() { "the call has no name".to_owned() } else { format!("there is no tool {name}") };
+    let otherwise = if tools.must_call() { "" } else { ", or answer without a tool" };
     format!(
-        "Error: there is no tool {name}. The tools are: {}.{}{}Call one of these tools, or answer without a tool.",
+        "Error: {fault}. The tools are: {}.{}{}Call one of these tools{otherwise}.",
         names.join(", "),
         program.unwrap_or_default(),
         meant.as_deref().unwrap_or(" ")
@@ -235,22 +265,30 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
 /// A sentence about the argument of a tool that runs programs. Small models copy it into the argument.
 pub(super) const WHOLE_LINE: &str = "its `command` is the whole command line";
 
-/// How much two names have in common: common words count first, then common letters.
-fn likeness(written: &str, offered: &str) -> f64 {
+/// How much a written name and a tool's name have in common: common words count first, then common letters. The name of the
+/// tool's server says nothing about the tool.
+fn likeness(written: &str, offered: &Tool) -> f64 {
+    let own = match (&offered.origin, &offered.namespace) {
+        (Origin::Registry { tool, .. }, _) => tool,
+        (Origin::Client, Some((_, tool))) => tool,
+        (Origin::Client, None) => &offered.name,
+    };
     let words = |name: &str| -> Vec<String> {
         name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
     };
-    let (written_words, offered_words) = (words(written), words(offered));
+    let (written_words, offered_words) = (words(written), words(own));
     let common = written_words.iter().filter(|word| offered_words.contains(word)).count();
-    common as f64 + strsim::normalized_levenshtein(&written.to_lowercase(), &offered.to_lowercase())
+    common as f64 + strsim::normalized_levenshtein(&written.to_lowercase(), &offered.name.to_lowercase())
 }
 
-/// A call of this tool with the arguments given to another one. `None`: a required one is missing.
+/// A call of this tool with the arguments given to another one. `None`: a required one is missing, or the tool does not have all
+/// of them.
 fn rewritten(tool: &Tool, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> Option<String> {
     let given: Map<String, Value> = serde_json::from_str(raw).ok()?;
-    let needed = required(tool).into_iter().map(|(key, _)| Some((key.clone(), given.get(&key)?.clone())));
-    let arguments: Map<String, Value> = needed.collect::<Option<_>>()?;
-    let arguments = Value::Object(arguments);
+    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
+    let has = |key: &String| schema.get("properties").is_some_and(|all| all.get(key).is_some());
+    let takes = !given.is_empty() && given.keys().all(has) && required(tool).iter().all(|(key, _)| given.contains_key(key));
+    let arguments = takes.then(|| Value::Object(given))?;
     let written = form.and_then(|form| shape::written(form, tools, &tool.name, &arguments.to_string()));
     Some(written.unwrap_or_else(|| format!("{{\"name\": {}, \"arguments\": {arguments}}}", Value::from(tool.wire_name.as_str()))))
 }

@@ -39,8 +39,9 @@ use crate::{
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
-    event::{Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
+    event::{Event, Note, Sink, ToolCall, Tools, Usage},
     plan::Plan,
+    same,
     upstream::Outgoing,
 };
 
@@ -74,10 +75,14 @@ struct Asks {
     because: Option<Reask>,
     /// Valid calls of the earlier answers, which are delivered with those of the next one.
     kept: Vec<ToolCall>,
+    /// What the user reads of the last refused call if nothing replaces it.
+    left: Option<String>,
+    /// The unmarked calls of unknown tools that the model was asked about.
+    strays: Vec<same::Call>,
     /// The message that the first answer replies to.
     quoted: Arc<Quoted>,
-    /// The user's words, if that message is the user's and short.
-    asked: Arc<UsersWords>,
+    /// The user's last words, if they are short. `None`: before the first answer.
+    asked: Option<Arc<UsersWords>>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -344,6 +349,7 @@ impl<O: Sink> Rounds<O> {
             self.shown.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
+        self.asks.strays.clone_from(&outcome.strays);
         if let Some(tap) = &mut self.outlet.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
             outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
@@ -359,29 +365,13 @@ impl<O: Sink> Rounds<O> {
         tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asks.again += 1;
         self.asks.kept = outcome.kept;
+        self.asks.left = reask.left().or(self.asks.left.take());
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.sent.spend(outcome.usage);
         self.outlet.sent.again();
         reask::ask(&reask, self.outlet.sent.said(), &self.asks.kept, &mut self.plan);
         self.asks.because = Some(reask);
         true
-    }
-
-    /// Gives the client the first answer, because the backend failed when the model was asked again. Its refused call becomes a
-    /// notice, and its valid calls are delivered.
-    fn give_first_answer(&mut self, error: &Error) {
-        tracing::warn!(status = error.status, code = error.code, "asking the model again failed: {error}");
-        let Asks { because, kept, .. } = std::mem::take(&mut self.asks);
-        if let Some(line) = because.and_then(|reask| reask.notice()) {
-            self.outlet.sent.break_line();
-            self.outlet.event(Event::Text(&format!("{line}\n")));
-        }
-        for (index, call) in (0..).zip(&kept) {
-            self.outlet.call(index, call.id.as_deref(), (&call.name, &call.arguments), call.extra.as_deref());
-        }
-        let reason = if kept.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
-        self.outlet.event(Event::Finish { reason, usage: Some(Usage::default()) });
-        self.end();
     }
 
     /// Ends the turn after the backend broke off: releases the held text and drops a truncated call. Before the first byte, the

@@ -9,6 +9,8 @@ use crate::event::Usage;
 pub(super) struct Sent {
     any: bool,
     said: String,
+    /// The prose of the current answer as the model wrote it, with what the client had before.
+    written: String,
     /// Whether the last line of prose has no line break, and what comes next does not continue it.
     gap: bool,
     /// Token counts of the earlier answers.
@@ -16,14 +18,14 @@ pub(super) struct Sent {
     echo: Echo,
 }
 
-/// The prose of the answer before this one, which the client has. A model that is asked again often begins with the same words.
+/// The prose of the earlier answers, which the client has. A model that is asked again often begins with the same words.
 #[derive(Debug, Default)]
 struct Echo {
-    /// What the client has. Empty once the current answer differs from it.
-    said: String,
-    /// The whitespace after it.
-    blank: String,
-    /// The beginning of the current answer, as long as it repeats that prose.
+    /// The prose of each of them.
+    said: Vec<String>,
+    /// Whether the current answer has only repeated one of them so far.
+    repeats: bool,
+    /// The beginning of the current answer, as long as it repeats one of them.
     held: String,
 }
 
@@ -44,18 +46,24 @@ impl Sent {
     /// Begins another answer of the model.
     pub(super) fn begin(&mut self) {
         self.said.clear();
+        self.written.clear();
     }
 
     /// Prepares for the model being asked again: it may repeat what it has said.
     pub(super) fn again(&mut self) {
-        let said = self.said.trim_start();
-        let (said, blank) = said.split_at(said.trim_end().len());
-        self.echo = Echo { said: said.to_owned(), blank: blank.to_owned(), held: String::new() };
+        let written = self.written.trim_start();
+        if !written.is_empty() {
+            self.echo.said.push(written.to_owned());
+        }
+        (self.echo.repeats, self.echo.held) = (!self.echo.said.is_empty(), String::new());
     }
 
     /// The part of this prose that the client does not have yet.
     pub(super) fn fresh<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        if self.echo.said.is_empty() {
+        if self.written.len() < SAID_BYTES {
+            self.written.push_str(text);
+        }
+        if !self.echo.repeats {
             return Cow::Borrowed(text);
         }
         let (fresh, goes_on) = self.echo.pass(text);
@@ -74,7 +82,7 @@ impl Sent {
             self.said.push_str(text);
         }
         self.any = true;
-        std::mem::take(&mut self.gap)
+        std::mem::take(&mut self.gap) && !text.starts_with('\n')
     }
 
     /// Makes what comes next begin on a line of its own.
@@ -102,30 +110,45 @@ impl Echo {
     fn pass(&mut self, text: &str) -> (String, bool) {
         self.held.push_str(text);
         let held = self.held.trim_start();
-        let rest = held.strip_prefix(self.said.as_str());
-        if self.said.starts_with(held) || rest.is_some_and(|rest| rest.trim().is_empty()) {
+        let only_repeats = |said: &String| {
+            let said = said.trim_end();
+            said.starts_with(held) || held.strip_prefix(said).is_some_and(|rest| rest.trim().is_empty())
+        };
+        if self.said.iter().any(only_repeats) {
             return (String::new(), false);
         }
-        let is_sentence = self.said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '：']);
-        let repeated = rest.filter(|rest| rest.starts_with('\n') || (is_sentence && rest.starts_with(char::is_whitespace)));
-        let fresh = match repeated {
-            Some(rest) => (rest.strip_prefix(self.blank.as_str()).unwrap_or(rest).to_owned(), true),
+        self.repeats = false;
+        // The longest repetition leaves the shortest rest.
+        match self.said.iter().filter_map(|said| rest_after(said, held)).min_by_key(|rest| rest.len()) {
+            Some(rest) => (rest.to_owned(), true),
             None => (std::mem::take(&mut self.held), false),
-        };
-        *self = Echo::default();
-        fresh
+        }
     }
+}
+
+/// What follows `said` in a text that repeats it.
+fn rest_after<'t>(said: &str, text: &'t str) -> Option<&'t str> {
+    let (said, blank) = said.split_at(said.trim_end().len());
+    let is_sentence = said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '：']);
+    let rest = text.strip_prefix(said)?;
+    let repeats = rest.starts_with('\n') || (is_sentence && rest.starts_with(char::is_whitespace));
+    repeats.then(|| rest.strip_prefix(blank).unwrap_or(rest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fresh(said: &str, answer: &str) -> String {
+    /// What of the last answer the client does not have, after these.
+    fn fresh_after(said: &[&str], answer: &str) -> String {
         let whole = |size: usize| {
             let mut sent = Sent::default();
-            sent.prose(said);
-            sent.again();
+            for said in said {
+                sent.begin();
+                let said = sent.fresh(said);
+                sent.prose(&said);
+                sent.again();
+            }
             let mut fresh = String::new();
             let mut rest = answer;
             while !rest.is_empty() {
@@ -137,6 +160,22 @@ mod tests {
         };
         assert_eq!(whole(1), whole(1000), "{answer}");
         whole(1)
+    }
+
+    fn fresh(said: &str, answer: &str) -> String {
+        fresh_after(&[said], answer)
+    }
+
+    #[test]
+    fn what_the_client_has_from_any_earlier_answer_does_not_come_again() {
+        const LOOK: &str = "Let me look.";
+        assert_eq!(fresh_after(&[LOOK, LOOK, LOOK], LOOK), "");
+        assert_eq!(fresh_after(&[LOOK, LOOK], "Let me look. Then I write."), " Then I write.");
+        assert_eq!(fresh_after(&[LOOK, "Let me look. Then I write."], "Let me look. Then I write."), "");
+        assert_eq!(fresh_after(&[LOOK, "Let me look. Then I write."], "Let me look. Then I read."), " Then I read.");
+        assert_eq!(fresh_after(&[LOOK, "I read.", ""], LOOK), "");
+        assert_eq!(fresh_after(&[LOOK, "I read."], "I read. Done."), " Done.");
+        assert_eq!(fresh_after(&[LOOK, LOOK], "I write."), "I write.");
     }
 
     #[test]

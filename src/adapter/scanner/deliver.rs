@@ -6,7 +6,7 @@ use super::{
     emitted::Writing,
     preceding::Mentioned,
     tentative::Taken,
-    words::{Forbidden, asks_to_wait, leaves_a_step},
+    words::{asks_to_wait, leaves_a_step},
 };
 use crate::{
     adapter::syntax::{Parsed, value::is_json},
@@ -93,7 +93,7 @@ impl Scanner {
     /// Whether calls that end at `to` count at once. `form`: the form that closes them.
     fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
         let is_required = self.tools.must_call();
-        let forbidden = !is_required && !self.only_read(calls) && !self.seem_to_read(calls) && self.is_forbidden(calls);
+        let forbidden = self.are_forbidden(calls);
         let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
         if marked {
             return match forbidden || self.is_doubtful(candidate, calls, to) {
@@ -169,15 +169,16 @@ impl Scanner {
         }
         if self.tentative.is_doubted() && self.can_ask() {
             let call = self.tentative.calls().first().cloned();
-            call.iter().for_each(|call| self.refuse(call, &self.unannounced(), out));
+            call.iter().for_each(|call| self.refuse(call, &self.doubt(), out));
             self.buf.discard_scanned();
         }
         self.tentative.clear();
     }
 
-    /// Why the held calls are refused if nothing announces them.
-    fn unannounced(&self) -> Why {
-        Why::Unannounced(self.buf.pending(self.buf.pos()).to_owned())
+    /// Why the held calls are refused if they may not run as they stand here.
+    fn doubt(&self) -> Why {
+        let text = self.buf.pending(self.buf.pos()).to_owned();
+        if self.are_forbidden(self.tentative.calls()) { Why::Forbidden(Some(text)) } else { Why::Unannounced(text) }
     }
 
     /// Whether the calls right before this position are the same. Models may repeat their calls in another form.
@@ -225,14 +226,9 @@ impl Scanner {
         }
     }
 
-    /// Whether the user said not to run such calls.
-    fn is_forbidden(&self, calls: &[Parsed]) -> bool {
-        let writes = |call: &Parsed| known_tool(&self.tools, &call.name).is_some_and(Tool::is_named_as_writing);
-        match self.options.asked.forbid() {
-            None => false,
-            Some(Forbidden::Everything) => true,
-            Some(Forbidden::Running) => !calls.iter().all(writes),
-        }
+    /// Whether the user said not to run one of these calls.
+    fn are_forbidden(&self, calls: &[Parsed]) -> bool {
+        calls.iter().any(|call| self.options.asked.forbid(&call.name, &self.tools))
     }
 
     /// Whether all of these calls are of tools that only read.
@@ -252,26 +248,34 @@ impl Scanner {
         if self.tentative.is_empty() {
             return;
         }
+        let is_forbidden = self.are_forbidden(self.tentative.calls());
+        let is_unsaid = self.tentative.is_unannounced() && !self.only_read(self.tentative.calls());
         let why = match () {
-            () if self.tentative.lacks_a_step() => Some(Why::Scattered),
-            () if self.tentative.is_unannounced() && !self.only_read(self.tentative.calls()) => Some(self.unannounced()),
+            () if self.tentative.lacks_a_step() && !is_forbidden => Some(Why::Scattered),
+            () if is_unsaid || is_forbidden => Some(self.doubt()),
             () => None,
         };
         let can_ask = match why {
-            Some(Why::Unannounced(_)) => self.can_ask(),
+            Some(Why::Unannounced(_) | Why::Forbidden(_)) => self.can_ask(),
             _ => self.refuses_strays(),
         };
         if why.is_some() && !can_ask {
             return self.emit(self.buf.pos(), out);
         }
+        let strays_text = self.strays_text();
         let Taken { calls, labels, strays } = self.tentative.take();
         if !labels.is_empty() {
             self.say(&labels, out);
         }
         // Refusals come first: as long as no call is sent, the model can be asked again.
-        for (call, why) in strays {
-            if !self.send_as_text(&call, out) {
-                self.refuse(&call, &why, out);
+        match (strays.first(), strays_text) {
+            (Some((call, _)), Some(text)) => self.refuse(call, &Why::Unmarked(text), out),
+            _ => {
+                for (call, why) in strays {
+                    if !self.send_as_text(&call, out) {
+                        self.refuse(&call, &why, out);
+                    }
+                }
             }
         }
         match &why {
@@ -279,6 +283,14 @@ impl Scanner {
             None => calls.iter().for_each(|call| self.send(call, true, out)),
         }
         self.buf.discard_scanned();
+    }
+
+    /// The text of the held calls, if it may be the answer: none of their tools is offered, and `tool_choice` has excluded none.
+    fn strays_text(&self) -> Option<String> {
+        let is_stray = |(call, why): &(Parsed, Why)| matches!(why, Why::UnknownTool(_)) && self.answer_text(call).is_none();
+        let strays = self.tentative.strays();
+        let are_strays = self.tentative.calls().is_empty() && !strays.is_empty() && strays.iter().all(is_stray);
+        (are_strays && !self.tools.is_limited).then(|| self.buf.pending(self.buf.pos()).to_owned())
     }
 
     /// Decides about announced calls without markers, if a remark follows them and ends the answer. If it asks the user to wait

@@ -48,7 +48,7 @@ impl Scanner {
     /// Refuses a call that cannot be read. The fixer does not see it.
     pub(super) fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
         self.emitted.call();
-        out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
+        out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments, written: &torn.arguments });
     }
 
     /// Emits a call. `complete`: with its `CallEnd`.

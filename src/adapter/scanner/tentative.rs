@@ -163,6 +163,11 @@ impl Tentative {
         &self.calls
     }
 
+    /// The calls that are refused if they count, and why.
+    pub(super) fn strays(&self) -> &[(Parsed, Why)] {
+        &self.strays
+    }
+
     /// Whether these calls have markers and are not announced.
     pub(super) fn is_doubted(&self) -> bool {
         matches!(self.doubt, Doubt::Marked { .. })

@@ -17,7 +17,6 @@ mod subject;
 
 pub(super) use after::{OPENERS, Written, follows_a_subject, offers_choice, takes_back};
 pub(super) use disowned::{describes, is_disowned, is_quoting};
-pub(super) use forbids::Forbidden;
 pub use forbids::UsersWords;
 pub(super) use lead::{Lead, asks_to_wait, leaves_a_step};
 

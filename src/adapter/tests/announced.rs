@@ -214,7 +214,7 @@ fn a_call_of_an_unknown_tool_is_refused_for_its_name_after_one_that_was_not_anno
     let answer = format!("So sieht der Aufruf aus:\n{CALL}\n<tool_call>{CALL}</tool_call>\n{unknown}");
     scanner.push(Channel::Content, &answer, &mut sink);
     scanner.finish(FinishReason::Stop, &mut sink);
-    assert!(matches!(reasons.as_slice(), [Why::Unannounced(_), Why::UnknownTool(_)]), "{reasons:?}");
+    assert!(matches!(reasons.as_slice(), [Why::Unannounced(_), Why::Unmarked(_)]), "{reasons:?}");
 }
 
 #[test]

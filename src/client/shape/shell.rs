@@ -129,7 +129,7 @@ impl Stage {
 
     fn command(&mut self, call: &ToolCall, out: &mut dyn Sink) {
         if let Err(why) = runnable(&self.tools, &call.name) {
-            out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
+            out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments, written: &call.arguments });
             return self.paragraph(&format!("{}\n", why.notice(&call.name)), out);
         }
         let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };

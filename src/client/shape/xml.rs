@@ -142,7 +142,7 @@ impl Writer {
             }
             Err(why) => {
                 self.counts.refused += 1;
-                out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
+                out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments, written: &call.arguments });
                 let gap = if self.said { "\n\n" } else { "" };
                 let notice = format!("{gap}{}\n", why.notice(&call.name));
                 let notice = self.text.push(&notice);

@@ -29,7 +29,7 @@ fn run(fixer: &mut Fixer, events: Vec<Event<'_>>) -> Vec<String> {
                 Event::CallStart { index, id, name } => format!("start {index} {name} {id:?}"),
                 Event::CallArguments { index, json } => format!("arguments {index} {json}"),
                 Event::CallEnd { index, extra } => format!("end {index} {extra:?}"),
-                Event::Refused { name, why, raw } => format!("refused {name} {why:?} {raw}"),
+                Event::Refused { name, why, raw, .. } => format!("refused {name} {why:?} {raw}"),
                 Event::Text(text) => format!("text {text}"),
                 Event::Finish { reason, .. } => format!("finish {}", reason.as_str()),
                 other => format!("{other:?}"),

@@ -19,7 +19,7 @@ fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask
 #[test]
 fn a_guess_that_was_asked_about_is_delivered_the_second_time() {
     let why = Why::Unsure("a backslash".into());
-    let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"# };
+    let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# };
     let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, std::slice::from_ref(&refused));
     assert_eq!((calls.len(), matches!(reask, Some(Reask::Refused { raw, .. }) if raw == r#"{"path":"a"}"#)), (0, true));
     let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
@@ -80,7 +80,7 @@ fn a_refused_call_beside_a_delivered_one_is_told() {
             Event::CallEnd { index, extra: None },
         ]
     };
-    let refused = || Event::Refused { name: "write", why: &why, raw: "{" };
+    let refused = || Event::Refused { name: "write", why: &why, raw: "{", written: "{" };
     let seen = |events: Vec<Event<'_>>| {
         let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
         let mut seen = Vec::new();
@@ -145,7 +145,7 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     let (text, ended, outcome) = answer(second, &events);
     assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None, vec![])));
     let why = Why::Schema("no".into());
-    let refused = [Event::Refused { name: "read", why: &why, raw: "{}" }, Event::Text("None."), finish()];
+    let refused = [Event::Refused { name: "read", why: &why, raw: "{}", written: "{}" }, Event::Text("None."), finish()];
     assert_eq!(answer(second, &refused), (String::new(), true, (0, None, vec![])));
 }
 
@@ -168,7 +168,7 @@ fn a_demanded_call_is_asked_for_once() {
     let again = Policy { call_alone: true, ..first };
     assert_eq!(outcome(again, "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
     let why = Why::Schema("no".into());
-    let refused = Event::Refused { name: "add", why: &why, raw: "{}" };
+    let refused = Event::Refused { name: "add", why: &why, raw: "{}", written: "{}" };
     assert_eq!(delivered(Policy { may_reask: false, ..again }, &[refused]).0, ["{}"]);
 }
 
@@ -179,7 +179,8 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
     let tools = Arc::new(Tools::new([patch], ToolChoice::Auto));
     let after = |may_reask: bool, asked: bool, said: &str| {
         let mut gate = Gate::new(Policy { may_reask, ..Policy::default() });
-        gate.after(Repeats::default(), Arc::clone(&tools));
+        gate.before.tools = Arc::clone(&tools);
+        gate.after(Repeats::default());
         if asked {
             gate.again(Vec::new(), None);
         }
@@ -217,4 +218,27 @@ fn a_sentence_of_toolglots_own_question_is_no_command() {
         gate.event(event, &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));
     }
     assert_eq!(calls, 0);
+}
+
+#[test]
+fn a_native_call_without_its_arguments_gives_way_to_the_same_call_in_the_text() {
+    let why = Why::Schema("no".into());
+    let seen = |arguments: &str, name: &str| {
+        let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
+        gate.native = true;
+        gate.event(Event::Refused { name: "run", why: &why, raw: "{}", written: "{}" }, &mut |_: Event<'_>| {});
+        gate.native = false;
+        let mut calls = 0;
+        let call = [
+            Event::CallStart { index: 0, id: None, name },
+            Event::CallArguments { index: 0, json: arguments },
+            Event::CallEnd { index: 0, extra: None },
+        ];
+        for event in call {
+            gate.event(event, &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));
+        }
+        (calls, gate.outcome().1.is_some())
+    };
+    assert_eq!(seen(r#"{"a": 1}"#, "run"), (1, false));
+    assert_eq!(seen(r#"{"a": 1}"#, "read"), (0, true));
 }

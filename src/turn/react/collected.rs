@@ -8,6 +8,8 @@ pub(super) struct Written {
     pub(super) call: ToolCall,
     /// Why it must not run.
     pub(super) why: Option<Why>,
+    /// Its arguments as the model wrote them, if it must not run.
+    pub(super) written: String,
 }
 
 /// What was kept of the answer that is being read.
@@ -25,11 +27,11 @@ impl Collected {
         match event {
             Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
                 let whole = self.open.event(event);
-                self.calls.extend(whole.map(|(_, call)| Written { call, why: None }));
+                self.calls.extend(whole.map(|(_, call)| Written { call, ..Written::default() }));
             }
-            Event::Refused { name, why, raw } => {
+            Event::Refused { name, why, raw, written } => {
                 let call = ToolCall { name: (*name).to_owned(), arguments: (*raw).to_owned(), ..ToolCall::default() };
-                self.calls.push(Written { call, why: Some((*why).clone()) });
+                self.calls.push(Written { call, why: Some((*why).clone()), written: (*written).to_owned() });
             }
             Event::Finish { reason, usage } => self.end = Some((*reason, *usage)),
             Event::Reasoning(text) => {

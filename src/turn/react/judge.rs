@@ -64,11 +64,16 @@ impl Fate {
 
 impl Judge<'_> {
     /// Decides, and returns the call with the name under which it leaves.
-    pub(super) fn judge(&self, Written { call, why }: Written) -> (ToolCall, Fate) {
-        match self.tools.get(&call.name) {
+    pub(super) fn judge(&self, Written { call, why, written }: Written) -> (ToolCall, Fate) {
+        let (mut call, fate) = match self.tools.get(&call.name) {
             Some(tool) => self.known(call, why, tool),
             None => self.unknown(call, why),
+        };
+        // The model sees what it was told about.
+        if matches!(fate, Fate::Answered { refused: true, .. }) && reask::is_object(&written) {
+            call.arguments = written;
         }
+        (call, fate)
     }
 
     fn known(&self, call: ToolCall, why: Option<Why>, tool: &Tool) -> (ToolCall, Fate) {
@@ -173,7 +178,10 @@ impl Judge<'_> {
 
     fn refused(&self, call: &ToolCall, why: Why, of_client: bool) -> Fate {
         let text = reask::complaint(&call.name, &why, &call.arguments, self.tools, None);
-        Fate::Answered { text, told: None, of_client, refused: true }
+        // Whoever insists on it is not asked once more, and the user is told.
+        let told = matches!(why, Why::Forbidden(_)) && !self.may_reask;
+        let told = told.then(|| format!("call of {} was not run: {why}", call.name));
+        Fate::Answered { text, told, of_client, refused: true }
     }
 }
 

@@ -15,7 +15,7 @@ impl Agent {
         (!names.is_empty()).then(|| format!("running {} ...", names.join(", ")))
     }
 
-    /// What the user is told about calls that were not run.
+    /// What the user is told about calls that were not run, once.
     pub(in crate::turn) fn complaints(&mut self) -> Vec<String> {
         let dropped = std::mem::take(&mut self.told).into_iter().map(|told| format!("[toolglot] {told}"));
         let calls = self.round.iter().flat_map(|round| &round.calls);
@@ -23,7 +23,7 @@ impl Agent {
             Fate::Answered { told: Some(told), .. } => Some(format!("[toolglot] {told}")),
             _ => None,
         });
-        dropped.chain(told).collect()
+        dropped.chain(told).filter(|line| self.told_before.insert(line.clone())).collect()
     }
 
     /// What the user is told after the last answer: which limit ended the turn. If the model says nothing, the results of its

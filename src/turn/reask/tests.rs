@@ -130,3 +130,63 @@ fn the_model_is_asked_to_use_its_results_after_them() {
         assert!(told(&long, false).ends_with("You have this result. Answer with it."));
     }
 }
+
+/// Tools whose names a backend cannot take, and a tool of a server.
+fn renamed(choice: ToolChoice) -> Tools {
+    let schema = r#"{"properties":{"path":{"type":"string"}},"required":["path"]}"#;
+    let tool = |name: &str, wire: &str| Tool { wire_name: wire.to_owned(), ..Tool::new(name, "", schema) };
+    let list = |name: &str| Tool {
+        origin: Origin::Registry { server: "store".into(), tool: name.to_owned() },
+        ..Tool::new(format!("store__{name}"), "", "{}")
+    };
+    Tools::new([tool("fs.read", "fs_read"), tool("fs.write-x/y", "fs_write-x_y"), list("list"), list("look")], choice)
+}
+
+fn told(name: &str, why: Why, raw: &str, choice: ToolChoice) -> String {
+    complaint(name, &why, raw, &renamed(choice), None)
+}
+
+#[test]
+fn the_model_reads_the_names_that_it_was_offered() {
+    let unknown = || Why::UnknownTool(String::new());
+    let text = told("fs_raed", unknown(), r#"{"path":"x"}"#, ToolChoice::Auto);
+    assert!(text.contains("The tools are: fs_read, fs_write-x_y, "), "{text}");
+    assert!(text.contains(r#"{"name": "fs_read", "arguments": {"path":"x"}}"#) && !text.contains("fs.read"), "{text}");
+    let text = told("fs.read", Why::Schema("no".into()), "{}", ToolChoice::Auto);
+    assert!(text.starts_with("Error: the call of fs_read was not run: "), "{text}");
+    // In the client's own prompt they have the client's names.
+    let text = complaint("fs.read", &Why::Schema("no".into()), "{}", &renamed(ToolChoice::Auto), Some(shape::Kind::VOID));
+    assert!(text.starts_with("Error: the call of fs.read was not run: "), "{text}");
+}
+
+#[test]
+fn no_call_is_suggested_that_means_something_else() {
+    let unknown = || Why::UnknownTool(String::new());
+    for (name, raw) in [
+        // Only the server is the same.
+        ("store__wipe", r#"{"what":"a"}"#),
+        ("store__wipe", "{}"),
+        // An argument would be lost.
+        ("fs_raed", r#"{"path":"x","line":3}"#),
+        ("list_things", r#"{"path":"x"}"#),
+    ] {
+        let text = told(name, unknown(), raw, ToolChoice::Auto);
+        assert!(!text.contains("Did you mean") && text.contains("store__list"), "{name} {raw}: {text}");
+    }
+}
+
+#[test]
+fn a_model_that_must_call_is_not_told_to_answer_without() {
+    let unknown = || Why::UnknownTool(String::new());
+    let text = told("fly", unknown(), "{}", ToolChoice::Required);
+    assert!(text.ends_with("Call one of these tools."), "{text}");
+    let text = told("", unknown(), "{}", ToolChoice::Auto);
+    assert!(text.starts_with("Error: the call has no name. The tools are: "), "{text}");
+    assert!(text.ends_with(". Call one of these tools, or answer without a tool."), "{text}");
+}
+
+#[test]
+fn a_call_that_the_user_forbids_is_not_asked_for() {
+    let text = told("fs.read", Why::Forbidden(None), r#"{"path":"x"}"#, ToolChoice::Auto);
+    assert_eq!(text, "Error: the call of fs_read was not run: the user's message says not to run it. Answer without it.");
+}

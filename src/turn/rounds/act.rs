@@ -1,7 +1,7 @@
 //! The steps between two answers of the model, and after the last one. In mode `react`, the calls of an answer run, the user is
 //! told about their results as they arrive, and then comes the next answer, or the client gets its calls.
 
-use super::Rounds;
+use super::{Asks, Rounds};
 use crate::{
     client::shape::Counts,
     config::Progress,
@@ -100,6 +100,23 @@ impl<O: Sink> Rounds<O> {
         self.outlet.sent.break_line();
         self.tell(&format!("[toolglot] the tools above have run, and then the model could not go on: {error}"));
         self.finish(Some(FinishReason::Stop));
+    }
+
+    /// Gives the client the first answer, because the backend failed when the model was asked again. Its refused call becomes text
+    /// or a notice, and its valid calls are delivered.
+    pub(super) fn give_first_answer(&mut self, error: &Error) {
+        tracing::warn!(status = error.status, code = error.code, "asking the model again failed: {error}");
+        let Asks { left, kept, .. } = std::mem::take(&mut self.asks);
+        if let Some(left) = left {
+            self.outlet.sent.break_line();
+            self.outlet.event(Event::Text(&left));
+        }
+        for (index, call) in (0..).zip(&kept) {
+            self.outlet.call(index, call.id.as_deref(), (&call.name, &call.arguments), call.extra.as_deref());
+        }
+        let reason = if kept.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+        self.outlet.event(Event::Finish { reason, usage: Some(Usage::default()) });
+        self.end();
     }
 
     /// Writes a line of toolglot's own to the user.

@@ -31,15 +31,19 @@ impl<O: Sink> Rounds<O> {
         self.outlet.sent.begin();
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
-            let asked = openai::asked(&self.plan.chat.messages).and_then(users_words::asked);
-            self.asks.asked = Arc::new(scanner::UsersWords::new(asked.unwrap_or_default().into_owned()));
         }
+        let asked = Arc::clone(self.asks.asked.get_or_insert_with(|| {
+            // What the user forbids stays forbidden after results.
+            let asked = self.plan.chat.messages.iter().rfind(|message| openai::is_spoken(message));
+            let asked = asked.and_then(users_words::asked).unwrap_or_default();
+            Arc::new(scanner::UsersWords::new(asked.into_owned()))
+        }));
         let plan = &self.plan;
         Box::new(Reading {
             body,
             frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
             decoder: Decoder::new(dialect),
-            answer: self.answer(),
+            answer: self.answer(asked),
             batch: BytesMut::new(),
             cuttable,
             lags: false,
@@ -47,14 +51,14 @@ impl<O: Sink> Rounds<O> {
     }
 
     /// What becomes of the next answer.
-    fn answer(&self) -> Answer {
+    fn answer(&self, asked: Arc<scanner::UsersWords>) -> Answer {
         let plan = &self.plan;
         let may_ask = scanner::MayAsk::after(self.asks.again, plan.rules.retry);
         let setup = Setup {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: scanner::Options { may_ask, asked: Arc::clone(&self.asks.asked), ..plan.scanner() },
+            scanner: scanner::Options { may_ask, asked, ..plan.scanner() },
             policy: Policy {
                 may_reask: may_ask == scanner::MayAsk::Now,
                 answers_refused: self.agent.is_some(),
@@ -70,9 +74,9 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()),
         };
-        let answer = answer.quoting(Arc::clone(&self.asks.quoted));
+        let answer = answer.quoting(Arc::clone(&self.asks.quoted)).asked_about(self.asks.strays.clone());
         let answer = match &self.asks.because {
-            Some(reask) => answer.again(self.asks.kept.clone(), reask.notice()),
+            Some(_) => answer.again(self.asks.kept.clone(), self.asks.left.clone()),
             None => answer,
         };
         answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())

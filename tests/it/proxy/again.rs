@@ -143,20 +143,31 @@ async fn every_way_in_which_it_ends() {
     }
 }
 
-/// The answers, one after the other; after them the backend fails, or answers with nothing.
-async fn before_a_fault(answers: &'static [&'static str], empty: bool) -> (Proxy, Fake) {
+/// What comes after the answers of a model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Then {
+    /// The backend fails.
+    Fails,
+    /// An empty answer.
+    Empty,
+    /// Reasoning alone.
+    Thinks,
+}
+
+/// The answers, one after the other, and what comes after them.
+async fn before_a_fault(answers: &'static [&'static str], then: Then) -> (Proxy, Fake) {
     let chats = AtomicUsize::new(0);
     with_openai(move |seen| {
         if !seen.line.ends_with("/chat/completions") {
             return Script::json(404, "{}");
         }
-        let said = match answers.get(chats.fetch_add(1, Ordering::SeqCst)) {
-            Some(said) => *said,
-            None if empty => "",
-            None => return Script::json(500, r#"{"error":{"message":"out of memory"}}"#),
+        let delta = match (answers.get(chats.fetch_add(1, Ordering::SeqCst)), then) {
+            (Some(said), _) => json!({"content": said}),
+            (None, Then::Empty) => json!({"content": ""}),
+            (None, Then::Thinks) => json!({"reasoning_content": "Hm."}),
+            (None, Then::Fails) => return Script::json(500, r#"{"error":{"message":"out of memory"}}"#),
         };
-        let chunks =
-            [chunk(json!({"content": said}), Value::Null), chunk(json!({}), json!("stop")), "data: [DONE]\n\n".to_owned()];
+        let chunks = [chunk(delta, Value::Null), chunk(json!({}), json!("stop")), "data: [DONE]\n\n".to_owned()];
         Script::events(chunks.map(Step::Send).into())
     })
     .await
@@ -171,17 +182,17 @@ async fn the_client_keeps_the_first_answer_if_asking_again_fails() {
         r#"<tool_call>{"name":"read_file","arguments":{"lines":3}}</tool_call>"#,
         r#"<tool_call>{"name":"read_file","arguments":{"uri":"b"}}</tool_call>"#
     );
-    for empty in [false, true] {
+    for then in [Then::Fails, Then::Empty, Then::Thinks] {
         let cases: [(&'static [&'static str], &str, &[&str], &str); 3] = [
             (&[BAD], "Let me look.\n[toolglot] call of read_file was not run: ", &[], "stop"),
-            (&[SHOWN], "Never do this:\n<tool_call>{\"name\":\"read_file\"", &[], "stop"),
-            (&[TWO], "", &[r#"{"uri":"b"}"#], "tool_calls"),
+            (&[SHOWN], SHOWN, &[], "stop"),
+            (&[TWO], "[toolglot] call of read_file was not run: ", &[r#"{"uri":"b"}"#], "tool_calls"),
         ];
         for (answers, text, calls, finish) in cases {
-            let (proxy, fake) = before_a_fault(answers, empty).await;
+            let (proxy, fake) = before_a_fault(answers, then).await;
             let saw = stream(&proxy).await;
             assert_eq!(fake.seen("/v1/chat/completions").len(), 2, "{}", saw.raw);
-            assert!(saw.text.starts_with(text), "{empty}: {}", saw.raw);
+            assert!(saw.text.starts_with(text) && saw.text.matches("[toolglot]").count() < 2, "{then:?}: {}", saw.raw);
             let came: Vec<&str> = saw.calls.iter().map(|(_, arguments)| arguments.as_str()).collect();
             assert_eq!((came.as_slice(), saw.finish.as_slice()), (calls, [finish.to_owned()].as_slice()), "{}", saw.raw);
         }
@@ -217,7 +228,7 @@ async fn a_valid_call_after_a_refused_one_is_kept() {
         ),
         r#"<tool_call>{"name":"read_file","arguments":{"uri":"a"}}</tool_call>"#,
     ];
-    let (proxy, fake) = before_a_fault(answers, false).await;
+    let (proxy, fake) = before_a_fault(answers, Then::Fails).await;
     let saw = stream(&proxy).await;
     let came: Vec<&str> = saw.calls.iter().map(|(_, arguments)| arguments.as_str()).collect();
     assert_eq!(came, [r#"{"uri":"a"}"#, r#"{"uri":"b"}"#], "{}", saw.raw);

@@ -185,3 +185,13 @@ async fn a_tool_in_the_form_of_another_api_is_refused_and_the_right_form_shown()
     let message = body["error"]["message"].as_str().unwrap();
     assert!(message.contains("`tools[0]` has no `function`") && message.contains(r#""function": {"name""#), "{message}");
 }
+
+#[tokio::test]
+async fn a_native_call_that_the_client_does_not_want_is_told() {
+    let (proxy, fake) = with_openai(|_| native("look")).await;
+    let (_, answer) = answer(proxy.post("/v1/chat/completions", chat(json!({"tool_choice": "none"})))).await;
+    let message = &answer["choices"][0]["message"];
+    let line = "[toolglot] call of look was not run: the client wants no calls (`tool_choice`)\n";
+    assert_eq!((&message["content"], message.get("tool_calls")), (&json!(line), None), "{answer}");
+    assert_eq!(fake.seen("/v1/chat/completions").len(), 1);
+}

@@ -23,13 +23,15 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
     const UNKNOWN: &str = r#"{"name": "open_document", "arguments": {"path": "a"}}"#;
     const FENCED: &str = "I open it.\n\n```json\n{\"name\": \"open_document\", \"parameters\": {\"path\": \"a\"}}\n```";
     const INCOMPLETE: &str = r#"{"name": "read_file", "arguments": {"lines": 3}}"#;
+    const OTHER: &str = r#"{"name": "open_file", "arguments": {"path": "a"}}"#;
     let there_is = "there is no tool open_document. The tools are: read_file.";
     let cases: [(&[&str], &str, usize, &str); 6] = [
         (&[UNKNOWN, RIGHT], there_is, 1, ""),
         (&[FENCED, RIGHT], there_is, 1, "I open it."),
         (&[INCOMPLETE, RIGHT], "Missing: `uri`", 1, ""),
         (&[UNKNOWN, "There is nothing to open."], there_is, 0, "There is nothing to open."),
-        (&[UNKNOWN, UNKNOWN], there_is, 0, "[toolglot] call of open_document was not run"),
+        // Not the same again: these are calls.
+        (&[UNKNOWN, OTHER], there_is, 0, "[toolglot] call of open_file was not run"),
         (
             &[INCOMPLETE, INCOMPLETE],
             "Missing: `uri`",
@@ -45,6 +47,42 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
         assert!(saw.text.trim().starts_with(shown) && !saw.text.contains('{'), "{answers:?}: {:?}", saw.text);
         let chats = fake.seen("/api/chat");
         assert!(chats.len() == 2 && chats[1].body.contains(told), "{answers:?}: {}", chats[1].body);
+    }
+}
+
+#[tokio::test]
+async fn json_in_the_form_of_a_call_is_the_answer_if_nothing_replaces_it() {
+    const JSON: &str = r#"{"name": "deploy", "arguments": {"env": "prod"}}"#;
+    const SPACED: &str = "{\n  \"name\": \"deploy\",\n  \"arguments\": {\"env\": \"prod\"}\n}";
+    const FENCED: &str = "Here is the template:\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```";
+    const APART: &str = "Here is the template:\n\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```\n";
+    const LIST: &str = "{\"name\": \"build\", \"arguments\": {}}\n{\"name\": \"deploy\", \"arguments\": {}}";
+    // What the model answers, and what the user reads.
+    let cases: [(&[&str], &str); 9] = [
+        (&[JSON, JSON], JSON),
+        (&[JSON, SPACED], SPACED),
+        (&[JSON, ""], JSON),
+        (&[FENCED, FENCED], FENCED),
+        (&[FENCED, ""], FENCED),
+        (&[APART, APART], APART),
+        (&[APART, ""], APART),
+        (&[LIST, LIST], LIST),
+        (&[LIST, ""], LIST),
+    ];
+    for (answers, shown) in cases {
+        let given: &'static [&'static str] = Box::leak(answers.to_vec().into_boxed_slice());
+        let (proxy, fake) = before(given).await;
+        let saw = stream(&proxy).await;
+        assert_eq!((saw.text.trim_end(), saw.calls.len()), (shown.trim_end(), 0), "{answers:?}: {}", saw.raw);
+        assert_eq!((fake.seen("/api/chat").len(), saw.finish), (2, vec!["stop".to_owned()]), "{answers:?}");
+    }
+    // The backend fails when the model is asked again.
+    for answer in [JSON, FENCED, APART] {
+        let fails = || Script::json(500, r#"{"error": "out of memory"}"#);
+        let answers = move |at: usize, _: &Seen| if at == 0 { Script::lines(vec![text(answer), done("stop")]) } else { fails() };
+        let (proxy, _fake) = with_ollama(answers).await;
+        let saw = stream(&proxy).await;
+        assert_eq!((saw.text.trim_end(), saw.status), (answer.trim_end(), 200), "{}", saw.raw);
     }
 }
 

@@ -89,6 +89,8 @@ async fn a_value_that_the_tool_does_not_know_is_asked_about_once() {
             assert_eq!(arguments(&message), calls, "{first:?}, {second:?}: {message}");
             let chats = fake.seen("/chat/completions");
             assert!(chats.len() == 2 && chats[1].body.contains("the tool does not know `dry_run`"), "{}", chats[1].body);
+            // The model sees the call as it wrote it.
+            assert!(chats[1].body.contains(r#"\"dry_run\":true"#), "{}", chats[1].body);
         }
     }
     let (proxy, fake) = before(vec![vec![native("delete_files", &json!({"pattern": "*", "dry_run": null}))]]).await;

@@ -6,6 +6,10 @@ use std::{
 };
 
 use super::clauses::{plain, without_quotes, words};
+use crate::{
+    event::{Effect, Tool, Tools},
+    fix::name::known_tool,
+};
 
 /// Verbs of running, and pronouns for what is not to be run: `Do not execute it.`
 const RUNS: [&str; 8] = ["run", "execute", "call", "do", "running", "executing", "calling", "doing"];
@@ -50,7 +54,7 @@ const CLAUSES: [char; 16] = ['.', ',', ';', ':', '!', '?', '\n', '(', ')', '。'
 
 /// What the user forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forbidden {
+enum Forbidden {
     /// Every call with effects.
     Everything,
     /// Calls with effects, but not those that write: the user orders something beside it (`Write the script, but don't run it`).
@@ -71,9 +75,17 @@ impl UsersWords {
         UsersWords { text, forbidden: OnceLock::new() }
     }
 
-    /// What they forbid to run.
-    pub(crate) fn forbid(&self) -> Option<Forbidden> {
-        *self.forbidden.get_or_init(|| forbids(&self.text))
+    /// Whether they forbid a call of this tool: it has effects, and the client does not demand a call.
+    pub(crate) fn forbid(&self, name: &str, tools: &Tools) -> bool {
+        let tool = known_tool(tools, name);
+        if tools.must_call() || tool.is_some_and(|tool| tool.effect == Effect::Reads || tool.is_named_as_reading()) {
+            return false;
+        }
+        match self.forbidden.get_or_init(|| forbids(&self.text)) {
+            None => false,
+            Some(Forbidden::Everything) => true,
+            Some(Forbidden::Running) => !tool.is_some_and(Tool::is_named_as_writing),
+        }
     }
 }
 

@@ -1,0 +1,101 @@
+//! The end of an answer: the kept calls, whether the model is asked for more, and what takes the place of an answer that says
+//! nothing.
+
+use super::{
+    super::{
+        promised::{advises, announces},
+        reask::Reask,
+    },
+    Gate,
+};
+use crate::{
+    event::{FinishReason, Sink, Why},
+    fix, same,
+};
+
+impl Gate {
+    /// Ends the answer, and returns the finish reason for the client.
+    pub(super) fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
+        if self.ended.abandoned {
+            return reason;
+        }
+        let is_silent = !self.said.text && self.refused == 0 && self.delivered.count == 0;
+        if is_silent
+            && !self.again.kept.is_empty()
+            && let Some(left) = self.again.left.take()
+        {
+            self.text(&left, out);
+        }
+        for call in std::mem::take(&mut self.again.kept) {
+            let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
+            if is_new && self.again.reask.is_none() {
+                self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
+            }
+        }
+        if self.delivered.count > 0 {
+            return FinishReason::ToolCalls;
+        }
+        let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
+        if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
+            self.again.reask = Some(Reask::Uncalled);
+            return reason;
+        }
+        if self.policy.call_alone {
+            return FinishReason::Stop;
+        }
+        let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
+        let prose = &self.said.prose;
+        if nudges && (announces(prose, &self.before.tools) || (self.policy.ordered && advises(prose))) {
+            self.again.reask = Some(Reask::Announced);
+            return reason;
+        }
+        let may_be_meant = |name: &str| self.refused == 0 && !self.before.asked.forbid(name, &self.before.tools);
+        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.tools).filter(|(tool, _)| may_be_meant(&tool.name)) {
+            let name = tool.name.clone();
+            if self.policy.may_reask {
+                let why = Why::Unannounced(String::new());
+                self.again.reask = Some(Reask::Refused { name, why, written: raw.clone(), raw });
+                return reason;
+            }
+            // If the whole answer is a patch, the model means it.
+            let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
+            if self.again.asked && is_alone {
+                self.deliver(&name, None, &raw, None, out);
+            }
+            if self.delivered.count > 0 {
+                return FinishReason::ToolCalls;
+            }
+        }
+        let is_empty = is_silent && !self.said.reasoning;
+        if is_empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.repeats.is_empty() {
+            self.again.reask = Some(Reask::Silent);
+            return reason;
+        }
+        if is_silent
+            && self.policy.notice_when_empty
+            && let Some(instead) = self.instead(reason)
+        {
+            self.text(&instead, out);
+        }
+        match reason {
+            FinishReason::ToolCalls => FinishReason::Stop,
+            other => other,
+        }
+    }
+
+    /// What the user reads instead of an answer that says nothing.
+    fn instead(&mut self, reason: FinishReason) -> Option<String> {
+        if let Some(left) = self.again.left.take() {
+            return Some(left);
+        }
+        if let Some(name) = &self.ended.excluded {
+            return Some(format!("[toolglot] call of {name} was not run: the client wants no calls (`tool_choice`)\n"));
+        }
+        let why = match reason {
+            FinishReason::Length => "the output limit was reached before the model wrote anything",
+            FinishReason::ContentFilter => "the backend's filter stopped the answer",
+            FinishReason::Stop | FinishReason::ToolCalls => "the model's answer was empty",
+        };
+        (!self.said.reasoning).then(|| format!("[toolglot] {why}\n"))
+    }
+}
