@@ -15,7 +15,7 @@ mod unanswered;
 mod users_voice;
 
 pub use unanswered::Unanswered;
-pub use users_voice::{asked, is_spoken};
+pub use users_voice::{added, asked, is_spoken, own_words};
 
 /// A chat request. `rest` holds every field that has no member of its own, in the client's order. Its JSON has the fields in a
 /// fixed order, so that equal requests give equal bytes.

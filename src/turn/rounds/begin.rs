@@ -32,7 +32,7 @@ impl<O: Sink> Rounds<O> {
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
             let asked = openai::asked(&self.plan.chat.messages).and_then(users_words::asked);
-            self.asks.asked = Arc::new(scanner::UsersWords::new(asked.unwrap_or_default().into_owned()));
+            self.asks.asked = Arc::new(scanner::UsersWords::new(asked.unwrap_or_default()));
         }
         let plan = &self.plan;
         Box::new(Reading {
