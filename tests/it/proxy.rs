@@ -16,6 +16,7 @@ mod backends;
 mod chat;
 mod choice;
 mod faults;
+mod fields;
 mod lenient;
 mod messages;
 mod ollama;
