@@ -11,6 +11,10 @@ pub(super) struct Sent {
     said: String,
     /// Whether the last line of prose has no line break, and what comes next does not continue it.
     gap: bool,
+    /// Whether the last reasoning has no line break at its end.
+    thinks: bool,
+    /// Whether that was in an earlier answer.
+    thought: bool,
     /// Token counts of the earlier answers.
     spent: Usage,
     echo: Echo,
@@ -44,6 +48,7 @@ impl Sent {
     /// Begins another answer of the model.
     pub(super) fn begin(&mut self) {
         self.said.clear();
+        self.thought |= self.thinks;
     }
 
     /// Prepares for the model being asked again: it may repeat what it has said.
@@ -75,6 +80,13 @@ impl Sent {
         }
         self.any = true;
         std::mem::take(&mut self.gap)
+    }
+
+    /// Records reasoning that the client gets. Returns whether the reasoning of the answer before must be ended first.
+    pub(super) fn reasoning(&mut self, text: &str) -> bool {
+        self.any = true;
+        self.thinks = !text.ends_with('\n');
+        std::mem::take(&mut self.thought)
     }
 
     /// Makes what comes next begin on a line of its own.
@@ -137,6 +149,17 @@ mod tests {
         };
         assert_eq!(whole(1), whole(1000), "{answer}");
         whole(1)
+    }
+
+    #[test]
+    fn the_reasoning_of_each_answer_begins_on_a_line_of_its_own() {
+        let mut sent = Sent::default();
+        sent.begin();
+        assert!(!sent.reasoning("I ") && !sent.reasoning("look."));
+        sent.begin();
+        assert!(sent.reasoning("So ") && !sent.reasoning("that is it.\n"));
+        sent.begin();
+        assert!(!sent.reasoning("Done."));
     }
 
     #[test]
