@@ -101,7 +101,7 @@ pub fn explained(error: &toml::de::Error, text: &str) -> String {
     let line = before.map(|before| format!(":{}", before.matches('\n').count() + 1)).unwrap_or_default();
     let message = error.message();
     let key = before.and_then(|before| before.rsplit('\n').next()?.split_once('=')).map(|(key, _)| key.trim());
-    let names_it = message.starts_with("unknown field") || message.starts_with("duplicate");
+    let names_it = message.starts_with("unknown") || message.starts_with("duplicate");
     let key = key.filter(|key| !names_it && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)));
     let key = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
     format!("{line}: {key}{message}{}", hint(message))
