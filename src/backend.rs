@@ -117,7 +117,7 @@ pub struct Round<'a> {
     /// How the tools are offered.
     pub mode: ToolMode,
     /// What earlier refusals taught about the model.
-    pub learned: Learned,
+    pub learned: &'a Learned,
     /// Whether the model sees images; `true` if unknown.
     pub vision: bool,
     /// The context size to request from Ollama, in tokens; `None`: Ollama decides.

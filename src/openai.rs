@@ -15,7 +15,7 @@ mod unanswered;
 mod users_voice;
 
 pub use unanswered::Unanswered;
-pub use users_voice::{asked, is_spoken};
+pub use users_voice::{added, asked, is_spoken, own_words};
 
 /// A chat request. `rest` holds every field that has no member of its own, in the client's order. Its JSON has the fields in a
 /// fixed order, so that equal requests give equal bytes.
@@ -261,7 +261,7 @@ impl Message {
         let content = match rest.shift_remove("content") {
             None | Some(Value::Null) => Content::None,
             Some(Value::String(text)) => Content::Text(text),
-            Some(Value::Array(parts)) => Content::Parts(parts),
+            Some(Value::Array(parts)) => Content::Parts(read_parts(at, parts)?),
             Some(_) => {
                 return Err(Error::client(format!("`messages[{at}].content` must be a string, an array of parts or null")));
             }
@@ -277,6 +277,20 @@ impl Message {
         };
         Ok(Message { role, content, tool_calls, tool_call_id, rest })
     }
+}
+
+/// The parts of a message. A part that is a string is a text.
+fn read_parts(at: usize, parts: Vec<Value>) -> Result<Vec<Value>, Error> {
+    let read = |(nth, part): (usize, Value)| match part {
+        Value::String(text) => Ok(json!({"type": "text", "text": text})),
+        Value::Object(part) if part.get("text").is_none_or(|text| text.is_string() || text.is_null()) => Ok(part.into()),
+        Value::Object(_) => Err(Error::client(format!("`messages[{at}].content[{nth}].text` must be a string"))),
+        other => {
+            let what = kind(&other);
+            Err(Error::client(format!("`messages[{at}].content[{nth}]` must be an object with a `type`, but it is {what}")))
+        }
+    };
+    parts.into_iter().enumerate().map(read).collect()
 }
 
 impl Content {

@@ -172,6 +172,9 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
         react.offer(&mut incoming, &adapter, context.unwrap_or(config.limits.context_tokens))?;
     }
     let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, mut warnings, echo } = incoming;
+    if front == front::Kind::Ollama && backend.kind != backend::Kind::Ollama {
+        warnings.extend(front::ollama::without_own(&mut chat));
+    }
     let route = config.route(&chat.model);
     let wanted = route.and_then(|route| route.tools);
     // The client's prompt names its own tools alone.
@@ -303,7 +306,7 @@ impl Plan {
             tools: &self.tools,
             offer,
             mode: self.tool_mode(),
-            learned: self.asking.learned,
+            learned: &self.asking.learned,
             vision: self.asking.vision,
             num_ctx,
             authorization: self.asking.passed.authorization.as_ref(),

@@ -9,12 +9,13 @@ use serde_json::Value;
 
 use crate::{error::Error, redact};
 
+mod field;
 #[cfg(test)]
 mod tests;
 
 /// A part of the request that a backend does not accept, although the conversation itself is fine. toolglot sends the request
 /// again in another form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// `tools`: the model or the server does not support them. Remedy: write them into the prompt.
     Tools,
@@ -26,6 +27,8 @@ pub enum Refusal {
     Thinking,
     /// A level of reasoning: it can only be switched on and off. Remedy: omit the level.
     Effort,
+    /// An unknown field, which the message names. Remedy: omit it.
+    Field(String),
     /// An unknown field. Remedy: omit fields that not every server of this API knows.
     Fields,
     /// The backend's own parser could not read the model's call. Remedy: bypass that parser (raw mode).
@@ -38,6 +41,8 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("thinking is not supported", Refusal::Thinking),
     ("thinking is not enabled", Refusal::Thinking),
     ("think value * is not supported", Refusal::Effort),
+    ("'reasoning_effort' does not support 'none'", Refusal::Thinking),
+    ("reasoning_effort*input should be", Refusal::Thinking),
     ("does not support tool", Refusal::Tools),
     ("does not support function calling", Refusal::Tools),
     ("function calling is not enabled", Refusal::Tools),
@@ -93,7 +98,10 @@ impl Refusal {
         }
         let message = error.message.to_lowercase();
         let says = |text: &str| text.split('*').all(|piece| message.contains(piece));
-        REFUSALS.iter().find(|(text, _)| says(text)).map(|(_, refusal)| *refusal)
+        match REFUSALS.iter().find(|(text, _)| says(text))?.1 {
+            Refusal::Fields => Some(field::refused(&error.message)),
+            ref refusal => Some(refusal.clone()),
+        }
     }
 }
 

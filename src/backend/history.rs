@@ -45,6 +45,7 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
                 open.add(&message);
             }
             "tool" => {
+                say_parts(&mut message, at, notes);
                 break_turns(&mut message, turns);
                 if let Some(place) = answer(&mut message, &mut open) {
                     results.push((place, message));
@@ -83,6 +84,33 @@ fn say_refusal(message: &mut Cow<'_, Message>) {
             _ => {}
         }
     }
+}
+
+/// Makes every part of a result a text, an image or a file. A part of another kind is named, and the client gets a warning.
+fn say_parts(message: &mut Cow<'_, Message>, at: usize, notes: &mut Vec<Note>) {
+    let is_known = |part: &Value| ["text", "image_url", "file"].iter().any(|name| part.get(*name).is_some());
+    let Content::Parts(parts) = &message.content else { return };
+    if parts.iter().all(is_known) {
+        return;
+    }
+    let said = parts.iter().map(|part| {
+        if is_known(part) {
+            return part.clone();
+        }
+        let text = part.get("refusal").and_then(Value::as_str).map(str::to_owned).unwrap_or_else(|| {
+            let text = format!("`{}` cannot be a part of a tool's result and was left out", in_message(at, part));
+            notes.push(Note::Warning { code: "field_dropped", text });
+            format!("[a part of type {}: not supported]", part.get("type").and_then(Value::as_str).unwrap_or("unknown"))
+        });
+        json!({"type": "text", "text": text})
+    });
+    let said = said.collect();
+    message.to_mut().content = Content::Parts(said);
+}
+
+/// Where in the conversation a part of a message is.
+pub(super) fn in_message(at: usize, part: &Value) -> String {
+    format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null))
 }
 
 /// Adds results in the order of their calls: many prompts show no ids, so that the order alone says what answers which call.

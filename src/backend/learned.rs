@@ -7,7 +7,7 @@ use super::{Backend, Capabilities, Model, Refusal, ToolMode, may_garble_tools};
 use crate::store::{self, Key, Kind, Store};
 
 /// How to ask a model at a backend, as learned from its refusals. Kept in the store for a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Learned {
     /// How tools are offered.
@@ -24,11 +24,16 @@ pub struct Learned {
     pub no_thinking: bool,
     /// Its reasoning can be switched on and off, but has no levels.
     pub no_effort: bool,
-    /// It refuses unknown fields.
+    /// The fields that it refused by name.
+    pub refused: Vec<String>,
+    /// It refuses unknown fields, and did not say which ones.
     pub plain: bool,
     /// Its server refuses the grammars of `backend::prevent`.
     pub no_grammar: bool,
 }
+
+/// Most fields of [`Learned::refused`]. A server that refuses more gets only those that every server knows.
+const REFUSED: usize = 16;
 
 impl Learned {
     /// Its key in the store.
@@ -83,7 +88,7 @@ impl Learned {
 
     /// Learns from a refusal. `false`: it teaches nothing new, so asking again would fail in the same way.
     pub fn learn(&mut self, refusal: Refusal) -> bool {
-        let before = *self;
+        let before = self.clone();
         match refusal {
             Refusal::Tools if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
             // It reads every answer, also where the tools are in the prompt.
@@ -96,9 +101,16 @@ impl Learned {
             Refusal::Roles => {}
             Refusal::Thinking => self.no_thinking = true,
             Refusal::Effort => self.no_effort = true,
-            Refusal::Fields => self.plain = true,
+            Refusal::Field(name) if self.refused.len() < REFUSED && !self.refuses(&name) => self.refused.push(name),
+            // It was left out, and that did not help.
+            Refusal::Field(_) | Refusal::Fields => self.plain = true,
         }
         *self != before
+    }
+
+    /// Whether it refused this field by name.
+    pub fn refuses(&self, field: &str) -> bool {
+        self.refused.iter().any(|refused| refused == field)
     }
 
     /// Removes the fields about reasoning that the model refuses. A model without levels then reasons as it does by default.
@@ -132,6 +144,13 @@ mod tests {
         assert!(strict.learn(Refusal::Roles) && strict.tools == ToolMode::Prompt);
         assert!(!strict.learn(Refusal::Roles));
         assert!(strict.learn(Refusal::Fields) && !strict.learn(Refusal::Fields));
+        // A field that is refused again although it was left out, and a server that refuses whatever comes.
+        let mut named = Learned::default();
+        assert!(named.learn(Refusal::Field("user".into())) && named.refuses("user") && !named.plain);
+        assert!(named.learn(Refusal::Field("user".into())) && named.plain && !named.learn(Refusal::Field("user".into())));
+        let mut endless = Learned::default();
+        let refused = (0..100).take_while(|at| endless.learn(Refusal::Field(format!("f{at}")))).count();
+        assert_eq!((refused, endless.plain), (REFUSED + 1, true));
     }
 
     #[test]
@@ -144,6 +163,7 @@ mod tests {
             reasoning_open: true,
             no_thinking: false,
             no_effort: true,
+            refused: vec!["seed".into()],
             plain: true,
             no_grammar: true,
         };
@@ -160,10 +180,10 @@ mod tests {
             serde_json::Value::Object(fields)
         };
         let switch = Learned { no_effort: true, ..Learned::default() };
-        assert_eq!(fitted(switch, json!({"reasoning_effort": "high", "think": "low", "seed": 1})), json!({"seed": 1}));
+        assert_eq!(fitted(switch.clone(), json!({"reasoning_effort": "high", "think": "low", "seed": 1})), json!({"seed": 1}));
         for kept in [json!({"reasoning_effort": "none"}), json!({"think": false}), json!({"think": true})] {
-            assert_eq!(fitted(switch, kept.clone()), kept);
-            assert_eq!(fitted(Learned { no_thinking: true, ..switch }, kept), json!({}));
+            assert_eq!(fitted(switch.clone(), kept.clone()), kept);
+            assert_eq!(fitted(Learned { no_thinking: true, ..switch.clone() }, kept), json!({}));
         }
     }
 }

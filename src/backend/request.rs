@@ -65,7 +65,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
         Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)), Dialect::Ollama),
         Kind::Google => (google::path(chat.model), written(&google::body(&chat, offered, &mut notes)), Dialect::Google),
         Kind::OpenAi | Kind::Replay => {
-            ("/chat/completions".into(), written(&openai::body(chat, offered, round)), Dialect::OpenAi)
+            ("/chat/completions".into(), written(&openai::body(chat, offered, round, &mut notes)), Dialect::OpenAi)
         }
     };
     let request = HttpRequest {
@@ -255,11 +255,6 @@ fn left_out(field: &str, value: &Value, backend: &str, notes: &mut Vec<Note>) {
     }
 }
 
-/// Where in the conversation a part of a message is.
-fn in_message(at: usize, part: &Value) -> String {
-    format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null))
-}
-
 /// Looks for parts of messages that the backend's API cannot express. They are found in the client's own messages, because the
 /// backend gets others: the client would not know what `messages[1]` is.
 fn check_parts(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<(), Error> {
@@ -274,7 +269,7 @@ fn check_parts(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<(), Error> {
         let is_result = message.role == "tool";
         for part in parts.iter().filter(|part| part.get("text").is_none()) {
             match image_url(part) {
-                None if !is_result || part.get("file").is_some() => dropped(notes, &in_message(at, part), backend),
+                None if !is_result || part.get("file").is_some() => dropped(notes, &history::in_message(at, part), backend),
                 Some(url) if (round.vision || !is_result) && inline(url).is_none() => {
                     return Err(Error::client(format!(
                         "`messages[{at}]` holds an image by URL; this backend takes images only as `data:` URLs with base64, and nothing \

@@ -52,6 +52,8 @@ struct Findings {
     faults: Vec<Fault>,
 }
 
+/// A fixture with nothing to compare: only that every cut gives the same was checked.
+const WITHOUT_EVENTS: &str = "without expected events (`--update` writes them)";
 /// Maximum depth of fixtures below their adapters.
 const DEPTH: usize = 2;
 
@@ -84,11 +86,14 @@ impl Check {
     }
 }
 
-/// Whether a TOML file is an adapter's: a configuration has none of its keys.
+/// Whether a TOML file is an adapter's: it has forms of calls, or keys outside of tables that a configuration does not have.
 fn is_adapter(path: &Path) -> Result<bool, Error> {
     let text = read(path)?;
-    let begins = |line: &str| ["proof", "[[call]]", "models", "templates"].iter().any(|key| line.trim_start().starts_with(key));
-    Ok(text.lines().any(begins))
+    let is_call = |line: &str| line.trim_start().starts_with("[[call]]");
+    let key = |line: &str| line.split_once('=').map(|(key, _)| key.trim().to_owned());
+    let mut keys = text.lines().take_while(|line| !line.trim_start().starts_with('[')).filter_map(key);
+    let is_own = |key: String| ["proof", "models", "templates"].contains(&key.as_str());
+    Ok(text.lines().any(is_call) || keys.any(is_own))
 }
 
 /// The lines of a file that a fault is about.
@@ -258,24 +263,30 @@ impl Findings {
     fn fixture(&mut self, path: &Path) -> Result<(), Error> {
         read(path)?;
         self.looked_at.push(path.display().to_string());
-        if let Err(what) = fixture::check(path, &Library::embedded()?, fixture::Prefixes::Sample, self.update) {
-            self.add(path.display().to_string(), what.trim_end());
+        match fixture::check(path, &Library::embedded()?, fixture::Prefixes::Sample, self.update) {
+            Ok(true) => {}
+            Ok(false) => self.looked_at.push(WITHOUT_EVENTS.into()),
+            Err(what) => self.add(path.display().to_string(), what.trim_end()),
         }
         Ok(())
     }
 
     /// The fixtures in a directory of adapters and the directories in it.
     fn fixtures(&mut self, directory: &Path, library: &Library) {
-        let mut count = 0;
+        let (mut count, mut unwritten) = (0, 0);
         for path in recordings(directory, DEPTH) {
             count += 1;
-            let checked = fixture::check(&path, library, fixture::Prefixes::Every, self.update);
-            if let Err(what) = checked {
-                self.add(path.display().to_string(), what.trim_end());
+            match fixture::check(&path, library, fixture::Prefixes::Every, self.update) {
+                Ok(true) => {}
+                Ok(false) => unwritten += 1,
+                Err(what) => self.add(path.display().to_string(), what.trim_end()),
             }
         }
         if count > 0 {
             self.looked_at.push(format!("{count} fixtures"));
+        }
+        if unwritten > 0 {
+            self.looked_at.push(format!("{unwritten} of them {WITHOUT_EVENTS}"));
         }
     }
 }

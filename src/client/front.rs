@@ -310,6 +310,18 @@ pub(super) fn not_offered(at: usize, kind: &str) -> Note {
 }
 
 /// A note in one line, as a user reads it.
+/// The schema of an offered tool's parameters.
+///
+/// # Errors
+/// 400 if it is no object.
+fn schema<'t>(place: &str, tool: &'t Value, name: &str) -> Result<Option<&'t Map<String, Value>>, Error> {
+    match tool.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(schema)) => Ok(Some(schema)),
+        Some(_) => Err(Error::client(format!("`{place}.{name}` must be a JSON Schema object"))),
+    }
+}
+
 fn note_text(note: &Note) -> String {
     match note {
         Note::Writing { name, bytes } if *bytes < 1000 => format!("writing {name}, {bytes} B"),

@@ -95,12 +95,16 @@ pub(super) fn keys() -> Vec<String> {
     message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }
 
-/// `:LINE: what is wrong; did you mean ...?`
+/// `:LINE: what is wrong; did you mean ...?` If the message names no key, the key of the line comes first.
 pub fn explained(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
-    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    let before = error.span().map(|span| text.get(..span.start).unwrap_or(text));
+    let line = before.map(|before| format!(":{}", before.matches('\n').count() + 1)).unwrap_or_default();
     let message = error.message();
-    format!("{line}: {message}{}", hint(message))
+    let key = before.and_then(|before| before.rsplit('\n').next()?.split_once('=')).map(|(key, _)| key.trim());
+    let names_it = message.starts_with("unknown") || message.starts_with("duplicate");
+    let key = key.filter(|key| !names_it && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)));
+    let key = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
+    format!("{line}: {key}{message}{}", hint(message))
 }
 
 /// Adds file and line to an error about the content of a file.

@@ -198,8 +198,10 @@ impl Pool {
         let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
         let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, said).await;
         let about_tools = changed.tools.iter().map(|tool| changed_message(server, tool));
+        let left_out = connection.left_out().into_iter().map(|what| format!("left out: {what}"));
         let problems: Vec<Problem> = about_tools
             .chain(changed.instructions.then(|| changed_instructions(server)))
+            .chain(left_out)
             .map(|message| Problem { server: server.name.clone(), message })
             .collect();
         let unchanged = tools.iter().filter(|tool| !changed.tools.contains(&tool.name));

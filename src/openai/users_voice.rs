@@ -2,9 +2,11 @@
 
 use super::Message;
 
+/// The element for words of the system.
+const REMINDER: &str = "system-reminder";
 /// Elements that clients add by themselves, often after the results of tools.
 const ADDED: [&str; 6] =
-    ["system-reminder", "system_reminder", "environment_details", "environment_context", "ide_opened_file", "ide_selection"];
+    [REMINDER, "system_reminder", "environment_details", "environment_context", "ide_opened_file", "ide_selection"];
 
 /// Whether the user speaks in this message. If it holds nothing but what the client adds by itself, the turn before it goes on.
 pub fn is_spoken(message: &Message) -> bool {
@@ -12,11 +14,26 @@ pub fn is_spoken(message: &Message) -> bool {
         return false;
     }
     let text = message.content.text();
-    let (mut rest, mut added) = (text.trim(), false);
-    while let Some(after) = ADDED.iter().find_map(|name| after_element(rest, name)) {
-        (rest, added) = (after.trim_start(), true);
+    let text = text.trim();
+    text.is_empty() || !own_words(text).is_empty()
+}
+
+/// A text of the user without what the client adds before and after it.
+pub fn own_words(text: &str) -> &str {
+    let mut own = text.trim();
+    while let Some(rest) = ADDED.iter().find_map(|name| after_element(own, name)) {
+        own = rest.trim_start();
     }
-    !added || !rest.is_empty()
+    while let Some(rest) = ADDED.iter().find_map(|name| before_element(own, name)) {
+        own = rest.trim_end();
+    }
+    own
+}
+
+/// System text as an element that a client adds to a message. A text that is such an element stays as it is.
+pub fn added(text: &str) -> String {
+    let text = text.trim();
+    if own_words(text).is_empty() { text.to_owned() } else { format!("<{REMINDER}>\n{text}\n</{REMINDER}>") }
 }
 
 /// The message in which the user says what to do next; `None` if calls or results follow it.
@@ -29,6 +46,12 @@ pub fn asked(messages: &[Message]) -> Option<&Message> {
 fn after_element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let inside = text.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
     inside.split_once(&format!("</{name}>")).map(|(_, after)| after)
+}
+
+/// What is before the element with this name at the end of a text.
+fn before_element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let open = text.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
+    open.rfind(&format!("<{name}>")).map(|at| &text[..at])
 }
 
 #[cfg(test)]
@@ -50,6 +73,22 @@ mod tests {
             assert!(spoken(text), "{text}");
         }
         assert!(!is_spoken(&Message::text("tool", "ok")));
+    }
+
+    #[test]
+    fn the_users_own_words_are_without_what_the_client_adds() {
+        for (text, own) in [
+            (" Run it. ", "Run it."),
+            ("<system-reminder>a</system-reminder>\nRun it.\n\n<system-reminder>\nb\n</system-reminder>", "Run it."),
+            ("Run it.<system-reminder>a</system-reminder><ide_selection>b</ide_selection>", "Run it."),
+            ("What is <system-reminder>a</system-reminder> for?", "What is <system-reminder>a</system-reminder> for?"),
+            ("Close it with </system-reminder>", "Close it with </system-reminder>"),
+            ("<system-reminder>a</system-reminder>", ""),
+        ] {
+            assert_eq!(own_words(text), own, "{text}");
+        }
+        assert_eq!(added(" Be brief."), "<system-reminder>\nBe brief.\n</system-reminder>");
+        assert_eq!(added("<ide_selection>x</ide_selection>\n"), "<ide_selection>x</ide_selection>");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! because clients ask every five.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
@@ -275,8 +275,9 @@ fn nobody_has(model: &str, found: &[Found]) -> Error {
         let silent = silent.join("; ");
         return Error::backend(format!("no backend that answers has the model `{model}`; silent: {silent}")).with_status(503);
     }
-    let ids = found.iter().flat_map(|found| &found.models).map(|model| redact::line(&model.id));
-    let models: Vec<String> = ids.take(20).collect();
+    let mut seen = HashSet::new();
+    let ids = found.iter().flat_map(|found| &found.models).map(|model| &model.id).filter(|id| seen.insert(*id));
+    let models: Vec<String> = ids.take(20).map(|id| redact::line(id)).collect();
     let instead = if models.is_empty() {
         "there is no backend either: start Ollama, or name one with --backend".to_owned()
     } else {

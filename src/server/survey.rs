@@ -152,7 +152,7 @@ pub fn places(app: &App) -> Vec<String> {
 /// One chat, as a client would have it; `tap` watches.
 pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
     let plan = planned(app, chat).await?;
-    let (planned, key) = (plan.asking.learned, plan.learned_key());
+    let (planned, key) = (plan.asking.learned.clone(), plan.learned_key());
     let asked_again = || app.turns.asked_again.load(Ordering::Relaxed);
     let before = asked_again();
     let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
@@ -224,7 +224,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
     let route = app.config.route(&listed.id).and_then(|route| route.tools);
     let learned = Learned::of(&*app.turns.store, Tenant::default().prefix(), backend, &listed.id, &model).await.on_route(route);
-    let tools_cost = cost(backend, &reader, &listed.id, learned, tools)?;
+    let tools_cost = cost(backend, &reader, &listed.id, &learned, tools)?;
     let mut notes = notes(app, &listed.id, &model, &reader, learned.tools);
     notes.extend(trimmed(app, backend, &model, tools)?);
     let (proof, proof_means) = reader.adapter.proven();
@@ -254,7 +254,7 @@ fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, 
 }
 
 /// What the tools add to a request, in tokens, about.
-fn cost(backend: &Backend, reader: &Found, model: &str, learned: Learned, tools: &[Value]) -> Result<Option<u64>, Error> {
+fn cost(backend: &Backend, reader: &Found, model: &str, learned: &Learned, tools: &[Value]) -> Result<Option<u64>, Error> {
     if tools.is_empty() || backend.kind == Kind::Replay {
         return Ok(None);
     }

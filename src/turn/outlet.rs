@@ -79,6 +79,12 @@ impl<O: Sink> Sink for Outlet<O> {
                 }
                 return shape.event(Event::Text(&text), out);
             }
+            Event::Reasoning(text) => {
+                if sent.reasoning(text) {
+                    shape.event(Event::Reasoning("\n"), out);
+                }
+                event
+            }
             Event::Finish { reason, usage } => {
                 sent.something();
                 Event::Finish { reason, usage: usage.map(|usage| sent.with_spent(usage)) }

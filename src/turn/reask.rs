@@ -7,7 +7,7 @@ use crate::{
     client::shape,
     event::{self, Origin, Tool, Tools, Why},
     fix::{self, End, View},
-    openai::{Content, Message, ToolCall, answer::call_id, is_spoken},
+    openai::{Content, Message, ToolCall, answer::call_id, is_spoken, own_words},
     plan::Plan,
 };
 
@@ -126,7 +126,7 @@ pub(super) fn demand(messages: &mut Vec<Message>, tools: &Tools) {
 pub(super) fn wrap_up(messages: &mut Vec<Message>, offers: bool) {
     let result = messages.iter().rposition(|message| message.role == "tool").unwrap_or_default();
     let asked = messages.iter().take(result).rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
-    let asked = asked.as_deref().map(str::trim).filter(|asked| !asked.is_empty() && asked.len() <= QUESTION_BYTES);
+    let asked = asked.as_deref().map(own_words).filter(|asked| !asked.is_empty() && asked.len() <= QUESTION_BYTES);
     let otherwise = if offers { ", or call another tool if something is missing" } else { "" };
     let words = match asked {
         Some(asked) => format!("You have this result. Answer my question with it{otherwise}: {asked}"),

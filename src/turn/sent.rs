@@ -13,6 +13,10 @@ pub(super) struct Sent {
     written: String,
     /// Whether the last line of prose has no line break, and what comes next does not continue it.
     gap: bool,
+    /// Whether the last reasoning has no line break at its end.
+    thinks: bool,
+    /// Whether that was in an earlier answer.
+    thought: bool,
     /// Token counts of the earlier answers.
     spent: Usage,
     echo: Echo,
@@ -46,7 +50,11 @@ impl Sent {
     /// Begins another answer of the model.
     pub(super) fn begin(&mut self) {
         self.said.clear();
+<<<<<<< HEAD
         self.written.clear();
+=======
+        self.thought |= self.thinks;
+>>>>>>> fixA
     }
 
     /// Prepares for the model being asked again: it may repeat what it has said.
@@ -83,6 +91,13 @@ impl Sent {
         }
         self.any = true;
         std::mem::take(&mut self.gap) && !text.starts_with('\n')
+    }
+
+    /// Records reasoning that the client gets. Returns whether the reasoning of the answer before must be ended first.
+    pub(super) fn reasoning(&mut self, text: &str) -> bool {
+        self.any = true;
+        self.thinks = !text.ends_with('\n');
+        std::mem::take(&mut self.thought)
     }
 
     /// Makes what comes next begin on a line of its own.
@@ -176,6 +191,17 @@ mod tests {
         assert_eq!(fresh_after(&[LOOK, "I read.", ""], LOOK), "");
         assert_eq!(fresh_after(&[LOOK, "I read."], "I read. Done."), " Done.");
         assert_eq!(fresh_after(&[LOOK, LOOK], "I write."), "I write.");
+    }
+
+    #[test]
+    fn the_reasoning_of_each_answer_begins_on_a_line_of_its_own() {
+        let mut sent = Sent::default();
+        sent.begin();
+        assert!(!sent.reasoning("I ") && !sent.reasoning("look."));
+        sent.begin();
+        assert!(sent.reasoning("So ") && !sent.reasoning("that is it.\n"));
+        sent.begin();
+        assert!(!sent.reasoning("Done."));
     }
 
     #[test]

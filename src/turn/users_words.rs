@@ -1,8 +1,6 @@
 //! What the user's message says: whether it orders an action, and the words that may forbid one.
 
-use std::borrow::Cow;
-
-use crate::openai::Message;
+use crate::openai::{Message, own_words};
 
 /// Verbs that begin an order of an action that tools perform.
 const ORDERS: [&str; 19] = [
@@ -18,14 +16,16 @@ const OBJECTS: [&str; 10] =
 const ORDER_BYTES: usize = 1000;
 
 /// The words of the user, if they are no longer than an order.
-pub(super) fn asked(message: &Message) -> Option<Cow<'_, str>> {
-    let asked = message.content.text();
-    (asked.len() <= ORDER_BYTES).then_some(asked)
+pub(super) fn asked(message: &Message) -> Option<String> {
+    let text = message.content.text();
+    let asked = own_words(&text);
+    (asked.len() <= ORDER_BYTES).then(|| asked.to_owned())
 }
 
 /// Whether the user has ordered something that an editor's tools do: a sentence begins with it, and names a file or the like.
 pub(super) fn orders(asked: &Message) -> bool {
-    let asked = asked.content.text();
+    let text = asked.content.text();
+    let asked = own_words(&text);
     let is_path = |word: &str| {
         let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
         let has_stem = inner.split_once('.').is_some_and(|(stem, _)| stem.len() > 1); // not `e.g.`

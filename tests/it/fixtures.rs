@@ -35,7 +35,8 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
                     let outcome = std::panic::catch_unwind(|| fixture::check(path, library(), prefixes, update));
                     let name = path.strip_prefix(&root).unwrap_or(path).display();
                     match outcome {
-                        Ok(Ok(())) => {}
+                        Ok(Ok(true)) => {}
+                        Ok(Ok(false)) => failures.lock().unwrap().push(format!("{name}: it expects no events")),
                         Ok(Err(what)) => failures.lock().unwrap().push(format!("{name}: {what}")),
                         Err(_) => failures.lock().unwrap().push(format!("{name}: panicked")),
                     }

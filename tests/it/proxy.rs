@@ -16,7 +16,11 @@ mod backends;
 mod chat;
 mod choice;
 mod faults;
+<<<<<<< HEAD
 mod forbidden;
+=======
+mod fields;
+>>>>>>> fixA
 mod lenient;
 mod messages;
 mod ollama;

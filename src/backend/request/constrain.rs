@@ -82,16 +82,20 @@ const FORMS: [&str; 2] = ["response_format", "format"];
 
 /// Where the model may call tools and a call is text to the backend, the client's form of the answer would forbid every call. So
 /// it is not enforced: the returned words for the prompt ask for it. If the calls have a schema too, the answer is held to one of
-/// both. `None`: the fields stay as they are.
+/// both. The words also ask a backend that refuses `response_format`. `None`: the fields stay as they are.
 pub(super) fn answer(round: &Round<'_>, fields: &mut Map<String, Value>) -> Option<String> {
     let is_text = round.mode != ToolMode::Native || round.backend.kind == Kind::Ollama;
-    if !is_text || !round.offer || round.tools.is_empty() || round.tools.choice != ToolChoice::Auto {
+    let may_call = round.offer && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
+    let is_refused = round.learned.refuses("response_format");
+    let by_words = is_refused || (is_text && may_call);
+    if !by_words {
         return None;
     }
     let schema = FORMS.iter().find_map(|field| wanted(fields.get(*field)?))?;
     FORMS.iter().for_each(|field| drop(fields.shift_remove(*field)));
     let by = round.backend.traits().form.or((round.backend.kind == Kind::OpenAi).then_some(Form::ResponseFormat));
     if let (ToolMode::Prompt, Style::Json, Some(by)) = (round.mode, round.adapter.prompt.style(), by)
+        && !is_refused
         && let Some(form) = either(calls(round, None), &schema)
     {
         hold(by, "answer", form, fields);
@@ -101,7 +105,8 @@ pub(super) fn answer(round: &Round<'_>, fields: &mut Map<String, Value>) -> Opti
     } else {
         format!("JSON that fits this schema: {schema}")
     };
-    Some(format!("If you do not call a tool, your whole answer must be {form}"))
+    let whole = if may_call { "If you do not call a tool, your" } else { "Your" };
+    Some(format!("{whole} whole answer must be {form}"))
 }
 
 /// The schema that a client wants its answer to have; `None`: any text.

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{constrain, functions, named};
+use super::{QUIET, constrain, functions, named};
 use crate::{
     backend::{Profile, Round, chat::Chat},
-    event::{ToolChoice, Tools},
+    event::{Note, ToolChoice, Tools},
 };
 
 /// Fields that are recent, or that only OpenAI itself has.
@@ -14,7 +14,7 @@ const LATE: &[&str] = &[
     "parallel_tool_calls", "stream_options", "verbosity", "skip_special_tokens",
 ];
 
-pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Round<'a>) -> Chat<'a> {
+pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Round<'a>, notes: &mut Vec<Note>) -> Chat<'a> {
     let profile = round.backend.profile;
     chat.stream = true;
     if profile != Profile::Generic
@@ -52,10 +52,32 @@ pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Rou
     if let Some(options) = options.as_object_mut() {
         options.insert("include_usage".into(), json!(true));
     }
+    without_unknown(&mut chat, round, notes);
     if round.learned.plain {
         plain(&mut chat);
     }
     chat
+}
+
+/// Removes the fields that the backend has refused by name: of the request, of messages, of tools.
+fn without_unknown(chat: &mut Chat<'_>, round: &Round<'_>, notes: &mut Vec<Note>) {
+    for name in &round.learned.refused {
+        let mut was_sent = chat.rest.shift_remove(name).is_some() && round.chat.rest.contains_key(name);
+        if name == "tool_choice" {
+            was_sent |= chat.tool_choice.take().is_some_and(|choice| choice != "auto");
+        }
+        if was_sent && !QUIET.contains(&name.as_str()) {
+            let text = format!("the backend refuses `{name}`, so it was left out");
+            notes.push(Note::Warning { code: "field_dropped", text });
+        }
+        for message in chat.messages.iter_mut().filter(|message| message.rest.contains_key(name)) {
+            message.to_mut().rest.shift_remove(name);
+        }
+        let is_needed = matches!(name.as_str(), "name" | "description" | "parameters");
+        for tool in chat.tools.iter_mut().filter(|tool| !is_needed && tool["function"].get(name).is_some()) {
+            tool.to_mut()["function"].as_object_mut().map(|function| function.shift_remove(name));
+        }
+    }
 }
 
 /// Removes fields that not every server of this API knows.

@@ -54,7 +54,7 @@ impl Case {
             tools: &Arc::new(self.tools.clone()),
             offer: true,
             mode: self.mode,
-            learned: self.learned,
+            learned: &self.learned,
             vision: true,
             num_ctx: self.num_ctx,
             authorization: None,

@@ -199,6 +199,16 @@ fn all_faults_of_a_configuration_are_told_at_once() {
 }
 
 #[test]
+fn a_configuration_is_no_adapter_whatever_its_tables_hold() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("proxy.toml");
+    std::fs::write(directory.path().join("ann.key"), "k-1\n").unwrap();
+    std::fs::write(&file, "[[key]]\nname = \"ann\"\nkey_file = \"ann.key\"\nmodels = [\"qwen*\"]\n").unwrap();
+    let (passed, said) = run(Some(&file));
+    assert!(passed && said.contains("proxy.toml") && !said.contains("adapters of"), "{said}");
+}
+
+#[test]
 fn servers_of_one_name_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mcp.json");
@@ -238,7 +248,7 @@ fn a_fixture_beside_an_adapter_is_its_proof() {
     std::fs::create_dir(directory.path().join("mine")).unwrap();
     write("mine/one.txt", &recorded);
     let (passed, text) = run(Some(directory.path()));
-    assert!(!passed && text.contains("one.txt: expected events") && text.contains("call sow {}"), "{text}");
+    assert!(passed && text.contains("1 fixtures, 1 of them without expected events (`--update` writes them)"), "{text}");
     // Written down, it holds.
     let mut out = Vec::new();
     Check { path: Some(directory.path().to_owned()), update: true }.run(&environment(), &mut out).unwrap();
@@ -248,7 +258,8 @@ fn a_fixture_beside_an_adapter_is_its_proof() {
     assert!(passed && text.ends_with("1 fixtures checked, 0 faults\n"), "{text}");
     // And is named when it breaks.
     write("mine/one.txt", &written.replace("call sow", "call reap"));
-    assert!(!run(Some(directory.path())).0);
+    let (passed, text) = run(Some(directory.path()));
+    assert!(!passed && text.contains("one.txt: expected events") && text.contains("call sow {}"), "{text}");
     write("mine/one.txt", "=== request\nnonsense\n");
     assert!(run(Some(directory.path())).1.contains("one.txt: fixture, line 1"));
 }

@@ -1,13 +1,14 @@
 //! Assembles a conversation for protocols whose history is a list of blocks or items. System text goes to the beginning only
-//! if it comes before everything else. Later system text stays in its place, as part of the message next to it: most chat
-//! templates refuse a second system message, and moving it to the beginning would make the backend read everything again. A
-//! message depends only on itself, the messages before it, and the one after a system text.
+//! if it comes before everything else. Later system text stays in its place, as an element at the end of the message before it, or
+//! at the beginning of the user's message after it: most chat templates refuse a second system message, and moving it to the
+//! beginning would make the backend read everything again. A message depends only on itself, the messages before it, and the
+//! system texts next to it.
 
 use serde_json::{Map, Value, json};
 
 use crate::{
     error::Error,
-    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
+    openai::{self, ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
 };
 
 #[cfg(test)]
@@ -28,8 +29,6 @@ pub(super) struct Conversation {
     messages: Vec<Message>,
     /// System text after an assistant's message; it joins what comes next.
     waiting: Vec<String>,
-    /// Where the user's own words begin in the last message, after system text that joined it.
-    own: usize,
     /// Reasoning that belongs to the assistant's next message.
     reasoning: String,
 }
@@ -59,9 +58,8 @@ impl Conversation {
         }
         match self.messages.last_mut() {
             None => self.system.push(text),
-            Some(last) if last.role == "tool" => append(&mut last.content, &text),
-            Some(last) if last.role == "user" => self.own += insert(&mut last.content, self.own, &text),
-            Some(_) => self.waiting.push(text),
+            Some(last) if matches!(last.role.as_str(), "tool" | "user") => append(&mut last.content, &openai::added(&text)),
+            Some(_) => self.waiting.push(openai::added(&text)),
         }
     }
 
@@ -71,11 +69,11 @@ impl Conversation {
         }
         self.settle_after_results();
         self.reasoning.clear();
+        let content = match std::mem::take(&mut self.waiting).join("\n\n") {
+            before if before.is_empty() => content,
+            before => preceded(content, before),
+        };
         self.messages.push(Message { role: "user".into(), content, ..Message::default() });
-        self.own = 0;
-        for text in std::mem::take(&mut self.waiting) {
-            self.system(text);
-        }
     }
 
     /// Reasoning of the assistant, before its text or its calls.
@@ -139,9 +137,9 @@ impl Conversation {
 
     /// Text that came between calls and their results joins the last result.
     fn settle_after_results(&mut self) {
-        if self.messages.last().is_some_and(|last| last.role == "tool") {
-            for text in std::mem::take(&mut self.waiting) {
-                self.system(text);
+        if let Some(last) = self.messages.last_mut().filter(|last| last.role == "tool") {
+            for text in self.waiting.drain(..) {
+                append(&mut last.content, &text);
             }
         }
     }
@@ -153,7 +151,6 @@ impl Conversation {
             let text = std::mem::take(&mut self.waiting).join("\n\n");
             self.messages.push(Message::text("user", text));
         }
-        self.own = 0;
     }
 }
 
@@ -186,22 +183,12 @@ fn append(content: &mut Content, added: &str) {
     }
 }
 
-/// Puts the text before the user's own words, which begin at `own` (bytes of a text, or parts). Returns how far they moved.
-fn insert(content: &mut Content, own: usize, added: &str) -> usize {
+/// The content with the text before it.
+fn preceded(content: Content, before: String) -> Content {
     match content {
-        Content::None => {
-            *content = Content::Text(added.to_owned());
-            added.len()
-        }
-        Content::Text(text) => {
-            let added = format!("{added}\n\n");
-            text.insert_str(own.min(text.len()), &added);
-            added.len()
-        }
-        Content::Parts(parts) => {
-            parts.insert(own.min(parts.len()), text(added));
-            1
-        }
+        Content::None => Content::Text(before),
+        Content::Text(own) => Content::Text(format!("{before}\n\n{own}")),
+        Content::Parts(parts) => Content::Parts(std::iter::once(text(before)).chain(parts).collect()),
     }
 }
 

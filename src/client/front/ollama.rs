@@ -14,7 +14,7 @@ use super::{
 use crate::{
     client::{compact::compact, front::conversation::name_calls},
     error::Error,
-    event::{Event, FinishReason, ToolCall, Usage},
+    event::{Event, FinishReason, Note, ToolCall, Usage},
     openai::{
         ChatRequest,
         answer::{Completion, arguments_or_empty, put_string},
@@ -39,9 +39,11 @@ pub(super) struct Stream {
     waited: Option<Duration>,
 }
 
+/// The option that limits the answer.
+const LIMIT: &str = "num_predict";
 /// The name of Ollama's option, and OpenAI's name of the field.
 const OPTIONS: &[(&str, &str)] = &[
-    ("num_predict", "max_tokens"),
+    (LIMIT, "max_tokens"),
     ("stop", "stop"),
     ("temperature", "temperature"),
     ("top_p", "top_p"),
@@ -52,6 +54,10 @@ const OPTIONS: &[(&str, &str)] = &[
     ("presence_penalty", "presence_penalty"),
     ("repeat_penalty", "repeat_penalty"),
 ];
+
+/// Options about the loading of a model: its answer is the same without them.
+const LOADING: &[&str] =
+    &["num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "num_keep", "use_mmap", "use_mlock", "low_vram", "numa"];
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
@@ -146,6 +152,27 @@ pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
     Ok(request)
 }
 
+/// Fits a request to a backend that is no Ollama: such servers refuse Ollama's own fields. `think: true` is what a model does
+/// that can reason.
+pub fn without_own(request: &mut ChatRequest) -> Vec<Note> {
+    match request.rest.shift_remove("think") {
+        Some(Value::Bool(false)) => drop(request.rest.insert("reasoning_effort".into(), json!("none"))),
+        Some(level @ Value::String(_)) => drop(request.rest.insert("reasoning_effort".into(), level)),
+        _ => {}
+    }
+    for name in ["keep_alive", "truncate"] {
+        request.rest.shift_remove(name);
+    }
+    let Some(Value::Object(options)) = request.rest.shift_remove("options") else { return Vec::new() };
+    // A limit that is still here is none.
+    let lost = options.keys().filter(|name| *name != LIMIT && !LOADING.contains(&name.as_str()));
+    let warning = |name: &String| Note::Warning {
+        code: "field_dropped",
+        text: format!("only Ollama has the option `{name}`: the model's backend is none, so it was left out"),
+    };
+    lost.map(warning).collect()
+}
+
 /// The answer to a request that only loads the model.
 pub fn loaded(model: &str, created: u64) -> Value {
     let message = json!({"role": "assistant", "content": ""});
@@ -211,7 +238,9 @@ fn end(out: &mut Value, reason: FinishReason, usage: Option<Usage>, elapsed: Dur
 
 fn read_options(request: &mut Map<String, Value>) {
     if let Some(Value::Object(mut options)) = request.shift_remove("options") {
-        for (own, openai) in OPTIONS {
+        // Below zero it means that there is no limit, which other servers do not understand.
+        let is_limited = options.get(LIMIT).and_then(Value::as_f64).is_none_or(|limit| limit >= 0.0);
+        for (own, openai) in OPTIONS.iter().filter(|(own, _)| *own != LIMIT || is_limited) {
             if let Some(value) = options.shift_remove(*own) {
                 request.entry(*openai).or_insert(value);
             }

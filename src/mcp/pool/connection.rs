@@ -19,7 +19,7 @@ use rmcp::{
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::fault::Fault;
+use super::{fault::Fault, lenient::LEFT_OUT};
 use crate::{
     error::Error,
     lock::Hold,
@@ -62,6 +62,8 @@ pub(in crate::mcp) struct Definition {
 #[derive(Clone)]
 struct Listed {
     tools: Arc<Vec<Definition>>,
+    /// The tools that cannot be read, and why.
+    left_out: Vec<String>,
     until: Instant,
     /// How many changes the server had announced when it was asked for.
     changes: u64,
@@ -150,6 +152,11 @@ impl Connection {
         Some(Arc::clone(&self.listing.hold().known.as_ref()?.tools))
     }
 
+    /// Which tools of that list cannot be read, and why.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        self.listing.hold().known.as_ref().map(|known| known.left_out.clone()).unwrap_or_default()
+    }
+
     /// Marks the list as outdated.
     pub(super) fn forget(&self) {
         self.service.service().changes.fetch_add(1, Ordering::AcqRel);
@@ -164,7 +171,9 @@ impl Connection {
         let changes = self.service.service().changes.load(Ordering::Acquire);
         let listing = async move {
             match tokio::time::timeout(LISTING, list(&peer, &fault)).await {
-                Ok(Ok((tools, fresh))) => Ok(Listed { tools: Arc::new(tools), until: Instant::now() + fresh, changes }),
+                Ok(Ok((tools, left_out, fresh))) => {
+                    Ok(Listed { tools: Arc::new(tools), left_out, until: Instant::now() + fresh, changes })
+                }
                 Ok(Err(error)) => Err(error),
                 Err(_) => Err(Error::tool(format!("no list of tools within {} s", LISTING.as_secs())).with_code(SILENT)),
             }
@@ -271,9 +280,9 @@ impl ClientHandler for Listener {
     }
 }
 
-/// All pages of a server's tools, and how long they are good.
-async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>, Duration), Error> {
-    let mut tools = Vec::new();
+/// All pages of a server's tools, which tools cannot be read, and how long the list is good.
+async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>, Vec<String>, Duration), Error> {
+    let (mut tools, mut left_out) = (Vec::new(), Vec::new());
     let mut fresh = FRESH;
     let mut cursors: Vec<String> = Vec::new();
     loop {
@@ -282,7 +291,11 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
         if let Some(milliseconds) = page.ttl_ms {
             fresh = fresh.min(Duration::from_millis(milliseconds)).min(FRESH_AT_MOST);
         }
-        tools.extend(page.tools.iter().map(Definition::of));
+        let wrong = page.meta.as_ref().and_then(|meta| meta.get(LEFT_OUT)).and_then(Value::as_array);
+        left_out.extend(wrong.into_iter().flatten().filter_map(|what| what.as_str().map(str::to_owned)));
+        let (named, nameless): (Vec<_>, Vec<_>) = page.tools.iter().partition(|tool| !tool.name.trim().is_empty());
+        left_out.extend(nameless.iter().map(|_| "a tool of its list: its name is empty".to_owned()));
+        tools.extend(named.into_iter().map(Definition::of));
         let Some(cursor) = page.next_cursor else { break };
         if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
             return Err(Error::tool(format!(
@@ -293,7 +306,7 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
         }
         cursors.push(cursor);
     }
-    Ok((tools, fresh))
+    Ok((tools, left_out, fresh))
 }
 
 /// Why a request failed, in words without the SDK's types.

@@ -1,21 +1,24 @@
-//! Reads results that the SDK's types do not know. One item of content of a new type, or with a missing field, makes the SDK
-//! refuse the whole result, although the tool has run. Here the items that can be read stay, and the others are named.
+//! Reads answers that the SDK's types do not know. One item of content of a new type, or with a missing field, makes the SDK
+//! refuse the whole result, although the tool has run; one wrong tool makes it refuse the whole list. Here what can be read stays,
+//! and the rest is named.
 
 use std::{borrow::Cow, future::Future};
 
 use rmcp::{
     RoleClient,
-    model::{CallToolResult, ContentBlock, CustomResult, ServerJsonRpcMessage, ServerResult},
+    model::{CallToolResult, ContentBlock, CustomResult, ListToolsResult, ServerJsonRpcMessage, ServerResult, Tool},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::redact;
 
-/// A transport whose results are read leniently.
+/// A transport whose answers are read leniently.
 pub(super) struct Lenient<T>(pub(super) T);
 
+/// The key in a list's `_meta` that says which of its tools were left out.
+pub(super) const LEFT_OUT: &str = "toolglot/leftOut";
 /// How much of a type or an address is shown, in characters.
 const NAME_CHARS: usize = 200;
 
@@ -34,9 +37,12 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Lenient<T> {
         let mut message = self.0.receive().await?;
         if let ServerJsonRpcMessage::Response(response) = &mut message
             && let ServerResult::CustomResult(CustomResult(value)) = &response.result
-            && let Some(result) = result(value)
         {
-            response.result = ServerResult::CallToolResult(result);
+            if let Some(result) = result(value) {
+                response.result = ServerResult::CallToolResult(result);
+            } else if let Some(list) = tools(value) {
+                response.result = ServerResult::ListToolsResult(list);
+            }
         }
         Some(message)
     }
@@ -59,6 +65,26 @@ fn result(value: &Value) -> Option<CallToolResult> {
     };
     result.structured_content = value.get("structuredContent").cloned();
     Some(result)
+}
+
+/// A list of tools, if it has the form of one: those that can be read, and what is wrong with the others.
+fn tools(value: &Value) -> Option<ListToolsResult> {
+    let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+    for (at, entry) in value.get("tools")?.as_array()?.iter().enumerate() {
+        match serde_json::from_value::<Tool>(entry.clone()) {
+            Ok(tool) => tools.push(tool),
+            Err(error) => {
+                let name =
+                    entry.get("name").and_then(Value::as_str).map(|name| format!(", `{}`", redact::shown(name, NAME_CHARS)));
+                left_out.push(format!("tool {} of its list{}: {error}", at + 1, name.unwrap_or_default()));
+            }
+        }
+    }
+    let mut rest = value.clone();
+    rest["tools"] = json!([]);
+    rest["_meta"] = json!({LEFT_OUT: left_out});
+    let list: ListToolsResult = serde_json::from_value(rest).ok()?;
+    Some(ListToolsResult { tools, ..list })
 }
 
 /// An item of content. What only describes it may be wrong without harm.
@@ -110,6 +136,7 @@ mod tests {
         }
         let plain = result(&json!({"content": "paid", "structuredContent": {"n": 5}})).unwrap();
         assert_eq!((plain.content, plain.structured_content), (vec![ContentBlock::text("paid")], Some(json!({"n": 5}))));
+        assert!(tools(&json!({"tools": 5})).is_none() && tools(&json!({"content": []})).is_none());
         assert!(result(&json!({"content": 5})).is_none() && result(&json!({"text": "paid"})).is_none());
     }
 }

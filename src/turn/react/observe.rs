@@ -17,13 +17,15 @@ pub(super) const EMPTY: &str = "(the result is empty)";
 
 /// The answer as the model sees it, cut to `most` bytes.
 pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter, tools: &Tools) -> Observation {
-    let text = quote::defused(&cut(&text(response), most), adapter, tools);
-    let images = images(response);
+    let (images, rest) = divided(response);
+    let said = text(&rest);
+    let is_empty = said == EMPTY;
+    let said = quote::defused(&cut(&said, most), adapter, tools);
     let content = if images.is_empty() {
-        Content::Text(text)
+        Content::Text(said)
     } else {
-        let text = json!({"type": "text", "text": text});
-        Content::Parts(std::iter::once(text).chain(images).collect())
+        let said = (!is_empty).then(|| json!({"type": "text", "text": said}));
+        Content::Parts(said.into_iter().chain(images).collect())
     };
     let ended = match () {
         () if response.may_have_run() => Ended::Unknown,
@@ -60,15 +62,24 @@ fn says(text: &str, structured: &Value) -> bool {
     same(structured) || only().is_some_and(same)
 }
 
-/// The images as parts of a message. A later stage replaces them for models that see no images.
-fn images(response: &McpResponse) -> Vec<Value> {
-    let Ok(result) = &response.outcome else { return Vec::new() };
+/// The images as parts of a message, and the answer without them. A later stage names them in the text.
+fn divided(response: &McpResponse) -> (Vec<Value>, McpResponse) {
+    let mut rest = response.clone();
+    let Ok(result) = &mut rest.outcome else { return (Vec::new(), rest) };
     let image = |item: &Value| {
         let field = |name: &str| item.get(name).and_then(Value::as_str);
         let url = format!("data:{};base64,{}", field("mimeType").unwrap_or("image/png"), field("data")?);
         (field("type") == Some("image")).then(|| json!({"type": "image_url", "image_url": {"url": url}}))
     };
-    result.content.iter().filter_map(image).collect()
+    let mut images = Vec::new();
+    result.content.retain(|item| match image(item) {
+        Some(shown) => {
+            images.push(shown);
+            false
+        }
+        None => true,
+    });
+    (images, rest)
 }
 
 /// Head and tail of a text that is too long. Between them, a note says how much is missing.

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use super::{super::Shared, flight};
 use crate::{
     client::{front, shape},
-    openai::{ChatRequest, Content, Message, ToolCall, is_spoken},
+    openai::{ChatRequest, Content, Message, ToolCall, is_spoken, own_words},
     plan::Plan,
     store::{Common, Key, Kind},
 };
@@ -278,7 +278,7 @@ pub(super) fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
 /// by itself is not part of them, because the client need not send it again.
 fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
     let said = before.iter().rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
-    let hash = Sha256::digest(format!("{name}\n{}", said.unwrap_or_default().trim()));
+    let hash = Sha256::digest(format!("{name}\n{}", own_words(&said.unwrap_or_default())));
     let id = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     plan.key(Kind::TurnResults, id)
 }

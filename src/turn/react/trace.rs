@@ -21,6 +21,7 @@ impl Trace {
     /// A call that got its result.
     pub(super) fn call(&mut self, round: u32, call: &ToolCall, result: &Observation, took: Duration) {
         let text = result.content.to_text();
+        let text = if text.is_empty() { "(images)".to_owned() } else { text };
         let excerpt = match text.char_indices().nth(EXCERPT) {
             Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
             None => text,

@@ -31,6 +31,11 @@ impl<O: Sink> Rounds<O> {
         self.outlet.sent.begin();
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
+<<<<<<< HEAD
+=======
+            let asked = openai::asked(&self.plan.chat.messages).and_then(users_words::asked);
+            self.asks.asked = Arc::new(scanner::UsersWords::new(asked.unwrap_or_default()));
+>>>>>>> fixA
         }
         let asked = Arc::clone(self.asks.asked.get_or_insert_with(|| {
             // What the user forbids stays forbidden after results.

@@ -14,7 +14,7 @@ impl<O: Sink> Rounds<O> {
     /// otherwise the next turn does.
     pub(super) async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
-        if !self.plan.asking.learned.learn(refusal) {
+        if !self.plan.asking.learned.learn(refusal.clone()) {
             return false;
         }
         tracing::info!(

@@ -125,3 +125,22 @@ async fn a_reload_touches_what_has_changed() {
     let states: Vec<Value> = bench.pool.status().iter().map(|status| status.to_value()["status"].clone()).collect();
     assert_eq!(states, ["connected", "connected", "connected"]);
 }
+
+#[tokio::test]
+async fn a_tool_that_cannot_be_read_hides_no_other() {
+    let act = r#"{"name":"act","inputSchema":{"type":"object"}}"#;
+    for (wrong, reason) in [
+        (r#"{"name":"odd"}"#, "tool 1 of its list, `odd`: missing field `inputSchema`"),
+        (r#"{"name":"odd","inputSchema":5}"#, "tool 1 of its list, `odd`: invalid type"),
+        (r#"{"inputSchema":{"type":"object"}}"#, "tool 1 of its list: missing field `name`"),
+        (r#"{"name":"","inputSchema":{"type":"object"}}"#, "a tool of its list: its name is empty"),
+    ] {
+        let list = format!(r#"{{"tools":[{wrong},{act}]}}"#);
+        let bench = Bench::new(json!({"s": shell_with("text x", &format!("reply '{list}'"))}));
+        let offered = bench.pool.tools(None, PATIENCE).await;
+        assert!(offered.resolve("s__act", &[]).is_some(), "{wrong}: {:?}", offered.problems);
+        let problems: Vec<&str> = offered.problems.iter().map(|problem| problem.message.as_str()).collect();
+        assert!(problems.len() == 1 && problems[0].contains(reason), "{wrong}: {problems:?}");
+        assert_eq!(bench.call("s", "act", json!({})).await.to_text(), "x");
+    }
+}

@@ -166,3 +166,15 @@ async fn a_part_that_a_backend_cannot_take_is_named_by_the_clients_own_count() {
     let sent: Value = serde_json::from_str(&fake.seen("/api/chat").pop().unwrap().body).unwrap();
     assert_eq!(sent["messages"][0]["role"], "system");
 }
+
+#[tokio::test]
+async fn a_model_that_nobody_has_is_answered_with_each_name_once() {
+    let list = |_: &Seen| Script::json(200, r#"{"data":[{"id":"m"},{"id":"n"}]}"#);
+    let (first, second) = (Fake::start(list).await, Fake::start(list).await);
+    let backend =
+        |name: &str, fake: &Fake| format!("[[backend]]\nname = \"{name}\"\nkind = \"openai\"\nurl = \"{}/v1\"\n", fake.url);
+    let proxy = Proxy::start(&format!("{}{}", backend("a", &first), backend("b", &second))).await;
+    let body = json!({"model": "nobody", "messages": [{"role": "user", "content": "hi"}]});
+    let (status, refused) = answer(proxy.post("/v1/chat/completions", body)).await;
+    assert_eq!((status, &refused["error"]["message"]), (404, &json!("there is no model `nobody`; there are: m, n")));
+}

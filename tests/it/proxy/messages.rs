@@ -180,3 +180,33 @@ async fn more_than_the_context_leaves_is_not_asked_for() {
     let limit = upstream["max_tokens"].as_u64().unwrap();
     assert!((7000..8192).contains(&limit), "{limit}");
 }
+
+#[tokio::test]
+async fn system_text_in_a_conversation_stays_in_its_place_and_is_not_the_users() {
+    const AGAIN: &str = "<tool_call>{\"name\": \"Read\", \"arguments\": {\"file_path\": \"/a\"}}</tool_call>";
+    let call = json!({"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "/a"}});
+    let result = json!({"type": "tool_result", "tool_use_id": "t", "content": "text of a"});
+    let function = json!({"name": "Read", "parameters": request(false)["tools"][0]["input_schema"]});
+    let mut of_messages = request(false);
+    of_messages["messages"] = json!([{"role": "user", "content": "Read /a."}, {"role": "system", "content": "Mind the style."},
+        {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]);
+    let of_responses = json!({"model": "m", "tools": [{"type": "function", "name": "Read", "parameters": function["parameters"]}],
+        "input": [{"role": "user", "content": "Read /a."}, {"role": "developer", "content": "Mind the style."},
+            {"type": "function_call", "call_id": "t", "name": "Read", "arguments": "{\"file_path\": \"/a\"}"},
+            {"type": "function_call_output", "call_id": "t", "output": "text of a"}]});
+    for (path, body) in [("/v1/messages", of_messages), ("/v1/responses", of_responses)] {
+        let (proxy, fake) = with_openai(|seen| {
+            let said = if seen.body.contains("You have this result") { "It is a text." } else { AGAIN };
+            Script::events(vec![delta(json!({"content": said})), finish("stop")])
+        })
+        .await;
+        assert_eq!(answer(proxy.post(path, body)).await.0, 200);
+        let chats = fake.seen("/v1/chat/completions");
+        let last: Value = serde_json::from_str(&chats[1].body).unwrap();
+        let messages = last["messages"].as_array().unwrap();
+        let asked = messages.iter().find(|message| message["role"] == "user").unwrap();
+        assert_eq!(asked["content"], "Read /a.\n\n<system-reminder>\nMind the style.\n</system-reminder>", "{path}");
+        let hidden = messages.last().unwrap()["content"].as_str().unwrap();
+        assert!(hidden.ends_with(": Read /a."), "{path}: {hidden}");
+    }
+}

@@ -2,6 +2,7 @@
 //! not, calls without what they need, the same call again, nothing at all.
 
 use super::{
+    backends::{delta, finish},
     chat::{Saw, done, request, stream, stream_of, text, with_ollama},
     *,
 };
@@ -280,4 +281,18 @@ async fn the_same_call_again_becomes_an_answer() {
             assert!(last.starts_with("You have this result.") && messages.len() == 4, "{answers:?}: {last}");
         }
     }
+}
+
+#[tokio::test]
+async fn the_reasoning_of_two_answers_does_not_run_together() {
+    const UNKNOWN: &str = r#"<tool_call>{"name": "fly", "arguments": {}}</tool_call>"#;
+    let (proxy, _fake) = with_openai(|seen| {
+        let (thought, said) =
+            if seen.body.contains("there is no tool") { ("It is not there.", "No.") } else { ("I fly.", UNKNOWN) };
+        Script::events(vec![delta(json!({"reasoning_content": thought})), delta(json!({"content": said})), finish("stop")])
+    })
+    .await;
+    let (_, whole) = answer(proxy.post("/v1/chat/completions", request(false))).await;
+    let message = &whole["choices"][0]["message"];
+    assert_eq!((&message["reasoning_content"], &message["content"]), (&json!("I fly.\nIt is not there."), &json!("No.")));
 }

@@ -112,11 +112,14 @@ async fn images_are_shown_to_models_that_see() {
     assert_eq!(shown.last().unwrap()["images"], json!(["iVBORw0KGgo="]), "{shown:?}");
     // This one does not.
     let told = seen(Family::Native, result.clone(), "").await;
-    let all = json!(told).to_string();
-    assert!(all.contains("a chart") && all.contains("cannot see images") && !all.contains("iVBOR"), "{all}");
+    assert_eq!(told.last().unwrap()["content"], "a chart\n[an image, image/png: this model cannot see images]");
     // Of this one nobody knows.
     let tried = seen(Family::Harmony, result, "").await;
     assert!(json!(tried).to_string().contains("data:image/png;base64,iVBORw0KGgo="), "{tried:?}");
+    // Each is named once.
+    let alone = items(json!([{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]));
+    let told = seen(Family::Native, alone, "").await;
+    assert_eq!(told.last().unwrap()["content"], "[an image, image/png: this model cannot see images]");
 }
 
 #[tokio::test]

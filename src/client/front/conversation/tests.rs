@@ -10,6 +10,11 @@ fn call(id: &str) -> ToolCall {
     ToolCall { id: id.into(), name: "ls".into(), arguments: "{}".into(), extra: None }
 }
 
+/// System text as a part of a message.
+fn added(text: &str) -> String {
+    format!("<system-reminder>\n{text}\n</system-reminder>")
+}
+
 fn shown(conversation: Conversation) -> Vec<String> {
     let messages = conversation.finish();
     messages.iter().map(|message| format!("{}: {}", message.role, message.content.to_text())).collect()
@@ -26,7 +31,7 @@ fn leading_system_text_is_one_message() {
 }
 
 #[test]
-fn later_system_text_joins_the_user_before_his_own_words() {
+fn later_system_text_stays_where_it_was_said() {
     let mut talk = Conversation::default();
     talk.user(said("hi"));
     talk.system("one".into());
@@ -34,7 +39,10 @@ fn later_system_text_joins_the_user_before_his_own_words() {
     talk.assistant("hello");
     talk.system("three".into());
     talk.user(said("more"));
-    assert_eq!(shown(talk), ["user: one\n\ntwo\n\nhi", "assistant: hello", "user: three\n\nmore"]);
+    talk.system("four".into());
+    let [one, two, three, four] = ["one", "two", "three", "four"].map(added);
+    let (first, last) = (format!("user: hi\n\n{one}\n\n{two}"), format!("user: {three}\n\nmore\n\n{four}"));
+    assert_eq!(shown(talk), [first.as_str(), "assistant: hello", last.as_str()]);
 }
 
 #[test]
@@ -47,17 +55,19 @@ fn system_text_never_comes_between_calls_and_their_results() {
     talk.result("1", said("a"));
     talk.result("2", said("b"));
     talk.assistant("done");
-    assert_eq!(shown(talk), ["user: hi", "assistant: ", "tool: a", "tool: b\n\naside", "assistant: done"]);
+    let last = format!("tool: b\n\n{}", added("aside"));
+    assert_eq!(shown(talk), ["user: hi", "assistant: ", "tool: a", last.as_str(), "assistant: done"]);
 }
 
 #[test]
-fn system_text_that_nobody_follows_is_said_by_the_user() {
+fn system_text_between_two_answers_is_a_message() {
     let mut talk = Conversation::default();
     talk.user(said("hi"));
     talk.assistant("hello");
     talk.system("aside".into());
     talk.assistant("again");
-    assert_eq!(shown(talk), ["user: hi", "assistant: hello", "user: aside", "assistant: again"]);
+    let aside = format!("user: {}", added("aside"));
+    assert_eq!(shown(talk), ["user: hi", "assistant: hello", aside.as_str(), "assistant: again"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
     client::front::{
         conversation::{Conversation, Settings},
         exact::{self, Path},
-        files, not_offered,
+        files, not_offered, schema,
     },
     error::Error,
     event::Note,
@@ -231,7 +231,7 @@ fn document(place: &str, block: &Value, warnings: &mut Vec<Note>) -> Result<Vec<
     let source = block.get("source").unwrap_or(&Value::Null);
     let field = |name: &str| source.get(name).and_then(Value::as_str);
     let title = block.get("title").and_then(Value::as_str);
-    let name = title.unwrap_or("without a name");
+    let name = title.or(field("url")).unwrap_or("without a name");
     let inside: Vec<&str> = match (kind(source), field("data")) {
         ("base64", Some(data)) => {
             return Ok(vec![files::file(title.unwrap_or("document"), field("media_type").unwrap_or("application/pdf"), data)]);
@@ -290,14 +290,16 @@ fn tools(tools: &[Value], found: &[String], warnings: &mut Vec<Note>) -> Result<
             "" | "custom" if name(tool).is_empty() => {
                 return Err(Error::client(format!("`tools[{at}].name` must be a non-empty string")));
             }
-            "" | "custom" => offered.push(function(tool)),
+            "" | "custom" => offered.push(function(at, tool)?),
             other => warnings.push(not_offered(at, other)),
         }
     }
     let mut seen = HashSet::new();
     let found = found.iter().filter(|wanted| seen.insert(*wanted));
-    let found = found.filter_map(|wanted| tools.iter().find(|tool| deferred(tool) && name(tool) == wanted.as_str()));
-    offered.extend(found.map(function));
+    let place = |wanted: &String| tools.iter().position(|tool| deferred(tool) && name(tool) == wanted.as_str());
+    for at in found.filter_map(place) {
+        offered.push(function(at, &tools[at])?);
+    }
     Ok(offered)
 }
 
@@ -310,14 +312,14 @@ fn name(tool: &Value) -> &str {
     tool.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn function(tool: &Value) -> Value {
-    let mut schema = tool.get("input_schema").and_then(Value::as_object).cloned().unwrap_or_default();
+fn function(at: usize, tool: &Value) -> Result<Value, Error> {
+    let mut schema = schema(&format!("tools[{at}]"), tool, "input_schema")?.cloned().unwrap_or_default();
     schema.entry("type").or_insert(json!("object"));
     let mut function = json!({"name": tool["name"], "parameters": schema});
     if let Some(description) = tool.get("description").filter(|description| description.is_string()) {
         function["description"] = description.clone();
     }
-    json!({"type": "function", "function": function})
+    Ok(json!({"type": "function", "function": function}))
 }
 
 /// All other fields that mean something to a local model, in OpenAI's words.

@@ -174,7 +174,7 @@ fn a_turn_of_claude_code_becomes_a_chat() {
         got,
         [
             json!({"role": "system", "content": "You are an agent.\n\nBe brief."}),
-            json!({"role": "user", "content": "# Environment\n\n<reminder>\n\nRead a."}),
+            json!({"role": "user", "content": "<reminder>\n\nRead a.\n\n<system-reminder>\n# Environment\n</system-reminder>"}),
             json!({"role": "assistant", "content": "Looking.", "tool_calls": [
                 {"id": "t1", "type": "function", "function": {"name": "Read", "arguments": "{\"file_path\":\"/a\",\"limit\":3}"}},
                 {"id": "t2", "type": "function", "function": {"name": "Read", "arguments": "{\"file_path\":"}},
@@ -223,6 +223,10 @@ fn what_is_wrong_is_named() {
         (json!({"model": "m", "messages": [{"role": "robot", "content": ""}]}), "`messages[0].role`"),
         (json!({"messages": []}), "`model`"),
         (json!({"model": "m", "messages": [], "tools": [{"input_schema": {}}]}), "`tools[0].name`"),
+        (
+            json!({"model": "m", "messages": [], "tools": [{"name": "a", "input_schema": []}]}),
+            "`tools[0].input_schema` must be a JSON Schema object",
+        ),
         (json!({"model": "m", "messages": [], "tools": "x"}), "`tools` must be an array, but it is a string"),
         (json!({"model": "m", "messages": [], "max_tokens": "many"}), "`max_tokens` must be a number"),
         (json!({"model": "m", "messages": [], "system": 5}), "`system` must be a string"),
@@ -364,6 +368,7 @@ fn a_document_is_passed_on_or_named() {
         {"type": "document", "title": "c", "source": {"type": "text", "media_type": "text/plain", "data": "Hello."}},
         {"type": "document", "title": "d", "source": {"type": "content", "content": [{"type": "text", "text": "See:"}, image]}},
         {"type": "document", "title": "e", "source": {"type": "url", "url": "https://a.example/e.pdf"}},
+        {"type": "document", "source": {"type": "url", "url": "https://a.example/f.pdf"}},
     ]);
     let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": [documents[0]]}]);
     let read = request(json!({"model": "m", "messages": [
@@ -380,10 +385,11 @@ fn a_document_is_passed_on_or_named() {
             {"type": "text", "text": "d\n\nSee:"},
             {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}},
             {"type": "text", "text": "[document e: not supported]"},
+            {"type": "text", "text": "[document https://a.example/f.pdf: not supported]"},
         ])
     );
     assert_eq!(json!(read.chat.messages[1].content), "a\n\npassword");
-    let [Note::Warning { code, text }] = read.warnings.as_slice() else { panic!("{:?}", read.warnings) };
+    let [Note::Warning { code, text }, _] = read.warnings.as_slice() else { panic!("{:?}", read.warnings) };
     assert_eq!(*code, "part_dropped");
     assert!(text.contains("`messages[0].content[4]`"), "{text}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Special;
 use crate::{
-    client::front::not_offered,
+    client::front::{not_offered, schema},
     client::input,
     error::Error,
     event::{Input, Note},
@@ -64,7 +64,7 @@ impl Offered {
             "function" | "custom" | "namespace" if name.is_empty() => {
                 return Err(Error::client(format!("`tools[{at}].name` must be a non-empty string")));
             }
-            "function" => self.function(tool, name, namespace),
+            "function" => self.function(at, tool, name, namespace)?,
             "custom" => {
                 let input = if name == APPLY_PATCH { Input::Patch } else { Input::Text };
                 let description = match &input {
@@ -84,9 +84,9 @@ impl Offered {
         Ok(())
     }
 
-    fn function(&mut self, tool: &Value, name: &str, namespace: Option<&str>) {
+    fn function(&mut self, at: usize, tool: &Value, name: &str, namespace: Option<&str>) -> Result<(), Error> {
         let flat = flat(namespace, name);
-        let mut function = json!({"name": flat, "parameters": tool.get("parameters").filter(|schema| schema.is_object())});
+        let mut function = json!({"name": flat, "parameters": schema(&format!("tools[{at}]"), tool, "parameters")?});
         for field in ["description", "strict"] {
             if let Some(value) = tool.get(field).filter(|value| value.is_string() || **value == json!(true)) {
                 function[field] = value.clone();
@@ -96,6 +96,7 @@ impl Offered {
         if let Some(namespace) = split(namespace, name) {
             self.special.push(Special { name: flat, namespace: Some(namespace), input: Input::Arguments });
         }
+        Ok(())
     }
 
     fn text(&mut self, name: String, description: &str, namespace: Option<(String, String)>, input: Input) {

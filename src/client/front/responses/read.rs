@@ -204,7 +204,7 @@ fn parts(content: &Value) -> Vec<Value> {
 
 /// The content of a file, or its name if it would have to be fetched.
 fn file(part: &Value) -> Value {
-    let name = part["filename"].as_str().unwrap_or("file");
+    let name = part["filename"].as_str().or(part["file_url"].as_str()).unwrap_or("file");
     let split =
         |url: &'_ str| Some(url.strip_prefix("data:")?.split_once(";base64,")?).map(|(kind, data)| files::file(name, kind, data));
     match (part["file_data"].as_str(), part["file_id"].as_str()) {

@@ -177,6 +177,7 @@ fn a_file_is_passed_on_or_named() {
         file("file_data", "JVBE"),
         file("file_id", "file-1"),
         file("file_url", "https://a.example/e.pdf"),
+        {"type": "input_file", "file_url": "https://a.example/f.pdf"},
         {"type": "input_image", "file_id": "file-2"},
     ]);
     let result =
@@ -190,6 +191,7 @@ fn a_file_is_passed_on_or_named() {
             {"type": "file", "file": {"filename": "a", "file_data": "JVBE"}},
             {"type": "file", "file": {"file_id": "file-1"}},
             {"type": "text", "text": "[file a: not supported]"},
+            {"type": "text", "text": "[file https://a.example/f.pdf: not supported]"},
             {"type": "text", "text": "[an image that lies on another server]"},
         ])
     );
@@ -199,8 +201,10 @@ fn a_file_is_passed_on_or_named() {
         other => panic!("{other:?}"),
     };
     let places: Vec<String> = read.warnings.iter().map(text).collect();
-    assert!(places.len() == 2 && places[0].contains("`input[0].content[4]`"), "{places:?}");
-    assert!(places[1].contains("`input[0].content[5]`"), "{places:?}");
+    assert_eq!(places.len(), 3);
+    for (place, at) in places.iter().zip([4, 5, 6]) {
+        assert!(place.contains(&format!("`input[0].content[{at}]`")), "{places:?}");
+    }
 }
 
 #[test]
@@ -229,6 +233,19 @@ fn a_call_leaves_in_the_form_in_which_its_tool_was_offered() {
     assert_eq!((&asked["type"], &asked["input"]), (&json!("custom_tool_call"), &json!("SELECT 1")));
     let unknown = done(call("nobody_knows", "{}"));
     assert_eq!((&unknown["name"], unknown.get("namespace")), (&json!("nobody_knows"), None));
+}
+
+#[test]
+fn a_schema_that_is_no_object_is_refused() {
+    for schema in [json!(5), json!("x"), json!([])] {
+        let tool = json!({"type": "function", "name": "a", "parameters": schema});
+        for tools in [json!([tool]), json!([{"type": "namespace", "name": "n", "tools": [tool]}])] {
+            let error = super::read(json!({"model": "m", "input": "hi", "tools": tools})).unwrap_err();
+            assert_eq!((error.status, error.message.as_str()), (400, "`tools[0].parameters` must be a JSON Schema object"));
+        }
+    }
+    let nothing = json!({"type": "function", "name": "a", "parameters": null});
+    assert!(super::read(json!({"model": "m", "input": "hi", "tools": [nothing]})).is_ok());
 }
 
 #[test]
@@ -312,7 +329,7 @@ fn items_become_messages() {
             ], "reasoning_content": "Hm."}),
             json!({"role": "tool", "content": "a.txt", "tool_call_id": "c1"}),
             json!({"role": "tool", "content": "one\n\ntwo", "tool_call_id": "c2"}),
-            json!({"role": "tool", "content": "Done\n\nLater.", "tool_call_id": "c3"}),
+            json!({"role": "tool", "content": "Done\n\n<system-reminder>\nLater.\n</system-reminder>", "tool_call_id": "c3"}),
         ]
     );
     let rest = json!({"max_tokens": 9, "parallel_tool_calls": false, "reasoning_effort": "low",
