@@ -50,11 +50,8 @@ impl Sent {
     /// Begins another answer of the model.
     pub(super) fn begin(&mut self) {
         self.said.clear();
-<<<<<<< HEAD
         self.written.clear();
-=======
         self.thought |= self.thinks;
->>>>>>> fixA
     }
 
     /// Prepares for the model being asked again: it may repeat what it has said.

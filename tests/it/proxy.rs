@@ -16,11 +16,8 @@ mod backends;
 mod chat;
 mod choice;
 mod faults;
-<<<<<<< HEAD
-mod forbidden;
-=======
 mod fields;
->>>>>>> fixA
+mod forbidden;
 mod lenient;
 mod messages;
 mod ollama;

@@ -31,17 +31,12 @@ impl<O: Sink> Rounds<O> {
         self.outlet.sent.begin();
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
-<<<<<<< HEAD
-=======
-            let asked = openai::asked(&self.plan.chat.messages).and_then(users_words::asked);
-            self.asks.asked = Arc::new(scanner::UsersWords::new(asked.unwrap_or_default()));
->>>>>>> fixA
         }
         let asked = Arc::clone(self.asks.asked.get_or_insert_with(|| {
             // What the user forbids stays forbidden after results.
             let asked = self.plan.chat.messages.iter().rfind(|message| openai::is_spoken(message));
             let asked = asked.and_then(users_words::asked).unwrap_or_default();
-            Arc::new(scanner::UsersWords::new(asked.into_owned()))
+            Arc::new(scanner::UsersWords::new(asked))
         }));
         let plan = &self.plan;
         Box::new(Reading {
