@@ -104,8 +104,8 @@ fn is_nested(root: &Node<'_>) -> bool {
 /// Whether a value was converted whose brackets or quotes were repaired, such as a list that became text.
 pub(super) fn is_converted_after_repair(fixes: &[Fix]) -> bool {
     let of = |codes: &'static [Code]| fixes.iter().filter(|fix| codes.contains(&fix.rule) && !fix.path.is_empty());
-    of(&[Code::K5b, Code::K6, Code::K11]).any(|converted| {
-        of(&[Code::S12, Code::S16, Code::S19, Code::X3])
+    of(&[Code::K5, Code::K5b, Code::K6, Code::K11]).any(|converted| {
+        of(&[Code::S2, Code::S12, Code::S16, Code::S19, Code::X3])
             .any(|repaired| repaired.path.starts_with(&*converted.path) || converted.path.starts_with(&*repaired.path))
     })
 }

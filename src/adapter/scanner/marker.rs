@@ -75,8 +75,8 @@ impl Scanner {
         if let Some(progress) = self.step_inline(at, end, out) {
             return progress;
         }
-        let is_named = self.is_named(at) && !self.follows_sentence(at);
-        let family = mark.family.filter(|_| !is_named && self.region != Region::Reasoning);
+        let is_named = || self.is_named(at) && !self.follows_sentence(at);
+        let family = mark.family.filter(|_| !is_named() && self.region != Region::Reasoning);
         if let Some((_, family)) = family.and_then(|family| self.adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(family);

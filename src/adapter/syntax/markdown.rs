@@ -12,19 +12,25 @@ pub(super) fn plain(word: &str) -> Cow<'_, str> {
     if word.contains(ESCAPED) { Cow::Owned(word.replace(ESCAPED, "_")) } else { Cow::Borrowed(word) }
 }
 
-/// Removes Markdown's backslashes from a call. Its values are unescaped only if its name or one of its keys is escaped: in values
-/// alone, the backslash may be the model's.
+/// Removes Markdown's backslashes from a call. Its values are unescaped only if its name or one of its keys is escaped, and no
+/// underscore is without a backslash: otherwise the backslash may be the model's.
 pub(super) fn unescaped(call: Parsed) -> Parsed {
-    let keyed = || {
-        call.arguments.contains(ESCAPED)
-            && members(&call.arguments).is_some_and(|members| members.iter().any(|(key, _)| key.contains(ESCAPED)))
+    let escaped_keys = || -> Vec<String> {
+        let keys = members(&call.arguments).into_iter().flatten().map(|(key, _)| key);
+        if call.arguments.contains(ESCAPED) { keys.filter(|key| key.contains(ESCAPED)).collect() } else { Vec::new() }
     };
-    if !call.name.contains(ESCAPED) && !keyed() {
+    let keys = escaped_keys();
+    if !call.name.contains(ESCAPED) && keys.is_empty() {
         return call;
     }
-    // JSON writes a backslash as two.
-    let is_json = super::value::is_json(&call.arguments);
-    let arguments = without_escapes(&call.arguments, if is_json { "\\\\_" } else { ESCAPED });
+    let has_bare = call.arguments.match_indices('_').any(|(at, _)| !call.arguments[..at].ends_with('\\'));
+    let arguments = if has_bare {
+        keys.iter().fold(call.arguments, |text, key| text.replacen(key.as_str(), &plain(key), 1))
+    } else {
+        // JSON writes a backslash as two.
+        let is_json = super::value::is_json(&call.arguments);
+        without_escapes(&call.arguments, if is_json { "\\\\_" } else { ESCAPED })
+    };
     Parsed { name: plain(&call.name).into_owned(), arguments, ..call }
 }
 
@@ -78,6 +84,8 @@ mod tests {
             (call(r"find\_all", r#"{"path": "a\_b"}"#), call("find_all", r#"{"path": "a_b"}"#)),
             (call("find", r#"{"max\_size": 1, "path": "a\_b"}"#), call("find", r#"{"max_size": 1, "path": "a_b"}"#)),
             (call("find", r#"{"max\\_size": 1, "path": "a\\_b"}"#), call("find", r#"{"max_size": 1, "path": "a_b"}"#)),
+            (call(r"find\_all", r#"{"path": "a\\_b and c_d"}"#), call("find_all", r#"{"path": "a\\_b and c_d"}"#)),
+            (call("find", r#"{"max\_size": 1, "path": "a\_b, c_d"}"#), call("find", r#"{"max_size": 1, "path": "a\_b, c_d"}"#)),
             (call("find_all", r#"{"path": "a\_b"}"#), call("find_all", r#"{"path": "a\_b"}"#)),
             (call("find_all", r#"{"max_size": 1, "path": "a\\_b"}"#), call("find_all", r#"{"max_size": 1, "path": "a\\_b"}"#)),
         ] {

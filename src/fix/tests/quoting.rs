@@ -198,6 +198,15 @@ fn lines_that_are_added_and_members_with_equals_signs_are_no_content() {
 }
 
 #[test]
+fn an_object_in_a_list_of_texts_whose_commas_are_missing_is_in_a_string() {
+    let schema = r#"{"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"}}},"required":["tags"]}"#;
+    assert_eq!(accepted(schema, r#"{"tags": ["d "{"a": "b"}" u", "b"]}"#, End::Closed), None);
+    assert_eq!(accepted(schema, r#"{'tags': ['echo '{"a": 1}' x', 'b']}"#, End::Closed), None);
+    assert_eq!(accepted(schema, r#"{"tags": ["a" "b"]}"#, End::Closed), Some(json!({"tags": ["a", "b"]})));
+    assert_eq!(accepted(schema, r#"{"tags": ["a", {"b": 1}]}"#, End::Closed), Some(json!({"tags": ["a", "{\"b\": 1}"]})));
+}
+
+#[test]
 fn what_follows_an_object_is_no_part_of_its_value() {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"}},"required":["path"]}"#;
     for (text, arguments) in [

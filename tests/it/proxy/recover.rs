@@ -55,8 +55,8 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
 async fn json_in_the_form_of_a_call_is_the_answer_if_nothing_replaces_it() {
     const JSON: &str = r#"{"name": "deploy", "arguments": {"env": "prod"}}"#;
     const SPACED: &str = "{\n  \"name\": \"deploy\",\n  \"arguments\": {\"env\": \"prod\"}\n}";
-    const FENCED: &str = "Here is the template:\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```";
-    const APART: &str = "Here is the template:\n\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```\n";
+    const FENCED: &str = "Here it is:\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```";
+    const APART: &str = "Here it is:\n\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```\n";
     const LIST: &str = "{\"name\": \"build\", \"arguments\": {}}\n{\"name\": \"deploy\", \"arguments\": {}}";
     // What the model answers, and what the user reads.
     let cases: [(&[&str], &str); 9] = [
