@@ -108,7 +108,7 @@ impl Scanner {
         if !is_quoted && !self.is_named(found.at) {
             return Some(false);
         }
-        let quote = self.before(found.at).filter(|c| matches!(c, '"' | '\''));
+        let quote = self.char_before(found.at).filter(|c| matches!(c, '"' | '\''));
         let framing = found.mark.framing;
         let mut after = self.buf[found.at + found.len..].chars();
         match (after.next(), quote) {
@@ -128,11 +128,11 @@ impl Scanner {
 
     /// Whether a sentence or code names the marker at `at`: a space or a quote is before it.
     fn is_named(&self, at: usize) -> bool {
-        self.before(at).is_some_and(|c| matches!(c, ' ' | '"' | '\'' | '(')) && !self.at_line_start(at)
+        self.char_before(at).is_some_and(|c| matches!(c, ' ' | '"' | '\'' | '(')) && !self.at_line_start(at)
     }
 
     /// The character before `at`.
-    fn before(&self, at: usize) -> Option<char> {
+    fn char_before(&self, at: usize) -> Option<char> {
         self.buf.pending(at).chars().next_back().or(self.emitted.end())
     }
 

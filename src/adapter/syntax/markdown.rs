@@ -15,11 +15,8 @@ pub(super) fn plain(word: &str) -> Cow<'_, str> {
 /// Removes Markdown's backslashes from a call. Its values are unescaped only if its name or one of its keys is escaped, and no
 /// underscore is without a backslash: otherwise the backslash may be the model's.
 pub(super) fn unescaped(call: Parsed) -> Parsed {
-    let escaped_keys = || -> Vec<String> {
-        let keys = members(&call.arguments).into_iter().flatten().map(|(key, _)| key);
-        if call.arguments.contains(ESCAPED) { keys.filter(|key| key.contains(ESCAPED)).collect() } else { Vec::new() }
-    };
-    let keys = escaped_keys();
+    let keys = call.arguments.contains(ESCAPED).then(|| members(&call.arguments)).flatten().unwrap_or_default();
+    let keys: Vec<String> = keys.into_iter().map(|(key, _)| key).filter(|key| key.contains(ESCAPED)).collect();
     if !call.name.contains(ESCAPED) && keys.is_empty() {
         return call;
     }

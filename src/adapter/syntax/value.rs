@@ -9,6 +9,8 @@ pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c
 
 /// Maximum length of a key after an object that was closed too early, in bytes.
 const KEY_BYTES: usize = 64;
+/// Maximum length of a string after an object that is looked at, in bytes. A longer one is no key.
+const STRING_BYTES: usize = 1024;
 
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
@@ -286,7 +288,11 @@ pub(super) fn lacks_key(text: &str, over: bool) -> Start {
     if !inside.starts_with('"') {
         return if inside.is_empty() && !text.is_empty() { undecided } else { Start::No };
     }
-    let Ok(end) = closing_quote(inside, 1, b'"') else { return undecided };
+    // Only its beginning is looked at, so that a long string is not searched again for each of its pieces.
+    let window = &inside[..inside.floor_char_boundary(STRING_BYTES)];
+    let Ok(end) = closing_quote(window, 1, b'"') else {
+        return if window.len() < inside.len() { if is_object { Start::Yes(0) } else { Start::No } } else { undecided };
+    };
     match inside[end..].trim_start().chars().next() {
         None => undecided,
         Some(next) if is_object && next != ':' || !is_object && next == '}' => Start::Yes(0),

@@ -36,6 +36,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     // `I do not use the index but read {..}`.
     let clause = [" but ", " so "].iter().fold(clause, |clause, word| clause.rsplit(word).next().unwrap_or_default());
     let clause = without_count(clause.trim_start_matches(['#', '*', ' ']));
+    let said = super::clauses::words(sentence);
     let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
     // `The value is wrong.` is a reason for a call.
     let is_sentence = head.trim_end().ends_with('.');
@@ -79,9 +80,9 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || is_report
         || is_unreal
         || LABELS.contains(&clause)
-        || names_data(&super::clauses::words(sentence))
+        || names_data(&said)
         || is_heading(head) && names_no_call(&super::clauses::words(clause))
-        || shows_a_copy(&super::clauses::words(sentence))
+        || shows_a_copy(&said)
         || (is_example && !acts_now)
         || (words.contains(&"wrong") && !is_sentence)
         || asks_for_permission(clause)
@@ -93,7 +94,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
             && !is_sentence
             && !acts_now)
         || ["such as", "e.g", "e.g."].iter().any(|words| line.ends_with(words))
-        || equates(&super::clauses::words(sentence))
+        || equates(&said)
         || clause.contains("format of") && clause.ends_with(" is")
         || LOOKS.iter().any(|words| clause.ends_with(words) || (!is_sentence && clause.contains(words)))
 }
