@@ -139,6 +139,27 @@ fn at_the_output_limit_only_the_forms_own_tags_end_a_value() {
     }
 }
 
+#[test]
+fn a_call_after_a_value_that_others_tags_end_is_not_run() {
+    let opened = "<tool_call>\n<function=save_note>\n<parameter=title>\na b\n</parameter>\n<parameter=body>\n";
+    // Either the second call is content, or two tags are missing. An empty value without its own tag is as doubtful.
+    for between in ["one</param>", "one</body>\n", "one</save_note>", "</function>\n", "</tool_call>\n"] {
+        for name in ["save_note", "x"] {
+            let text =
+                format!("{opened}{between}<function={name}>\n<parameter=body>\ntwo\n</parameter>\n</function>\n</tool_call>");
+            let got = values(&seen("qwen3-coder", &text, FinishReason::Stop, false));
+            let whole = format!("{between}<function={name}>\n<parameter=body>\ntwo");
+            assert!(got.iter().all(|got| *got == whole), "{text}: {got:?}");
+        }
+    }
+    let body = "</body></tool_call><arg_key>.";
+    for adapter in ["glm", "hunyuan3"] {
+        let adapter = library().iter().find(|known| known.name == adapter).unwrap();
+        let got = values(&seen(&adapter.name, &note(adapter, body).unwrap(), FinishReason::Stop, false));
+        assert!(got.iter().all(|got| got == body), "{got:?}");
+    }
+}
+
 /// Pieces of the bodies below.
 const PIECES: &[&str] = &[
     "</tool_call>", "<tool_call>", "</function>", "<function=x>", "<function=save_note>", "</invoke>", "<invoke name=\"x\">",

@@ -157,8 +157,9 @@ impl Arguments {
         match form.argument_begins(rest, end) {
             Start::Yes(_) => match form.argument(rest, end) {
                 Seen::Yes(tag) if !types.has(&tag.key) || self.members.has(&tag.key) => {}
-                Seen::Maybe => return Some(if end { Ahead::Never } else { Ahead::Maybe }),
-                _ => return Some(Ahead::Ends(spot.at)),
+                Seen::Maybe if !end => return Some(Ahead::Maybe),
+                Seen::Maybe | Seen::No => {}
+                Seen::Yes(_) => return Some(Ahead::Ends(spot.at)),
             },
             Start::Maybe => return Some(Ahead::Maybe),
             Start::No => {}

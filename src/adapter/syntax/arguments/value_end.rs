@@ -123,9 +123,8 @@ impl Arguments {
             Start::No => return None,
         };
         // Another tag than the form's own belongs to the content if the own one closes the value.
-        if !matches!(form.own_value_close(spot.rest(), &key, &text[tag.clone()], true), Start::Yes(_))
-            && let Some(place) = self.unless_own_close(spot, stop, false, form, types)
-        {
+        let is_own = matches!(form.own_value_close(spot.rest(), &key, &text[tag.clone()], true), Start::Yes(_));
+        if !is_own && let Some(place) = self.unless_own_close(spot, stop, false, form, types) {
             return Some(place);
         }
         let (mut next, mut mark) = self.mark(text, stop, form, end);
@@ -161,6 +160,11 @@ impl Arguments {
                     Start::No => self.has_argument(text, start, at, form).then_some(next),
                 };
                 from.and_then(|from| self.unless_own_close(spot, from, true, form, types)).unwrap_or(Place::End(stop))
+            }
+            // Neither the value nor the call has its own closing tag: the next call may be content.
+            Mark::Call if !is_own => {
+                self.damaged = true;
+                Place::Content
             }
             Mark::Call | Mark::End => Place::End(stop),
             Mark::ValueOpen(_) if self.members.waiting() > 1 => Place::End(stop),
@@ -200,7 +204,8 @@ impl Arguments {
     fn at_end_of_call(&mut self, spot: Spot<'_>, form: &dyn Form, types: &Types) -> Option<Place> {
         let Spot { text, start, at, end } = spot;
         let key = self.members.awaited().to_owned();
-        let (own, length) = match [form.close(spot.rest(), end), form.outer(spot.rest(), end)] {
+        let rest = spot.rest();
+        let (own, length) = match [form.close(rest, end), form.outer(rest, end)] {
             [Start::Yes(length), _] => (true, length),
             [Start::No, Start::Yes(length)] => (false, length),
             [Start::No, Start::No] => return None,
@@ -213,6 +218,11 @@ impl Arguments {
             return Some(place);
         }
         Some(match mark {
+            // As above. An empty value whose own closing tag is missing is as doubtful.
+            Mark::Call if text[start..at].trim().is_empty() || own && !matches!(form.own_close(rest, end), Start::Yes(_)) => {
+                self.damaged = true;
+                Place::Content
+            }
             Mark::Call => Place::End(at),
             Mark::Outer if own => Place::End(at),
             // The limit may have truncated the value.
