@@ -151,6 +151,8 @@ pub enum Why {
     /// A call without a marker is of a tool that is not offered, so it may be the answer. Holds what the answer says there: the
     /// user reads it if the model writes the same again, or does not answer.
     Unmarked(String),
+    /// A marked call whose form cannot be read. Holds what the answer says there, as in [`Why::Unannounced`].
+    Unread(String),
     /// The user's message says not to run it. Holds what the answer says there, as in [`Why::Unannounced`]; `None`: the call is
     /// not in the text.
     Forbidden(Option<String>),
@@ -167,7 +169,7 @@ impl Why {
     /// What the answer says in the place of the call, if the user reads that when nothing replaces it.
     pub fn text(&self) -> Option<&str> {
         match self {
-            Why::Unannounced(text) | Why::Unmarked(text) | Why::Forbidden(Some(text)) => Some(text),
+            Why::Unannounced(text) | Why::Unmarked(text) | Why::Unread(text) | Why::Forbidden(Some(text)) => Some(text),
             _ => None,
         }
     }
@@ -175,7 +177,7 @@ impl Why {
     /// The same, to add what follows it.
     pub fn text_mut(&mut self) -> Option<&mut String> {
         match self {
-            Why::Unannounced(text) | Why::Unmarked(text) | Why::Forbidden(Some(text)) => Some(text),
+            Why::Unannounced(text) | Why::Unmarked(text) | Why::Unread(text) | Why::Forbidden(Some(text)) => Some(text),
             _ => None,
         }
     }
@@ -208,6 +210,7 @@ impl std::fmt::Display for Why {
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
             Why::Unannounced(_) => f.write_str("the text before it does not say that it is meant"),
             Why::Unmarked(_) => f.write_str("no such tool is offered"),
+            Why::Unread(_) => f.write_str("its form is damaged"),
             Why::Forbidden(_) => f.write_str("the user's message says not to run it"),
             Why::Quoted => f.write_str("the conversation contains this very call as text"),
             Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),

@@ -54,6 +54,7 @@ mod send;
 mod strings;
 mod tentative;
 mod text;
+mod unread;
 mod withdrawn;
 mod words;
 mod wrap;

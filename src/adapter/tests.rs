@@ -18,6 +18,7 @@ mod quoted;
 mod slips;
 mod tags;
 mod together;
+mod unread;
 mod variables;
 
 use super::{

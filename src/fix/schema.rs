@@ -53,13 +53,21 @@ pub(crate) const ANY: Shape = Shape(0);
 pub(crate) const WRAPPERS: [&str; 7] = ["arguments", "parameters", "input", "args", "kwargs", "params", "properties"];
 
 /// Names that models use for the same parameter, one list per meaning.
-const ALIASES: [&[&str]; 6] = [
-    &["path", "file_path", "filename", "file", "uri", "target_file"],
+const ALIASES: [&[&str]; 14] = [
+    &["path", "file_path", "filename", "file", "uri", "target_file", "absolute_path"],
+    &["path", "directory", "dir", "folder", "directory_path"],
     &["content", "text", "new_content", "contents", "file_text"],
-    &["command", "cmd"],
+    &["command", "cmd", "shell_command"],
     &["old_string", "old_str", "old_text"],
     &["new_string", "new_str", "new_text"],
-    &["query", "q", "search_query", "sql"],
+    &["query", "q", "search_query", "sql", "search", "search_term", "keywords"],
+    &["query", "pattern", "regex"],
+    &["url", "uri", "link"],
+    &["city", "location", "place", "town"],
+    &["expression", "expr", "formula"],
+    &["timezone", "tz"],
+    &["to", "recipient", "recipients"],
+    &["patch", "input", "diff", "cmd"],
 ];
 
 /// Whether a tool needs nothing but a `command`.

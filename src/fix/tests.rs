@@ -281,6 +281,12 @@ fn other_words_for_parameters() {
     becomes("N2", edit, source, Verdict::Guess, json!({"file_path": "a", "old_string": "b", "new_string": "c"}));
     let table = r#"{"properties":{"table_name":{"type":"string"}},"required":["table_name"]}"#;
     becomes("N2", table, r#"{"table":"t"}"#, Verdict::Guess, json!({"table_name": "t"}));
+    for (own, word) in
+        [("pattern", "query"), ("city", "location"), ("input", "patch"), ("filePath", "absolute_path"), ("dir", "folder")]
+    {
+        let schema = format!(r#"{{"properties":{{"{own}":{{"type":"string"}}}},"required":["{own}"]}}"#);
+        becomes("N2", &schema, &json!({word: "x"}).to_string(), Verdict::Guess, json!({own: "x"}));
+    }
 }
 
 #[test]

@@ -335,10 +335,11 @@ impl Gate {
             self.again.native = self.native;
             return;
         }
-        if matches!(why, Why::Schema(_)) {
-            return self.deliver(name, None, raw, None, out);
+        match why {
+            Why::Schema(_) => self.deliver(name, None, raw, None, out),
+            Why::Unread(text) => self.text(text, out),
+            _ => self.notice(&why.notice(name), out),
         }
-        self.notice(&why.notice(name), out);
     }
 
     /// Whether a refused call is what the backend's parser has made of a call: the remains of a native call, which it left in the

@@ -2,11 +2,11 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{Region, Scanner, entry::Entry, preceding::Mentioned};
+use super::{Region, Scanner, entry::Entry, preceding::Mentioned, unread::begins_as_calls};
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Context, Parsed, Reader, Step},
+        syntax::{Context, Parsed, Reader, Start, Step},
     },
     event::{Sink, Why},
     fix::name::known_tool,
@@ -46,6 +46,10 @@ pub(super) struct Candidate {
     pub(super) tag: Option<String>,
     /// Whether the answer ended after the marker and before the end of a name.
     pub(super) nameless: bool,
+    /// Whether a form rejected what follows a marker, or what begins the answer.
+    pub(super) is_unread: bool,
+    /// Whether an unmarked form was truncated.
+    pub(super) is_cut: bool,
     /// Whether it ended so after a further marker, which nobody writes who only mentions the first.
     pub(super) opened: bool,
     /// The calls that were read, and where they end in the body. Set while more text is needed to decide whether they are meant.
@@ -119,7 +123,14 @@ impl Scanner {
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let Some(mut candidate) = self.candidate.take() else { return true };
         let Some(entry) = candidate.entries.front() else {
-            self.reject(&candidate, out);
+            match self.is_unread(&candidate, end) {
+                Start::Yes(_) => self.refuse_unread(&candidate, out),
+                Start::Maybe => {
+                    self.candidate = Some(candidate);
+                    return false;
+                }
+                Start::No => self.reject(&candidate, out),
+            }
             return true;
         };
         let adapter = Arc::clone(&self.adapter);
@@ -148,6 +159,9 @@ impl Scanner {
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let in_code = self.is_wrapped_in_code() || self.message.aside;
         let counts = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
+        let rejects = matches!(step, Step::Reject | Step::Torn { .. } | Step::Passed { is_json: false, .. });
+        candidate.is_unread |= rejects && (counts || candidate.fresh && begins_as_calls(&self.buf[body..]));
+        candidate.is_cut |= !counts && matches!(step, Step::Cut { .. });
         let attempt = Attempt { call, form, marked: counts, is_fallback, body, window, read_all, end };
         match self.decide(step, name, &mut candidate, attempt, out) {
             Decision::Over => return true,
@@ -254,15 +268,16 @@ impl Scanner {
         }
         let known = count || marked || (call.element && !self.at_line_start(candidate.at));
         let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
-        if let Some((call, why)) = stray.filter(|_| self.tentative.takes_strays() && self.closes_fence(candidate, to, end)) {
+        let whole = self.end_in_fence(candidate, to, end);
+        if let Some((call, why)) = stray.filter(|_| self.tentative.takes_strays() && whole.is_some()) {
             self.tentative.hold_stray(call.clone(), why);
             self.buf.scan_to(to);
             self.before.after_held_call(form);
             return Decision::Over;
         }
-        if !count || !self.closes_fence(candidate, to, end) || (marked && self.is_mentioned(candidate, &calls, to)) {
+        let Some(to) = whole.filter(|_| count && !(marked && self.is_mentioned(candidate, &calls, to))) else {
             return Decision::Form;
-        }
+        };
         match self.is_meant(&calls, candidate, to, attempt) {
             Some(true) => {
                 self.accept(calls, candidate, form, marked, to, out);
@@ -390,9 +405,14 @@ impl Scanner {
         self.options.elements && call.is_some_and(|call| call.element)
     }
 
-    /// Whether a call in a fence is the whole content: the closing fence or the end of the answer follows.
-    fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
-        let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
-        self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())
+    /// Where calls that were read up to `to` end, with the closing fence that the end of the answer truncated. `None`: they are
+    /// not the whole content of the fence around them.
+    fn end_in_fence(&self, candidate: &Candidate, to: usize, end: bool) -> Option<usize> {
+        let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return Some(to) };
+        if self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) {
+            return Some(to);
+        }
+        let rest = self.buf[to..].trim();
+        (end && fence.close[0].starts_with(rest)).then_some(if rest.is_empty() { to } else { self.buf.len() })
     }
 }

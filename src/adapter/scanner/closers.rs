@@ -6,6 +6,8 @@ use crate::adapter::{
     syntax::{Start, blank, closes_block, starts_with_any_tag},
 };
 
+/// What may be left over after the last call of an answer: a fence that was closed already, a rule.
+const LEFT_OVER: [&str; 3] = ["```", "---", "***"];
 /// Maximum length of a list item's number, and of the spaces after it, in bytes.
 const BULLET_BYTES: usize = 3;
 
@@ -26,7 +28,11 @@ impl Scanner {
             // The answer may end inside a closing marker.
             let last = self.buf[at..].trim_end();
             let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
-            if is_cut { Start::Yes(last.len()) } else { closer(&self.buf[at..], closers, end) }
+            match LEFT_OVER.iter().any(|left| left.starts_with(last)) {
+                true if !end => Start::Maybe,
+                _ if is_cut || LEFT_OVER.contains(&last) => Start::Yes(last.len()),
+                _ => closer(&self.buf[at..], closers, end),
+            }
         };
         match closed {
             Start::Yes(length) => {

@@ -14,6 +14,8 @@ use crate::{
     fix::name::{is_known, known_tool, means_answer, means_none},
 };
 
+/// More words than these after a marker are prose about it, not the beginning of a name.
+const PROSE_WORDS: usize = 4;
 /// Maximum length of a remark after the calls, in bytes.
 const REMARK_BYTES: usize = 400;
 
@@ -341,7 +343,9 @@ impl Scanner {
             }
         }
         let begins = (candidate.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);
-        if candidate.nameless && !candidate.mentions && !lone && !self.is_drafting() && begins {
+        let after = self.buf[candidate.at + candidate.marker.length..].trim_start();
+        let is_prose = after.starts_with(char::is_alphabetic) && after.split_whitespace().nth(PROSE_WORDS).is_some();
+        if candidate.nameless && !candidate.mentions && !lone && !self.is_drafting() && begins && !is_prose {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
         if candidate.fence.is_none() {

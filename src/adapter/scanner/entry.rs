@@ -319,6 +319,8 @@ impl Scanner {
             fence,
             tag: None,
             nameless: false,
+            is_unread: false,
+            is_cut: false,
             opened: false,
             mentions: false,
             read: None,

@@ -74,7 +74,9 @@ impl JsonReader {
                 Phase::Torn(torn) => self.in_torn_value(torn, text, keys, context),
             };
             if let ControlFlow::Break(step) = read {
-                return step;
+                let is_unread = matches!(step, Step::Reject | Step::Passed { is_json: false, .. });
+                let unreadable = if is_unread { self.unreadable(text, keys, context) } else { None };
+                return unreadable.unwrap_or(step);
             }
         }
     }
@@ -160,6 +162,22 @@ impl JsonReader {
     /// Finishes at `end`. `Reject` if no call was read.
     fn leave(&mut self, end: usize) -> Step {
         if self.calls.is_empty() { Step::Reject } else { Step::Done { calls: std::mem::take(&mut self.calls), end } }
+    }
+
+    /// A call of an offered tool after a marker, with quotes so broken that no reading has its members. It is refused: as text it
+    /// would be lost.
+    fn unreadable(&self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Step> {
+        let value = text.get(self.start..).filter(|_| context.marked && self.calls.is_empty())?;
+        let (end, past) = plain_end(value, context.close)?;
+        let value = &value[..end];
+        let name = written_name(value, keys, 0).or_else(|| written_name(value.split_once(',')?.0, keys, 0))?;
+        let has_arguments = keys.arguments.iter().any(|key| value.contains(&format!("\"{key}\"")));
+        (has_arguments && is_known(context.tools, &name) && !is_json(value)).then(|| Step::Torn {
+            whole: Vec::new(),
+            torn: Parsed::new(&name, value),
+            why: "quotes in it are not escaped",
+            end: self.start + past,
+        })
     }
 
     /// The text ended before the value did, or its quotes are broken.

@@ -14,7 +14,7 @@ mod items;
 #[cfg(test)]
 mod tests;
 
-use head::{Head, head};
+use head::{Head, head, is_builtin};
 use items::{arguments, swallows_call, words_fit};
 
 const FENCE: &str = "```";
@@ -227,8 +227,13 @@ impl PythonReader {
                 None
             }
             Head::Call { name, open, around, variable } => {
-                if !context.marked && (!is_known(context.tools, &name) || is_method(context.tools, &name)) {
-                    return Some(self.stop(text));
+                if !context.marked {
+                    match is_builtin(&name, &rest[open + 1..], context.end) {
+                        Start::Maybe => return Some(Step::More),
+                        Start::Yes(_) => return Some(self.stop(text)),
+                        Start::No if is_known(context.tools, &name) && !is_method(context.tools, &name) => {}
+                        Start::No => return Some(self.stop(text)),
+                    }
                 }
                 self.assigned.extend(variable);
                 let name = callee(name, context);

@@ -143,7 +143,15 @@ fn at_the_output_limit_only_the_forms_own_tags_end_a_value() {
 fn a_call_after_a_value_that_others_tags_end_is_not_run() {
     let opened = "<tool_call>\n<function=save_note>\n<parameter=title>\na b\n</parameter>\n<parameter=body>\n";
     // Either the second call is content, or two tags are missing. An empty value without its own tag is as doubtful.
-    for between in ["one</param>", "one</body>\n", "one</save_note>", "</function>\n", "</tool_call>\n"] {
+    for between in [
+        "one</param>",
+        "one</body>\n",
+        "one</save_note>",
+        "</function>\n",
+        "</tool_call>\n",
+        "</tool_call></tool_call>\n",
+        "</tool_call></function>",
+    ] {
         for name in ["save_note", "x"] {
             let text =
                 format!("{opened}{between}<function={name}>\n<parameter=body>\ntwo\n</parameter>\n</function>\n</tool_call>");

@@ -41,8 +41,9 @@ proptest! {
     fn no_other_text_is_accepted(pieces in prop::collection::vec("[\\[\\]{}:,\" ]|\"a\"|[0-9.eE+-]{1,4}|true|null|\\\\[\"nux]|\n", 0..10)) {
         let text = pieces.concat();
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
-        // Numbers beyond a double are valid JSON that serde_json cannot hold.
-        let too_large = theirs.as_ref().is_err_and(|error| error.to_string().contains("out of range"));
+        // Numbers beyond a double are valid JSON that serde_json cannot hold. It stops at the number.
+        let too_large = theirs.as_ref().is_err_and(|error| error.to_string().contains("out of range"))
+            && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         prop_assert_eq!(parse(&text).is_some(), theirs.is_ok() || too_large, "{}", text);
     }
 }

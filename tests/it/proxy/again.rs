@@ -174,6 +174,20 @@ async fn before_a_fault(answers: &'static [&'static str], then: Then) -> (Proxy,
 }
 
 #[tokio::test]
+async fn a_call_that_cannot_be_read_is_text_if_the_model_writes_it_again() {
+    const DAMAGED: &str = r#"{"name": "read_file"; "arguments": {["uri": "a"]}}"#;
+    const CALL: &str = r#"<tool_call>{"name": "read_file", "arguments": {"uri": "a"}}</tool_call>"#;
+    let cases: [(&'static [&'static str], &str, usize); 3] =
+        [(&[DAMAGED, CALL], "", 1), (&[DAMAGED, DAMAGED], DAMAGED, 0), (&[DAMAGED, "I cannot."], "I cannot.", 0)];
+    for (answers, text, calls) in cases {
+        let (proxy, fake) = before_a_fault(answers, Then::Fails).await;
+        let saw = stream(&proxy).await;
+        assert_eq!(fake.seen("/v1/chat/completions").len(), 2, "{}", saw.raw);
+        assert_eq!((saw.text.as_str(), saw.calls.len()), (text, calls), "{}", saw.raw);
+    }
+}
+
+#[tokio::test]
 async fn the_client_keeps_the_first_answer_if_asking_again_fails() {
     const BAD: &str = r#"Let me look.<tool_call>{"name":"read_file","arguments":{"lines":3}}</tool_call>"#;
     const SHOWN: &str =

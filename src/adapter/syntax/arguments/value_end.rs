@@ -217,9 +217,20 @@ impl Arguments {
         {
             return Some(place);
         }
+        // An empty value that its own tag does not close is as doubtful.
+        if text[start..at].trim().is_empty() {
+            match self.call_follows(text, at + length, form, end) {
+                Start::Yes(_) => {
+                    self.damaged = true;
+                    return Some(Place::Content);
+                }
+                Start::Maybe => return Some(Place::Maybe),
+                Start::No => {}
+            }
+        }
         Some(match mark {
-            // As above. An empty value whose own closing tag is missing is as doubtful.
-            Mark::Call if text[start..at].trim().is_empty() || own && !matches!(form.own_close(rest, end), Start::Yes(_)) => {
+            // As above.
+            Mark::Call if self.damaged || own && !matches!(form.own_close(rest, end), Start::Yes(_)) => {
                 self.damaged = true;
                 Place::Content
             }
@@ -236,6 +247,19 @@ impl Arguments {
             Mark::Maybe => Place::Maybe,
             _ => Place::Content,
         })
+    }
+
+    /// Whether a call begins at `at`, or after more tags that close a call or what is around it.
+    fn call_follows(&mut self, text: &str, mut at: usize, form: &dyn Form, end: bool) -> Start {
+        loop {
+            let (next, mark) = self.mark(text, at, form, end);
+            at = match (mark, form.outer(&text[next..], end)) {
+                (Mark::Call, _) => return Start::Yes(next),
+                (Mark::Maybe, _) | (_, Start::Maybe) => return Start::Maybe,
+                (Mark::Close(length), _) | (Mark::Outer, Start::Yes(length)) => next + length,
+                _ => return Start::No,
+            }
+        }
     }
 
     /// What a tag in the place of the value's own closing tag is, unless it ends the value. The text goes on at `from`. The own tag

@@ -25,10 +25,10 @@ pub(super) const SAID: [&str; 2] = ["content", "text"];
 /// The only key of an object around a whole message.
 pub(super) const WHOLE_MESSAGE: &str = "message";
 /// Keys of a record of a call that was made or judged.
-pub(super) const RECORD: [&str; 29] = [
+pub(super) const RECORD: [&str; 30] = [
     "result", "results", "output", "status", "response", "observation", "error", "exit_code", "stdout", "stderr", "success",
     "executed", "started_at", "call_count", "latency_ms", "duration_ms", "allowed", "approved", "valid", "denied", "blocked",
-    "skip", "skipped", "execute", "timestamp", "duration", "expected", "level", "decision",
+    "skip", "skipped", "execute", "timestamp", "duration", "expect", "expected", "level", "decision",
 ];
 /// Keys of a tool's description.
 pub(super) const DESCRIPTION: [&str; 8] =
