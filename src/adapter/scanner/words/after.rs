@@ -2,11 +2,11 @@
 
 use super::{
     alternatives::{is_option, offers_another},
+    asks::{asks_for_permission, requests_an_answer},
     clauses::{plain, sentences, without_quotes, words},
-    english::{INTERRUPTS, IS, NOT_MEANT, PROCEEDS, SHOWN},
+    english::{Phrase, Word, is_english},
     foreign,
-    languages::Says,
-    lead::{asks_for_permission, is_english, requests_an_answer},
+    languages::{Says, is_dense},
     retracts::{adds, retracts},
 };
 
@@ -24,6 +24,8 @@ pub(crate) struct Written {
 pub(crate) const OPENERS: [char; 4] = ['{', '[', '<', '`'];
 /// Signs that end a sentence after a call, and those with which something else begins.
 const STOPS: [char; 13] = ['.', '!', '?', '。', '！', '？', '؟', ';', ':', '{', '[', '<', '`'];
+/// Beginnings of sentences that take back what was just said.
+const INTERRUPTS: [&str; 5] = ["wait,", "no, ", "stop,", "hold on,", "actually, no"];
 /// A sentence of at most this many words is an interjection.
 const INTERJECTION_WORDS: usize = 3;
 /// A question of at most this many words, and this many bytes, asks for permission.
@@ -37,17 +39,22 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
     let prose = plain(&text[..text.find(OPENERS).unwrap_or(text.len())]);
     let (said, stop) = first_sentence(text).map_or((text.as_str(), ""), |stop| text.split_at(stop));
     let said = plain(said);
-    let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
+    let said_words = words(&said);
     // The wording of questions for permission is not known in all languages, so any question in a language other than English may
     // be one.
     let is_foreign = call.delimited && !is_english(&said);
     // `Proceed?`, `¿Lo ejecuto?`
     let is_short = || asks_shortly(&said, is_foreign);
-    let permission = || asks_for_permission(&format!("{said} ")) || (!call.fresh && is_foreign) || is_short();
-    let asks = (is_asked(&said, stop) && permission() && !adds(&words(&said))) || requests_an_answer(&said);
+    let permission = || asks_for_permission(&said) || (!call.fresh && is_foreign) || is_short();
+    let asks = (is_asked(&said, stop) && permission() && !adds(&said_words)) || requests_an_answer(&said);
     let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
-    let withdrawn =
-        || interrupts() || (is_foreign && foreign::denies_a_call(&said)) || says(&NOT_MEANT) || (!call.marked && says(&SHOWN));
+    let is_meant = || !Phrase::NotMeant.is_in(&said_words) && !Phrase::Redoes.is_in(&said_words);
+    let withdrawn = || {
+        interrupts()
+            || (is_foreign && foreign::denies_a_call(&said))
+            || !is_meant()
+            || (!call.marked && Phrase::Shown.is_in(&said_words))
+    };
     let replaced = || is_choice(&prose) || corrects(&prose);
     let is_against = |(at, sentence): (usize, &str)| {
         let first = at == 0;
@@ -60,11 +67,11 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
 /// language other than English, it speaks of an act or is one word.
 fn asks_shortly(said: &str, is_foreign: bool) -> bool {
     let all = words(said);
-    let goes_on = all.iter().any(|word| PROCEEDS.contains(word));
+    let goes_on = Word::Proceeds.is_in(&all);
     let asks_what = || all.first().is_some_and(|word| word.starts_with("wh") || *word == "how");
     let acts = || [Says::Runs, Says::Acts].iter().any(|says| says.is_in(said)) || all.len() == 1;
-    let is_dense = || said.contains(|c: char| matches!(c, '\u{e00}'..='\u{e7f}' | '\u{3000}'..='\u{d7af}'));
-    let asks = || if is_foreign { acts() && !is_dense() } else { all.len() < QUESTION_WORDS && !asks_what() };
+    let has_no_words = || said.contains(is_dense);
+    let asks = || if is_foreign { acts() && !has_no_words() } else { all.len() < QUESTION_WORDS && !asks_what() };
     all.len() <= QUESTION_WORDS && said.len() <= QUESTION_BYTES && (goes_on || asks())
 }
 
@@ -116,5 +123,5 @@ fn is_asked(sentence: &str, stop: &str) -> bool {
 
 /// Whether a word continues a sentence whose subject is a call: `{..} is an example`.
 pub(crate) fn follows_a_subject(word: &str) -> bool {
-    IS.contains(&word) || Says::Is.is_in(word)
+    Word::Is.is(word) || Says::Is.is_in(word)
 }

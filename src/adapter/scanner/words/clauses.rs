@@ -1,10 +1,12 @@
 //! Sentences, clauses and words of a text in lower case.
 
-use super::languages::is_letter;
+use super::{english::Word, languages::is_letter, subject::is_actor};
 
 /// Signs that end a sentence.
 pub(super) const STOPS: [char; 10] = ['.', '!', '?', ';', '…', '。', '！', '？', '؟', '।'];
-/// Signs that separate the clauses of a sentence.
+/// Signs that separate the clauses of a sentence in many languages.
+pub(super) const COMMAS: [char; 4] = [',', '，', '،', '、'];
+/// The same and others, for English.
 const SEPARATORS: [char; 14] = [',', ';', ':', '—', '–', '(', ')', '\n', '，', '、', '：', '،', '（', '）'];
 
 /// A text in lower case, with plain apostrophes.
@@ -46,6 +48,28 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let parts = sentence.split(SEPARATORS).flat_map(|part| part.split(" - "));
     parts.filter(|clause| clause.contains(char::is_alphabetic))
+}
+
+/// The text after the last comma that separates clauses.
+pub(super) fn last_clause(sentence: &str) -> &str {
+    sentence.rsplit(COMMAS).next().unwrap_or_default()
+}
+
+/// The last clause of an English sentence, if it draws a conclusion from the others and says who acts: `.., so I run it`.
+pub(super) fn conclusion(sentence: &str) -> &str {
+    let clause = last_clause(sentence);
+    let said = words(clause);
+    let concludes = matches!(said.as_slice(), ["so" | "but" | "now" | "therefore" | "hence", ..]);
+    if concludes && said.iter().any(|word| is_actor(word)) { clause } else { sentence }
+}
+
+/// The words of the clause that says what happens, without those that join it to others: of the last one, unless that only names
+/// what is left out (`.., not the build output`).
+pub(super) fn main_words(sentence: &str) -> Vec<&str> {
+    let begins_with_not = |clause: &&str| !clause.trim_start().starts_with("not ");
+    let clause = sentence.rsplit(COMMAS).find(begins_with_not).unwrap_or_default();
+    let all = words(clause.rsplit(" but ").next().unwrap_or_default());
+    Word::Joins.skip(&all).to_vec()
 }
 
 /// Whether these words, in this order and without others between them, are among `words`.

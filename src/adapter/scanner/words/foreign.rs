@@ -1,6 +1,9 @@
 //! Clauses in languages other than English, in lower case: who acts, when, and on what condition.
 
-use super::{clauses::words, languages::Says, lead::COMMAS};
+use super::{
+    clauses::{COMMAS, words},
+    languages::Says,
+};
 
 /// A line that continues a plan has at most this many words after the connecting one, and at most this many letters.
 const JOINED_WORDS: usize = 2;

@@ -155,11 +155,15 @@ fn is_sign(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{963}' | '\u{966}'..='\u{dff}' | '\u{e00}'..='\u{e7f}')
 }
 
-/// Whether `c` is of a script in which a word does not end at a space: Dravidian and Sinhala, Thai, Burmese, Khmer, Chinese,
-/// Japanese and Korean, and the joiner of Persian.
+/// Whether `c` is of a script without spaces between words, or of Korean: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
+pub(super) fn is_dense(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3000}'..='\u{9fff}')
+        || matches!(c, '\u{ac00}'..='\u{d7af}')
+}
+
+/// Whether `c` is of a script in which a word does not end at a space: also Dravidian and Sinhala, and the joiner of Persian.
 fn is_joined(c: char) -> bool {
-    matches!(c, '\u{b80}'..='\u{dff}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3000}'..='\u{9fff}')
-        || matches!(c, '\u{ac00}'..='\u{d7af}' | '\u{200c}' | '：')
+    is_dense(c) || matches!(c, '\u{b80}'..='\u{dff}' | '\u{200c}' | '：')
 }
 
 #[cfg(test)]

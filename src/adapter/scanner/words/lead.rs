@@ -7,20 +7,17 @@
 
 use super::{
     alternatives::{counts_choices, is_option, offers_another},
-    clauses::{STOPS, begins, clauses, holds, plain, words},
+    asks::{self, asks_to_wait},
+    clauses::{clauses, conclusion, main_words, plain, words},
     depends::depends,
-    english::{
-        ACTORS, ADVICE, AGREES, ASKS, AWAITS, CHOOSES, CONDITIONS, DISTANT, ENGLISH, ERRS, FORBIDS, JOINS, LABELS_OF_STEPS,
-        LEADS, NEXT, NOT, POINTS, POSSIBLE, REQUESTS, ROLES, SPEAKER, TOLD,
-    },
+    english::{Phrase, Word, is_english, is_negation},
     foreign::{
         self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause, speaks_of_a_call,
     },
     languages::Says,
     reported::{instructs, quotes, reports, tells},
-    retracts::waits_for_consent,
     signs::{is_letter_of_a_list, is_note, last_sentence, without_asides, without_emphasis},
-    subject::{is_about_a_text, sets_to_work, speaks_of_calling},
+    subject::{is_about_a_text, is_actor, is_speaker, speaks_of_calling},
 };
 
 /// The words before a call, on its line or the last one above it.
@@ -39,7 +36,7 @@ pub(crate) struct Lead {
 impl Lead {
     pub(crate) fn new(line: &str) -> Lead {
         let line = plain(line);
-        let told = words(&line).first().is_some_and(|word| ROLES.contains(word));
+        let told = words(&line).first().is_some_and(|word| Word::Role.is(word));
         let text = without_emphasis(&without_asides(&line)).to_owned();
         Lead {
             is_data: line.starts_with(DATA) && !is_note(&line),
@@ -80,8 +77,9 @@ impl Lead {
             let said = self::words(conclusion(sentence));
             // `Here is the mail, sent to both:`.
             let is_part = |at: usize| said[at] == "sent" && at + 1 < said.len();
-            let is_distant = said.iter().enumerate().any(|(at, word)| DISTANT.contains(word) && !is_part(at));
-            let forbids = FORBIDS.iter().any(|words| sentence.trim_start().starts_with(words)) && !said.contains(&"forget");
+            let is_distant = |word: &str| Word::Distant.is(word) || Word::Possible.is(word);
+            let is_distant = said.iter().enumerate().any(|(at, word)| is_distant(word) && !is_part(at));
+            let forbids = Phrase::Forbids.begins(&words) && !said.contains(&"forget");
             return (!is_distant && !forbids) || wishes(sentence);
         }
         (acts(sentence) || Says::First.is_in(sentence)) && !is_qualified(sentence)
@@ -103,14 +101,14 @@ impl Lead {
         }
         let sentence = self.sentence();
         let words = words(sentence);
-        let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+        let names_an_actor = words.iter().any(|word| is_actor(word));
         if self.ends_a_sentence() {
-            return has(&ACTORS) || !has(&POINTS);
+            return names_an_actor || !words.iter().any(|word| matches!(*word, "follows" | "following" | "below"));
         }
-        let first = words.iter().find(|word| !AGREES.contains(word));
+        let first = words.iter().find(|word| !Word::Agrees.is(word));
         if is_step(&words)
             || redoes(&self.text)
-            || has(&ACTORS)
+            || names_an_actor
             || wishes(sentence)
             || first.is_some_and(|word| word.ends_with("ing"))
         {
@@ -118,7 +116,11 @@ impl Lead {
         }
         if is_short(sentence) && self.text.is_ascii() {
             // `First <tool_call>`, `- <tool_call>`, `Build:`.
-            return !self.text.ends_with(':') || words.is_empty() || has(&LABELS_OF_STEPS) || acts(sentence);
+            return !self.text.ends_with(':')
+                || words.is_empty()
+                || Word::Step.is_in(&words)
+                || Word::Agrees.is_in(&words)
+                || acts(sentence);
         }
         !is_english(sentence) && acts(sentence)
     }
@@ -145,10 +147,10 @@ impl Lead {
         }
         if is_english(sentence) {
             let main = conclusion(sentence);
-            let is_depending = || CONDITIONS.iter().any(|words| main.contains(words));
+            let is_depending = || Phrase::Conditions.is_in(&words(main));
             // `This could break the build.` is a reason.
             let is_call = || !self.ends_a_sentence() || speaks_of_calling(&words(main));
-            let is_possible = words(main).iter().any(|word| POSSIBLE.contains(word)) && is_call();
+            let is_possible = Word::Possible.is_in(&words(main)) && is_call();
             let is_told = || tells(sentence) || instructs(main) || clauses(main).any(|clause| reports(clause) || quotes(clause));
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
             return (is_possible || is_depending() || is_open()) && !wishes(sentence);
@@ -164,27 +166,9 @@ impl Lead {
         !asks_to_wait(sentence) && !redoes(&self.text) && (is_denied() || is_past() || is_qualified())
     }
 
-    /// Whether it asks the user for permission to act, or to answer first. The wording of such questions is not known in all
-    /// languages, so any question in a language other than English may be one.
+    /// Whether it asks the user for permission to act, or to answer first.
     pub(crate) fn awaits_an_answer(&self) -> bool {
-        if sets_to_work(self.sentence()) && !self.sentence().ends_with('?') {
-            return false;
-        }
-        let mut sentences = self.text.split_inclusive(STOPS).map(str::trim_start);
-        let chooses = |sentence: &str| {
-            let said = words(conclusion(sentence));
-            begins(&said, &["which"]) && sentence.ends_with('?') || CHOOSES.iter().any(|words| holds(&said, words))
-        };
-        let asks = |sentence: &str| asks_for_permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
-        if AWAITS.iter().any(|words| self.text.contains(words))
-            || waits_for_consent(&words(self.sentence()))
-            || sentences.clone().any(asks)
-        {
-            return true;
-        }
-        let is_foreign = !sentences.clone().any(is_english);
-        let is_question = |sentence: &str| sentence.ends_with(['?', '？', '؟']);
-        is_foreign && (Says::Awaits.is_in(self.sentence()) || sentences.next_back().is_some_and(is_question))
+        asks::awaits_an_answer(&self.text, self.sentence())
     }
 
     /// Whether it only points at what follows, or ends in a colon and introduces something other than an act of the model.
@@ -198,17 +182,15 @@ impl Lead {
         }
         let clause = main_words(sentence);
         let is_denial = |(at, word): (usize, &&str)| {
-            (NOT.contains(word) || word.ends_with("n't"))
-                && clause.get(at + 1) != Some(&"forget")
-                && clause.get(at + 2) != Some(&"forget")
+            is_negation(word) && clause.get(at + 1) != Some(&"forget") && clause.get(at + 2) != Some(&"forget")
         };
         let negation = clause.iter().enumerate().position(is_denial);
-        let speaks = |word: &&str| *word != "please" && ACTORS.contains(word);
+        let speaks = |word: &&str| *word != "please" && is_actor(word);
         // `Please don't take this as my doing:`, `And I will not send it:`, but not `I wipe it so that it does not grow:`.
         if negation.is_some_and(|at| at <= DENIES_WITHIN || !clause[..at].iter().any(speaks)) {
             return true;
         }
-        let is_told = TOLD.iter().any(|words| sentence.contains(words)) && !clause.contains(&"now") && !clause.contains(&"again");
+        let is_told = Phrase::Told.is_in(&words(sentence)) && !clause.contains(&"now") && !clause.contains(&"again");
         is_told || (self.is_about_a_thing() && is_about_a_text(&words(sentence)))
     }
 }
@@ -218,62 +200,23 @@ fn is_short(sentence: &str) -> bool {
     sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() <= LABEL_WORDS
 }
 
-/// The words of the clause that says what happens, without those that join it to others: of the last one, unless that only names
-/// what is left out (`.., not the build output`).
-fn main_words(sentence: &str) -> Vec<&str> {
-    let begins_with_not = |clause: &&str| !clause.trim_start().starts_with("not ");
-    let clause = sentence.rsplit(COMMAS).find(begins_with_not).unwrap_or_default();
-    let all = words(clause.rsplit(" but ").next().unwrap_or_default());
-    let joined = all.iter().take_while(|word| JOINS.contains(word)).count();
-    all[joined..].to_vec()
-}
-
 /// Whether the words of a clause lead to a step: `Here is the call`, `To build it`, `The next step`.
 fn leads_on(clause: &[&str]) -> bool {
     match clause {
         ["so", "that", ..] => false,
         [.., "this", "time"] => true,
-        ["the", second, ..] => NEXT.contains(second) || clause.last().is_some_and(|last| *last == "first"),
+        ["the", second, ..] => Word::Next.is(second) || clause.last().is_some_and(|last| *last == "first"),
         // `You wanted it in three places:`.
         ["you", "asked" | "want" | "wanted" | "need", ..] => true,
-        [first, ..] => LEADS.contains(first) || first.ends_with("ing"),
+        [first, ..] => Word::Leads.is(first) || first.ends_with("ing"),
         [] => true,
     }
-}
-
-/// The text after the last comma that separates clauses.
-pub(super) fn last_clause(sentence: &str) -> &str {
-    sentence.rsplit(COMMAS).next().unwrap_or_default()
-}
-
-/// The last clause of an English sentence, if it draws a conclusion from the others and says who acts: `.., so I run it`.
-fn conclusion(sentence: &str) -> &str {
-    let clause = last_clause(sentence);
-    let said = words(clause);
-    let concludes = matches!(said.as_slice(), ["so" | "but" | "now" | "therefore" | "hence", ..]);
-    if concludes && said.iter().any(|word| ACTORS.contains(word)) { clause } else { sentence }
-}
-
-/// Whether a sentence, in lower case, is English.
-pub(super) fn is_english(sentence: &str) -> bool {
-    let words = words(sentence);
-    // `I` is a preposition in Scandinavian languages.
-    let is_gerund = |word: &str| word.ends_with("ing") && !denies(word);
-    let agreed = words.strip_prefix(&["no", "problem"]).unwrap_or(&words);
-    let first = agreed.iter().find(|word| !AGREES.contains(word));
-    let begins = words.first() == Some(&"i") || first.is_some_and(|word| is_gerund(word));
-    begins || words.iter().any(|word| ENGLISH.contains(word))
 }
 
 /// Whether a line takes back the call before it and introduces the right one: `Sorry, here is the corrected call:`.
 fn redoes(line: &str) -> bool {
     let said = words(line);
-    said.contains(&"corrected") && said.iter().any(|word| ERRS.contains(word)) || foreign::redoes(line)
-}
-
-/// Whether a line, in lower case, asks the user to wait.
-pub(crate) fn asks_to_wait(line: &str) -> bool {
-    Says::Waits.is_in(line)
+    said.contains(&"corrected") && Word::Errs.is_in(&said) || foreign::redoes(line)
 }
 
 /// Whether a line, in lower case, is worded as a wish or a possibility although its speaker acts: `I'd like to ..`. Small models
@@ -290,35 +233,23 @@ fn is_step(words: &[&str]) -> bool {
     words.len() <= STEP_WORDS && words.iter().any(is_number)
 }
 
-/// Whether a clause, in lower case, is the beginning of a question for permission.
-pub(super) fn asks_for_permission(clause: &str) -> bool {
-    ASKS.iter().any(|words| clause.starts_with(words)) || Says::Asks.is_in(clause)
-}
-
-/// Whether a clause, in lower case, asks the user to check a call or to answer first.
-pub(super) fn requests_an_answer(clause: &str) -> bool {
-    REQUESTS.iter().any(|words| clause.starts_with(words)) || Says::Confirms.is_in(clause)
-}
-
 /// Whether the call below a line can be a step that the model makes without announcing it: the line is a whole sentence or speaks
 /// of the model itself. Any other line introduces code.
 pub(crate) fn leaves_a_step(head: &str) -> bool {
     let line = plain(head);
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ')' | '"'));
-    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '\''));
-    let speaks = words.any(|word| SPEAKER.contains(&word) || word.starts_with("i'")) || Says::Speaker.is_in(line);
+    let words = words(line);
+    let speaks = words.iter().any(|word| is_speaker(word) || matches!(*word, "me" | "us")) || Says::Speaker.is_in(line);
+    // `For you:` at the end is no advice.
+    let advises = line.split_whitespace().any(|word| matches!(word, "you" | "your") || Word::Possible.is(word));
     let is_sentence = line.ends_with(['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}']);
-    line.is_empty()
-        || is_sentence
-        || (speaks && !line.split_whitespace().any(|word| ADVICE.contains(&word)) && !Says::Supposes.is_in(line))
+    line.is_empty() || is_sentence || (speaks && !advises && !Says::Supposes.is_in(line))
 }
 
 /// Signs that begin data and markup, which neither announce nor deny.
 const DATA: [char; 3] = ['{', '[', '<'];
 /// Signs that end a sentence other than a question.
 const ENDS: [char; 6] = ['.', '!', '…', '。', '！', '।'];
-/// Signs that separate clauses.
-pub(super) const COMMAS: [char; 4] = [',', '，', '،', '、'];
 /// A line of at most this many words is a label: `Tool call:`.
 const LABEL_WORDS: usize = 2;
 /// A line of at most this many words, one of them with a digit, is a step.
@@ -418,12 +349,13 @@ mod tests {
             "It is dark.",
             "Ich liste sie auf:",
             "Let me look at them",
+            "Let's look at them:",
             "\u{6211}\u{6765}\u{67e5}\u{4e00}\u{4e0b}:",
         ] {
             assert!(leaves_a_step(head), "{head}");
         }
         for head in [
-            "You can list them with:", "I would write:", "Output:", "import api", "Der Aufruf w\u{e4}re:",
+            "You can list them with:", "I would write:", "I might write:", "Output:", "import api", "Der Aufruf w\u{e4}re:",
             "The old version called", "Change it to:",
         ] {
             assert!(!leaves_a_step(head), "{head}");

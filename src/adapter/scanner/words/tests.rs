@@ -8,7 +8,10 @@ const AFTER_WORDS: Written = Written { fresh: false, ..MARKED };
 const BARE: Written = Written { marked: false, delimited: false, fresh: true };
 
 /// After any call: it is an example, is not made, is cancelled, or waits for the user.
-const AGAINST: [&str; 217] = [
+const AGAINST: [&str; 220] = [
+    "Awaiting your decision.",
+    "Which one do you prefer?",
+    "Wait. I misread the question.",
     "Ok to proceed?",
     "Confirm?",
     "¿Lo ejecuto?",
@@ -260,7 +263,9 @@ const REPLACED: [&str; 29] = [
     "方案二：\n\n",
 ];
 /// After a call that counts.
-const KEPT: [&str; 150] = [
+const KEPT: [&str; 152] = [
+    "This requires Go 1.22.",
+    "This is the directory structure.",
     "Anything else?",
     "Who calls this?",
     "What's next?",
@@ -413,7 +418,12 @@ const KEPT: [&str; 150] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 253] = [
+const NOT_NOW: [&str; 258] = [
+    "Say yes to proceed:",
+    "Tell me if I should run it:",
+    "Are you sure you want this?",
+    "I used the following command:",
+    "The one that I made",
     "Example output:",
     "### Example response",
     "Sample call:",
@@ -916,7 +926,9 @@ const MADE_LAST: [&str; 73] = [
     "Et enfin :",
 ];
 /// Before a marked call that counts between lines.
-const MADE_BETWEEN: [&str; 16] = [
+const MADE_BETWEEN: [&str; 18] = [
+    "Perfect:",
+    "Alright:",
     "I apologize for the confusion. Here's the corrected tool call:",
     "D'abord je compile :",
     "Ensuite je lance les tests :",

@@ -1,0 +1,68 @@
+//! Labels and captions of texts that are not the model's call: `Sample call`, `Case 3`, `Listing 1`, `The syntax is`.
+
+use super::{
+    english::Word,
+    subject::{is_speaker, names_a_text},
+};
+
+/// A label of data has at most this many words.
+const LABEL_WORDS: usize = 4;
+/// What a line shows is named within this many words: `Here is the whole content ..`.
+const COPY_WITHIN: usize = 3;
+
+/// A label without the number or letter that counts it: `Example 2`, `Sample (b)`, `Listing #1`.
+pub(super) fn without_count(label: &str) -> &str {
+    let Some((name, count)) = label.trim_end().rsplit_once(' ') else { return label };
+    let count = count.trim_matches(['#', '(', ')', '.']);
+    let is_number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number || (count.len() == 1 && count.is_ascii()) { name } else { label }
+}
+
+/// Whether a line is a heading or a label.
+pub(super) fn is_heading(head: &str) -> bool {
+    head.starts_with('#') || head.trim_end().ends_with([':', '*'])
+}
+
+/// Whether a label names a call that is not made now, or the form of calls: `Sample call`, `Dry run`, `Call format`.
+pub(super) fn names_no_call(words: &[&str]) -> bool {
+    let is_call = |noun: &&str| Word::Call.is(noun) || names_a_text(&[noun]) || *noun == "run";
+    match words {
+        [first, .., last] if words.len() <= LABEL_WORDS => {
+            let is_form = Word::Form.is(last) || Word::Example.is(last) || matches!(*last, "schema" | "structure");
+            Word::Unreal.is(first) && is_call(last) || is_form && is_call(first)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a label names data, what goes into a test, or what comes out of a step: `Case 3`, `Sample input`, `Step 2 output`.
+pub(super) fn names_data(words: &[&str]) -> bool {
+    let counts = || words.iter().any(|word| word.contains(|c: char| c.is_ascii_digit()));
+    match words {
+        [_, .., "input"] => words.len() <= LABEL_WORDS,
+        [_, .., "output"] => words.len() <= LABEL_WORDS && counts(),
+        _ => is_caption(words),
+    }
+}
+
+/// Whether the last words say what a text is: `The syntax is`. `The call is` may lead to the model's own call.
+pub(super) fn equates(words: &[&str]) -> bool {
+    matches!(words, [.., text, is] if Word::Be.is(is) && names_a_text(&[text]) && !Word::Call.is(text))
+}
+
+/// Whether the words of a clause are the caption of a listing, or number data: `Listing 1`, `Case 3`.
+pub(super) fn is_caption(words: &[&str]) -> bool {
+    matches!(words, [name, number] if Word::Caption.is(name) && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a line presents a copy of something: `Here's the content of the file`, `here is how a call looks`.
+pub(super) fn shows_a_copy(words: &[&str]) -> bool {
+    let shown = match words {
+        ["here's", rest @ ..] | ["here", "is" | "are", rest @ ..] => rest,
+        _ => return false,
+    };
+    let speaks = shown.iter().any(|word| is_speaker(word));
+    let looks = shown.first() == Some(&"how") && shown.iter().any(|word| word.starts_with("look"));
+    let is_copy = shown.iter().take(COPY_WITHIN).any(|word| Word::Copy.is(word)) || shown.contains(&"clipboard");
+    !speaks && (looks || is_copy)
+}
