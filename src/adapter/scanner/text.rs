@@ -4,7 +4,7 @@
 use super::{
     Region, Scanner,
     line::{self, HEAD_BYTES},
-    words::{Lead, describes, is_disowned, is_quoting},
+    words::{Lead, before_pointer, describes, is_disowned, is_quoting},
 };
 use crate::{
     adapter::syntax::{blank, is_blank},
@@ -124,10 +124,13 @@ impl Scanner {
     /// Whether the text before calls at `at` is hypothetical, waits for the user, denies the calls, or introduces something other
     /// than an act of the model. If the prompt asks for elements, any line may introduce one.
     pub(super) fn is_supposed(&self, at: usize) -> bool {
+        let is_supposed = |line: &str| {
+            let lead = Lead::new(line);
+            lead.is_distant() || lead.awaits_an_answer() || is_disowned(line)
+        };
         self.lead(at).is_some_and(|line| {
-            let lead = Lead::new(&line);
-            let introduces = !self.options.elements && lead.only_introduces();
-            introduces || lead.is_distant() || lead.awaits_an_answer() || is_disowned(&line)
+            let introduces = !self.options.elements && Lead::new(&line).only_introduces();
+            introduces || is_supposed(&line) || before_pointer(&line).is_some_and(is_supposed)
         })
     }
 

@@ -37,7 +37,7 @@ mod subject;
 pub(super) use after::{OPENERS, Written, follows_a_subject, offers_choice, takes_back};
 pub(super) use asks::asks_to_wait;
 pub(super) use describes::{describes, is_quoting};
-pub(super) use disowned::is_disowned;
+pub(super) use disowned::{before_pointer, is_disowned};
 pub use forbids::UsersWords;
 pub(super) use lead::{Lead, leaves_a_step};
 

@@ -1,17 +1,20 @@
 //! Whether the words before a call say that it is not the model's: it is an example, a report, refused, or only possible.
 
 use super::{
-    asks::{asks_for_permission, requests_an_answer},
+    asks::{asks_for_permission, leaves_it_to_the_user, requests_an_answer},
     clauses::{clauses, plain, words},
-    english::{Phrase, Word, is_negation},
+    english::{Phrase, Word, is_english, is_negation},
     labels::{equates, is_heading, names_data, names_no_call, shows_a_copy, without_count},
     languages::Says,
     retracts::shows_an_example,
+    signs::last_sentence,
     subject::{is_about_a_text, is_speaker, names_a_text, sets_to_work},
 };
 
 /// A sentence of at most this many words that names an example shows one: `Här är ett exempel.`
 const EXAMPLE_WORDS: usize = 4;
+/// A clause that points at the call has at most this many words after the first.
+const POINTER_WORDS: usize = 6;
 /// Stems of verbs for calling and writing.
 const VERBS: [&str; 13] =
     ["call", "use", "using", "run", "ran", "writ", "wrote", "send", "sent", "execut", "invok", "mak", "made"];
@@ -20,7 +23,7 @@ const VERBS: [&str; 13] =
 pub(crate) fn is_disowned(head: &str) -> bool {
     let line = plain(head);
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
-    let sentence = line.rsplit(['.', '!', '?', ';']).find(|sentence| !sentence.trim().is_empty()).unwrap_or_default();
+    let sentence = last_sentence(line.trim_end_matches(['.', '!', '?', ';', ' ']));
     let clause = main_clause(sentence);
     let said = Said {
         sentence,
@@ -33,6 +36,8 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     said.denies_a_call()
         || Phrase::NoCase.begins(&all)
         || said.is_report()
+        || said.is_told()
+        || (!said.acts_now && leaves_it_to_the_user(&all))
         || (!said.acts_now && (Phrase::Shows.begins(&all) || said.is_refused() || said.names_an_example()))
         || Phrase::Labels.is(&main) && main.join(" ") == clause
         || names_data(&all)
@@ -45,7 +50,30 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || equates(&all)
         || clause.contains("format of") && clause.ends_with(" is")
         || Phrase::Looks.ends(&main)
-        || (!said.is_sentence && (said.parts.contains(&"wrong") || Phrase::Looks.is_in(&main)))
+        || (!said.is_sentence && (is_wrong(&main) || Phrase::Looks.is_in(&main)))
+}
+
+/// `Wrong`, `this call is wrong`, but not `the port is wrong`.
+fn is_wrong(words: &[&str]) -> bool {
+    words.contains(&"wrong") && (words.first() != Some(&"the") || is_about_a_text(words))
+}
+
+/// What a line says before a last clause that only points at the call: `This is a demonstration. Here's the call:`.
+pub(crate) fn before_pointer(line: &str) -> Option<&str> {
+    let ends = |c: char| matches!(c, '.' | '!' | ',' | ';' | '。' | '！' | '，');
+    let said = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '：' | '*' | '.' | '!'));
+    let (at, end) = said.char_indices().rfind(|(_, c)| ends(*c))?;
+    let (before, last) = said.split_at(at + end.len_utf8());
+    let last = last.to_lowercase();
+    let last = words(&last);
+    let last = last.strip_prefix(&["but"]).unwrap_or(&last);
+    let is_pointer = match last {
+        ["here" | "here's", rest @ ..] => rest.len() < POINTER_WORDS,
+        _ => last.len() < POINTER_WORDS && Says::Calls.is_in(&last.join(" ")) && !Says::Acts.is_in(&last.join(" ")),
+    };
+    let first = words(last_sentence(before)).first().map(|word| word.to_lowercase())?;
+    let is_own = is_speaker(&first) || matches!(first.as_str(), "this" | "it" | "not" | "nothing" | "review" | "check");
+    (is_pointer && (is_own || !is_english(before))).then_some(before)
 }
 
 /// The last clause that does not only explain another one, without its bullet and count: `I did not run this, because it may be
@@ -91,8 +119,16 @@ impl Said<'_> {
     fn is_report(&self) -> bool {
         let ["i" | "i've", rest @ ..] = self.parts.as_slice() else { return false };
         let mut rest = rest.iter().skip_while(|word| ["have", "had", "just", "then"].contains(word));
-        rest.next().is_some_and(|act| Word::Acted.is(act) && *act != "run")
-            && rest.all(|word| ["this", "that", "it", "the", "following", "command"].contains(word))
+        let has = self.parts[0] == "i've" || self.parts.get(1) == Some(&"have");
+        rest.next().is_some_and(|act| Word::Acted.is(act) && (has || *act != "run"))
+            && rest
+                .all(|word| ["this", "that", "it", "the", "following", "command", "earlier", "already", "before"].contains(word))
+    }
+
+    /// `Here is what I ran.`, `Run it yourself.`
+    fn is_told(&self) -> bool {
+        let ran = matches!(self.parts.as_slice(), [.., "what", "i" | "we", act] if Word::Acted.is(act));
+        ran || self.parts.last() == Some(&"yourself")
     }
 
     /// `An example of a call`. `The example file` names a file, and `an example of a race condition.` is none of a call.

@@ -38,7 +38,7 @@ pub(super) fn advises(clause: &str) -> bool {
 /// Whether a clause says what was, or what its speaker has done.
 pub(super) fn is_past(clause: &str) -> bool {
     // `Ich habe sie gefunden und lösche sie jetzt`.
-    let goes_on = |before: &str| Says::Acts.is_in(&clause[before.len()..]);
+    let goes_on = |before: &str| [Says::Acts, Says::Then].iter().any(|says| says.is_in(&clause[before.len()..]));
     Says::Past.is_in(clause) || (Says::Have.is_in(clause) && Says::Done.before(clause).any(|before| !goes_on(before)))
 }
 
@@ -78,6 +78,11 @@ pub(super) fn denies_a_call(sentence: &str) -> bool {
     let is_thing =
         words.first().is_some_and(|word| Says::Article.is(word) && !Says::This.is(word)) && !Says::Calls.is_in(sentence);
     denies(sentence) && !is_thing && (count <= SHORT_WORDS || speaks_of_a_call(sentence))
+}
+
+/// Whether a sentence is about a text: a call, its form, an example, a record.
+pub(super) fn is_about_a_text(sentence: &str) -> bool {
+    [Says::Texts, Says::Calls, Says::Thus, Says::Example].iter().any(|says| says.is_in(sentence))
 }
 
 /// Whether a label continues with the next step: `Und die Tests`.

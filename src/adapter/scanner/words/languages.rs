@@ -26,6 +26,7 @@ pub(super) enum Says {
     Article,
     Calls,
     Presents,
+    Texts,
     Is,
     This,
     Only,

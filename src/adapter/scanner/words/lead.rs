@@ -157,13 +157,16 @@ impl Lead {
         }
         let main = main_clause(sentence);
         let is_call = || speaks_of_a_call(sentence);
-        let is_denied = || denies(main) && Says::Acts.is_in(main) && is_call();
-        let is_past = || !self.ends_a_sentence() && (is_past(main) || is_put_off(sentence));
+        let ends = self.ends_a_sentence();
+        let is_denied = || denies(main) && if ends { Says::Runs.is_in(main) } else { Says::Acts.is_in(main) && is_call() };
+        let is_past = || is_past(main) && (!ends || Says::This.is_in(main)) || is_put_off(sentence) && !ends;
+        // `Le format est le suivant.`
+        let is_shown = || ends && !acts(main) && [Says::Thus, Says::Presents].iter().any(|says| says.is_in(main));
         // A whole sentence that does not mention a call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
         let is_qualified = || {
             (!self.ends_a_sentence() || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main))
         };
-        !asks_to_wait(sentence) && !redoes(&self.text) && (is_denied() || is_past() || is_qualified())
+        !asks_to_wait(sentence) && !redoes(&self.text) && (is_denied() || is_past() || is_shown() || is_qualified())
     }
 
     /// Whether it asks the user for permission to act, or to answer first.
@@ -178,13 +181,16 @@ impl Lead {
         }
         let sentence = self.sentence();
         if !is_english(sentence) {
-            return !self.announces();
+            let is_text = is_about_a_text(&words(sentence)) || foreign::is_about_a_text(sentence);
+            return !self.announces() && (is_text || is_qualified(sentence));
         }
         let clause = main_words(sentence);
         let is_denial = |(at, word): (usize, &&str)| {
             is_negation(word) && clause.get(at + 1) != Some(&"forget") && clause.get(at + 2) != Some(&"forget")
         };
-        let negation = clause.iter().enumerate().position(is_denial);
+        // `The server doesn't start:` says what is wrong.
+        let is_state = matches!(clause.first(), Some(&("the" | "there"))) && !is_about_a_text(&clause);
+        let negation = clause.iter().enumerate().position(is_denial).filter(|_| !is_state);
         let speaks = |word: &&str| *word != "please" && is_actor(word);
         // `Please don't take this as my doing:`, `And I will not send it:`, but not `I wipe it so that it does not grow:`.
         if negation.is_some_and(|at| at <= DENIES_WITHIN || !clause[..at].iter().any(speaks)) {
