@@ -80,9 +80,10 @@ pub(super) fn denies_a_call(sentence: &str) -> bool {
     denies(sentence) && !is_thing && (count <= SHORT_WORDS || speaks_of_a_call(sentence))
 }
 
-/// Whether a sentence is about a text: a call, its form, an example, a record.
-pub(super) fn is_about_a_text(sentence: &str) -> bool {
-    [Says::Texts, Says::Calls, Says::Thus, Says::Example].iter().any(|says| says.is_in(sentence))
+/// Whether a line is a label of the next step: `Siguiente paso`, `下一步`. `Nächster Schritt` names no later time.
+pub(super) fn is_step(sentence: &str) -> bool {
+    let shows = [Says::Thus, Says::Example, Says::Calls, Says::Presents, Says::Past, Says::Supposes];
+    Says::Steps.is_in(sentence) && !denies(sentence) && !shows.iter().any(|says| says.is_in(sentence))
 }
 
 /// Whether a label continues with the next step: `Und die Tests`.

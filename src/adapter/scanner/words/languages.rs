@@ -26,7 +26,7 @@ pub(super) enum Says {
     Article,
     Calls,
     Presents,
-    Texts,
+    Steps,
     Is,
     This,
     Only,

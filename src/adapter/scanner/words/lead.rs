@@ -69,8 +69,9 @@ impl Lead {
             return true;
         }
         let words = words(sentence);
-        let is_label = is_step(&words) || (is_short(sentence) && sentence.is_ascii());
-        if redoes(&self.text) || (continues(sentence) && !is_english(sentence)) {
+        let is_label = is_step(&words) || (is_short(sentence) && is_plain(sentence));
+        let is_next = || continues(sentence) || foreign::is_step(sentence);
+        if redoes(&self.text) || (!is_english(sentence) && is_next()) {
             return true;
         }
         if is_english(sentence) || (is_label && !is_qualified(sentence)) {
@@ -114,7 +115,7 @@ impl Lead {
         {
             return true;
         }
-        if is_short(sentence) && self.text.is_ascii() {
+        if is_short(sentence) && is_plain(&self.text) {
             // `First <tool_call>`, `- <tool_call>`, `Build:`.
             return !self.text.ends_with(':')
                 || words.is_empty()
@@ -128,7 +129,7 @@ impl Lead {
     /// Whether it is an English line that ends in a colon and names no act.
     fn names_a_thing(&self) -> bool {
         let sentence = self.sentence();
-        let is_label = is_short(sentence) && self.text.is_ascii();
+        let is_label = is_short(sentence) && is_plain(&self.text);
         self.ends_in_a_colon() && !is_label && is_english(sentence) && !self.names_an_act()
     }
 
@@ -166,7 +167,8 @@ impl Lead {
         let is_qualified = || {
             (!self.ends_a_sentence() || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main))
         };
-        !asks_to_wait(sentence) && !redoes(&self.text) && (is_denied() || is_past() || is_shown() || is_qualified())
+        let leads_on = asks_to_wait(sentence) || redoes(&self.text) || foreign::is_step(sentence);
+        !leads_on && (is_denied() || is_past() || is_shown() || is_qualified())
     }
 
     /// Whether it asks the user for permission to act, or to answer first.
@@ -181,8 +183,7 @@ impl Lead {
         }
         let sentence = self.sentence();
         if !is_english(sentence) {
-            let is_text = is_about_a_text(&words(sentence)) || foreign::is_about_a_text(sentence);
-            return !self.announces() && (is_text || is_qualified(sentence));
+            return !self.announces();
         }
         let clause = main_words(sentence);
         let is_denial = |(at, word): (usize, &&str)| {
@@ -199,6 +200,11 @@ impl Lead {
         let is_told = Phrase::Told.is_in(&words(sentence)) && !clause.contains(&"now") && !clause.contains(&"again");
         is_told || (self.is_about_a_thing() && is_about_a_text(&words(sentence)))
     }
+}
+
+/// Whether all letters of a line are those of English. Other signs decorate it: `✅ Tests:`.
+fn is_plain(line: &str) -> bool {
+    line.chars().all(|c| c.is_ascii() || !c.is_alphanumeric())
 }
 
 /// Whether a line has few words. A path is one.
