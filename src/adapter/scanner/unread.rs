@@ -27,10 +27,11 @@ impl Scanner {
             return Start::No;
         }
         match self.named_at_head(text) {
-            Some((_, length)) if holds_json(&text[..length], text) => Start::No,
-            Some((tool, length)) if end && holds_a_parameter(&text[length..], tool) => Start::Yes(length),
             Some(_) if !end => Start::Maybe,
             None if !end && text.len() < NAME_BYTES => Start::Maybe,
+            Some((tool, length)) if holds_a_parameter(&text[length..], tool) && !holds_json(&text[..length], text) => {
+                Start::Yes(length)
+            }
             _ => Start::No,
         }
     }

@@ -65,6 +65,7 @@ enum Phase {
 impl JsonReader {
     pub(crate) fn read(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
         loop {
+            let is_in_value = matches!(self.phase, Phase::Inside(_) | Phase::After(..) | Phase::Torn(_));
             let read = match std::mem::take(&mut self.phase) {
                 Phase::Header => self.at_header(text, keys, context),
                 Phase::Before => self.before_value(text, keys, context),
@@ -75,7 +76,7 @@ impl JsonReader {
             };
             if let ControlFlow::Break(step) = read {
                 let is_unread = matches!(step, Step::Reject | Step::Passed { is_json: false, .. });
-                let unreadable = if is_unread { self.unreadable(text, keys, context) } else { None };
+                let unreadable = if is_in_value && is_unread { self.unreadable(text, keys, context) } else { None };
                 return unreadable.unwrap_or(step);
             }
         }
