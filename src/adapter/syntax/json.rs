@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use super::{
-    Context, Parsed, Step,
+    Context, Parsed, Step, WORD_BYTES,
     members::members,
     typing::Types,
     value::{TornReader, Trail, ValueReader, is_json, plain_end, reopened, reopened_to_end},
@@ -169,11 +169,13 @@ impl JsonReader {
     /// would be lost.
     fn unreadable(&self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Step> {
         let value = text.get(self.start..).filter(|_| context.marked && self.calls.is_empty())?;
+        // The name comes first, so most values are passed over at once.
+        let head = value[..value.floor_char_boundary(WORD_BYTES)].split(',').next()?;
+        let name = written_name(head, keys, 0).filter(|name| is_known(context.tools, name))?;
         let (end, past) = plain_end(value, context.close)?;
         let value = &value[..end];
-        let name = written_name(value, keys, 0).or_else(|| written_name(value.split_once(',')?.0, keys, 0))?;
         let has_arguments = keys.arguments.iter().any(|key| value.contains(&format!("\"{key}\"")));
-        (has_arguments && is_known(context.tools, &name) && !is_json(value)).then(|| Step::Torn {
+        (has_arguments && !is_json(value)).then(|| Step::Torn {
             whole: Vec::new(),
             torn: Parsed::new(&name, value),
             why: "quotes in it are not escaped",
