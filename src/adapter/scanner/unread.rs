@@ -21,14 +21,15 @@ impl Scanner {
     /// its parameters. `Maybe`: the answer goes on, so the parameter may follow.
     pub(super) fn is_unread(&self, candidate: &Candidate, end: bool) -> Start {
         let text = &self.buf[candidate.at..];
-        let is_meant = candidate.is_unread && !candidate.is_cut && !candidate.mentions && self.at_line_start(candidate.at);
         let may_ask = self.refuses_strays() && self.options.answer == Wanted::Text;
-        if !is_meant || !may_ask || self.is_drafting() || text.len() > self.options.held_bytes {
+        let is_damaged = candidate.is_unread && !candidate.is_cut && !candidate.mentions;
+        if !is_damaged || !may_ask || self.is_drafting() || text.len() > self.options.held_bytes {
             return Start::No;
         }
         match self.named_at_head(text) {
-            Some(_) if !end => Start::Maybe,
-            None if !end && text.len() < NAME_BYTES => Start::Maybe,
+            None if end || text.len() >= NAME_BYTES => Start::No,
+            _ if !self.at_line_start(candidate.at) => Start::No,
+            _ if !end => Start::Maybe,
             Some((tool, length)) if holds_a_parameter(&text[length..], tool) && !holds_json(&text[..length], text) => {
                 Start::Yes(length)
             }
