@@ -151,7 +151,8 @@ pub enum Why {
     /// A call without a marker is of a tool that is not offered, so it may be the answer. Holds what the answer says there: the
     /// user reads it if the model writes the same again, or does not answer.
     Unmarked(String),
-    /// A marked call whose form cannot be read. Holds what the answer says there, as in [`Why::Unannounced`].
+    /// A call whose form cannot be read, after a marker or at the start of the answer. Holds what the answer says there: the user
+    /// reads it if the model writes such a call again.
     Unread(String),
     /// The user's message says not to run it. Holds what the answer says there, as in [`Why::Unannounced`]; `None`: the call is
     /// not in the text.

@@ -6,7 +6,7 @@ use super::{Region, Scanner, entry::Entry, preceding::Mentioned, unread::begins_
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Context, Parsed, Reader, Start, Step},
+        syntax::{Context, Parsed, Reader, Seen, Step},
     },
     event::{Sink, Why},
     fix::name::known_tool,
@@ -46,12 +46,12 @@ pub(super) struct Candidate {
     pub(super) tag: Option<String>,
     /// Whether the answer ended after the marker and before the end of a name.
     pub(super) nameless: bool,
+    /// Whether it ended so after a further marker, which nobody writes who only mentions the first.
+    pub(super) opened: bool,
     /// Whether a form rejected what follows a marker, or what begins the answer.
     pub(super) is_unread: bool,
     /// Whether an unmarked form was truncated.
     pub(super) is_cut: bool,
-    /// Whether it ended so after a further marker, which nobody writes who only mentions the first.
-    pub(super) opened: bool,
     /// The calls that were read, and where they end in the body. Set while more text is needed to decide whether they are meant.
     pub(super) read: Option<(Vec<Parsed>, usize)>,
 }
@@ -123,13 +123,13 @@ impl Scanner {
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let Some(mut candidate) = self.candidate.take() else { return true };
         let Some(entry) = candidate.entries.front() else {
-            match self.is_unread(&candidate, end) {
-                Start::Yes(_) => self.refuse_unread(&candidate, out),
-                Start::Maybe => {
+            match self.unread(&candidate, end) {
+                Seen::Yes(name) => self.refuse_unread(&name, &candidate, out),
+                Seen::Maybe => {
                     self.candidate = Some(candidate);
                     return false;
                 }
-                Start::No => self.reject(&candidate, out),
+                Seen::No => self.reject(&candidate, out),
             }
             return true;
         };

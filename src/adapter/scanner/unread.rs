@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 
 use super::{Scanner, candidate::Candidate, options::Wanted};
 use crate::{
-    adapter::syntax::{Parsed, Start, typing::Types},
+    adapter::syntax::{Parsed, Seen, typing::Types},
     event::{Sink, Tool, Why},
 };
 
@@ -17,33 +17,32 @@ const NAME_BYTES: usize = 96;
 const WORDS_BEFORE: usize = 3;
 
 impl Scanner {
-    /// Whether a candidate that no form could read, after a marker or at the start of the answer, names an offered tool and one of
-    /// its parameters. `Maybe`: the answer goes on, so the parameter may follow.
-    pub(super) fn is_unread(&self, candidate: &Candidate, end: bool) -> Start {
+    /// The offered tool that a candidate calls although no form could read it: after a marker or at the start of the answer, it
+    /// names the tool and one of its parameters. `Maybe`: the answer goes on, so the parameter may follow.
+    pub(super) fn unread(&self, candidate: &Candidate, end: bool) -> Seen<String> {
         let text = &self.buf[candidate.at..];
         let may_ask = self.refuses_strays() && self.options.answer == Wanted::Text;
         let is_damaged = candidate.is_unread && !candidate.is_cut && !candidate.mentions;
         if !is_damaged || !may_ask || self.is_drafting() || text.len() > self.options.held_bytes {
-            return Start::No;
+            return Seen::No;
         }
         match self.named_at_head(text) {
-            None if end || text.len() >= NAME_BYTES => Start::No,
-            _ if !self.at_line_start(candidate.at) => Start::No,
-            _ if !end => Start::Maybe,
+            None if end || text.len() >= NAME_BYTES => Seen::No,
+            _ if !self.at_line_start(candidate.at) => Seen::No,
+            _ if !end => Seen::Maybe,
             Some((tool, length)) if holds_a_parameter(&text[length..], tool) && !holds_json(&text[..length], text) => {
-                Start::Yes(length)
+                Seen::Yes(tool.name.clone())
             }
-            _ => Start::No,
+            _ => Seen::No,
         }
     }
 
-    /// Refuses such a call, which the rest of the answer belongs to.
-    pub(super) fn refuse_unread(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
+    /// Refuses such a call of the tool `name`, which the rest of the answer belongs to.
+    pub(super) fn refuse_unread(&mut self, name: &str, candidate: &Candidate, out: &mut dyn Sink) {
         let text = self.buf[candidate.at..].to_owned();
-        let name = self.named_at_head(&text).map(|(tool, _)| tool.name.clone()).unwrap_or_default();
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        self.refuse(&Parsed::new(&name, &text), &Why::Unread(text.clone()), out);
+        self.refuse(&Parsed::new(name, &text), &Why::Unread(text.clone()), out);
         self.buf.skip_to(self.buf.len());
     }
 

@@ -228,11 +228,12 @@ impl PythonReader {
             }
             Head::Call { name, open, around, variable } => {
                 if !context.marked {
-                    match is_builtin(&name, &rest[open + 1..], context.end) {
-                        Start::Maybe => return Some(Step::More),
-                        Start::Yes(_) => return Some(self.stop(text)),
-                        Start::No if is_known(context.tools, &name) && !is_method(context.tools, &name) => {}
-                        Start::No => return Some(self.stop(text)),
+                    let builtin = is_builtin(&name, &rest[open + 1..], context.end);
+                    if builtin == Start::Maybe {
+                        return Some(Step::More);
+                    }
+                    if builtin != Start::No || !is_known(context.tools, &name) || is_method(context.tools, &name) {
+                        return Some(self.stop(text));
                     }
                 }
                 self.assigned.extend(variable);

@@ -164,9 +164,7 @@ impl Lead {
         // `Le format est le suivant.`
         let is_shown = || ends && !acts(main) && [Says::Thus, Says::Presents].iter().any(|says| says.is_in(main));
         // A whole sentence that does not mention a call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
-        let is_qualified = || {
-            (!self.ends_a_sentence() || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main))
-        };
+        let is_qualified = || (!ends || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main));
         let leads_on = asks_to_wait(sentence) || redoes(&self.text) || foreign::is_step(sentence);
         !leads_on && (is_denied() || is_past() || is_shown() || is_qualified())
     }
