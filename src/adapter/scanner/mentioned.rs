@@ -132,12 +132,12 @@ impl Scanner {
         let delimited = marked || candidate.fence.is_some();
         let text = self.text_after(candidate, to, delimited, open)?;
         let goes_on = || delimited && self.goes_on_after(candidate, text);
-        Some(takes_back(text, Written { marked, delimited, fresh: candidate.fresh }) || goes_on())
+        Some(takes_back(text, Written { marked, delimited, fresh: candidate.fresh, text: &self.buf[candidate.at..to] }) || goes_on())
     }
 
     /// Whether the text after marked calls takes them back for good, and does not offer another choice.
     pub(super) fn is_corrected(&self, candidate: &Candidate, to: usize) -> bool {
-        let written = Written { marked: true, delimited: true, fresh: candidate.fresh };
+        let written = Written { marked: true, delimited: true, fresh: candidate.fresh, text: &self.buf[candidate.at..to] };
         let text = self.text_after(candidate, to, true, true);
         text.is_some_and(|text| takes_back(text, written) && !offers_choice(text))
     }

@@ -4,7 +4,7 @@
 use super::{
     Region, Scanner,
     line::{self, HEAD_BYTES},
-    words::{Lead, before_pointer, describes, is_disowned, is_quoting},
+    words::{Lead, describes, is_disowned, is_disowned_before_pointer, is_quoting},
 };
 use crate::{
     adapter::syntax::{blank, is_blank},
@@ -130,7 +130,7 @@ impl Scanner {
         };
         self.lead(at).is_some_and(|line| {
             let introduces = !self.options.elements && Lead::new(&line).only_introduces();
-            introduces || is_supposed(&line) || before_pointer(&line).is_some_and(is_supposed)
+            introduces || is_supposed(&line) || is_disowned_before_pointer(&line, &is_supposed)
         })
     }
 

@@ -11,6 +11,7 @@
 //! | before and after: does it wait for the user? | `asks` | `Asks`, `Requests`, `Leaves`, `Awaits`; `Consent`, `Needs` |
 //! | before and after: does it offer a choice? | `alternatives` | `Choice`, `Choices`; `Or` |
 //! | after a call: is it taken back? | `after`, then `retracts` for English | `Cancels`, `Denied`, `Wrong`, `Example`; `NotMeant`, `Redoes` |
+//! | after: is it about another act than the call? | `deeds` | `Deletes`, `Changes` |
 //! | the user's own words: do they forbid to run anything? | `forbids` | there, and in `forbids.toml` |
 //!
 //! English words are in `english.toml`, each with all its classes (`Word`, `Phrase`). For other languages, `foreign` has the rules
@@ -20,6 +21,7 @@ mod after;
 mod alternatives;
 mod asks;
 mod clauses;
+mod deeds;
 mod depends;
 mod describes;
 mod disowned;
@@ -37,7 +39,7 @@ mod subject;
 pub(super) use after::{OPENERS, Written, follows_a_subject, offers_choice, takes_back};
 pub(super) use asks::asks_to_wait;
 pub(super) use describes::{describes, is_quoting};
-pub(super) use disowned::{before_pointer, is_disowned};
+pub(super) use disowned::{is_disowned, is_disowned_before_pointer};
 pub use forbids::UsersWords;
 pub(super) use lead::{Lead, leaves_a_step};
 

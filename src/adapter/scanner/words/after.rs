@@ -4,20 +4,22 @@ use super::{
     alternatives::{is_option, offers_another},
     asks::{asks_for_permission, requests_an_answer},
     clauses::{plain, sentences, without_quotes, words},
+    deeds::is_another_deed,
     english::{Phrase, Word, is_english},
     foreign,
     languages::{Says, is_dense},
     retracts::{adds, retracts},
 };
 
-/// How a call is written.
+/// A call and how it is written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Written {
+pub(crate) struct Written<'c> {
     pub(crate) marked: bool,
     /// Whether it has a marker or a fence, so that words after it are about it.
     pub(crate) delimited: bool,
     /// Whether nothing was said before it.
     pub(crate) fresh: bool,
+    pub(crate) text: &'c str,
 }
 
 /// Signs with which something other than prose begins.
@@ -34,7 +36,7 @@ const QUESTION_BYTES: usize = 40;
 
 /// Whether the sentences after a call say that it is an example, must not run, or is not made, ask for permission, or offer
 /// another call instead. After a marked call, weaker words for an example do not count, because they may be about its result.
-pub(crate) fn takes_back(text: &str, call: Written) -> bool {
+pub(crate) fn takes_back(text: &str, call: Written<'_>) -> bool {
     let text = &without_quotes(text, '"');
     let prose = plain(&text[..text.find(OPENERS).unwrap_or(text.len())]);
     let (said, stop) = first_sentence(text).map_or((text.as_str(), ""), |stop| text.split_at(stop));
@@ -51,14 +53,14 @@ pub(crate) fn takes_back(text: &str, call: Written) -> bool {
     let is_meant = || !Phrase::NotMeant.is_in(&said_words) && !Phrase::Redoes.is_in(&said_words);
     let withdrawn = || {
         interrupts()
-            || (is_foreign && foreign::denies_a_call(&said))
+            || (is_foreign && foreign::denies_a_call(&said) && !is_another_deed(&said, call.text))
             || !is_meant()
             || (!call.marked && Phrase::Shown.is_in(&said_words))
     };
     let replaced = || is_choice(&prose) || corrects(&prose);
     let is_against = |(at, sentence): (usize, &str)| {
-        let first = at == 0;
-        if is_english(sentence) || !says_foreign(sentence) { retracts(sentence, first) } else { true }
+        let is_foreign = !is_english(sentence) && says_foreign(sentence);
+        (is_foreign || retracts(sentence, at == 0)) && !is_another_deed(sentence, call.text)
     };
     asks || withdrawn() || replaced() || sentences(&prose).enumerate().any(is_against)
 }

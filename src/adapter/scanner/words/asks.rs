@@ -22,7 +22,9 @@ pub(super) fn awaits_an_answer(line: &str, last: &str) -> bool {
     let is_open = |sentence: &str| !(is_answered && Phrase::Asks.is(&words(sentence)));
     let permission = |sentence: &str| asks_for_permission(sentence) && is_open(sentence);
     let asks = |sentence: &str| permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
-    if Phrase::Awaits.is_in(&all) || leaves_it_to_the_user(&all) || waits_for_consent(&words(last)) || sentences.clone().any(asks)
+    // `With your approval, I delete it.`
+    let awaits = || Phrase::Awaits.around(&all).any(|(before, _)| !matches!(before, [.., "with" | "given"]));
+    if awaits() || leaves_it_to_the_user(&all) || waits_for_consent(&words(last)) || sentences.clone().any(asks)
     {
         return true;
     }

@@ -5,6 +5,7 @@ use super::{
     asks::asks_to_wait,
     clauses::{plain, words},
     english::{Word, is_english},
+    foreign::begins_with_an_act,
     languages::Says,
     subject::{is_about_a_text, is_speaker},
 };
@@ -62,7 +63,7 @@ pub(crate) fn describes(head: &str) -> bool {
     let sentence = line.rsplit(['.', '!', '?', ';']).find(|part| !part.trim().is_empty()).unwrap_or_default();
     let owned = words.iter().any(owns) || Says::Speaker.is_in(sentence) || Says::Calls.is_in(clause);
     let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
-    let is_thing = names_a_thing && (!is_english(clause) || is_about_a_text(&words));
+    let is_thing = names_a_thing && if is_english(clause) { is_about_a_text(&words) } else { !begins_with_an_act(clause, false) };
     (is_thing || Says::Presents.is_in(clause)) && !owned && !is_planned
 }
 

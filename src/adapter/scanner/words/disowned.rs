@@ -3,9 +3,10 @@
 use super::{
     asks::{asks_for_permission, leaves_it_to_the_user, requests_an_answer},
     clauses::{clauses, plain, words},
-    english::{Phrase, Word, is_english, is_negation},
-    labels::{equates, is_heading, names_data, names_no_call, shows_a_copy, without_count},
+    english::{Phrase, Word, is_negation},
+    labels::{equates, is_heading, is_only_a_text, judges, names_data, names_no_call, shows_a_copy, without_count},
     languages::Says,
+    reported::{reports_passively, was_done},
     retracts::shows_an_example,
     signs::last_sentence,
     subject::{is_about_a_text, is_speaker, names_a_text, sets_to_work},
@@ -15,6 +16,8 @@ use super::{
 const EXAMPLE_WORDS: usize = 4;
 /// A clause that points at the call has at most this many words after the first.
 const POINTER_WORDS: usize = 6;
+/// Beginnings of a sentence that only shows something.
+const SHOWN: [&str; 5] = ["for example", "for instance", "for the record", "for reference", "for your reference"];
 /// Stems of verbs for calling and writing.
 const VERBS: [&str; 13] =
     ["call", "use", "using", "run", "ran", "writ", "wrote", "send", "sent", "execut", "invok", "mak", "made"];
@@ -40,6 +43,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || (!said.acts_now && leaves_it_to_the_user(&all))
         || (!said.acts_now && (Phrase::Shows.begins(&all) || said.is_refused() || said.names_an_example()))
         || Phrase::Labels.is(&main) && main.join(" ") == clause
+        || is_only_a_text(&main)
         || names_data(&all)
         || is_heading(head) && names_no_call(&main)
         || shows_a_copy(&all)
@@ -48,6 +52,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || said.names_a_foreign_example()
         || said.leads_to_an_example(line)
         || equates(&all)
+        || !said.is_sentence && judges(&main)
         || clause.contains("format of") && clause.ends_with(" is")
         || Phrase::Looks.ends(&main)
         || (!said.is_sentence && (is_wrong(&main) || Phrase::Looks.is_in(&main)))
@@ -58,22 +63,33 @@ fn is_wrong(words: &[&str]) -> bool {
     words.contains(&"wrong") && (words.first() != Some(&"the") || is_about_a_text(words))
 }
 
-/// What a line says before a last clause that only points at the call: `This is a demonstration. Here's the call:`.
-pub(crate) fn before_pointer(line: &str) -> Option<&str> {
+/// Whether a line denies or reports the call before a last clause that only points at it: `This is a demonstration. Here's the
+/// call:`. `is_supposed`: whether a text says that the call is not made.
+pub(crate) fn is_disowned_before_pointer(line: &str, is_supposed: &dyn Fn(&str) -> bool) -> bool {
+    let Some(before) = before_pointer(line) else { return false };
+    let plain = plain(before);
+    let said = words(last_sentence(&plain));
+    // `The server is not running.`
+    let is_thing = said.first().is_some_and(|first| {
+        (Word::Determiner.is(first) || Word::Whose.is(first)) && !Word::Pointer.is(first) && !is_about_a_text(&said)
+    });
+    was_done(last_sentence(&plain)) || !is_thing && is_supposed(before)
+}
+
+/// What a line says before such a clause.
+fn before_pointer(line: &str) -> Option<&str> {
     let ends = |c: char| matches!(c, '.' | '!' | ',' | ';' | '。' | '！' | '，');
     let said = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '：' | '*' | '.' | '!'));
     let (at, end) = said.char_indices().rfind(|(_, c)| ends(*c))?;
     let (before, last) = said.split_at(at + end.len_utf8());
-    let last = last.to_lowercase();
+    let last = plain(last);
     let last = words(&last);
     let last = last.strip_prefix(&["but"]).unwrap_or(&last);
     let is_pointer = match last {
         ["here" | "here's", rest @ ..] => rest.len() < POINTER_WORDS,
         _ => last.len() < POINTER_WORDS && Says::Calls.is_in(&last.join(" ")) && !Says::Acts.is_in(&last.join(" ")),
     };
-    let first = words(last_sentence(before)).first().map(|word| word.to_lowercase())?;
-    let is_own = is_speaker(&first) || matches!(first.as_str(), "this" | "it" | "not" | "nothing" | "review" | "check");
-    (is_pointer && (is_own || !is_english(before))).then_some(before)
+    is_pointer.then_some(before)
 }
 
 /// The last clause that does not only explain another one, without its bullet and count: `I did not run this, because it may be
@@ -99,13 +115,21 @@ struct Said<'l> {
 }
 
 impl Said<'_> {
-    /// `I am not allowed to run this:`, `I could have run:`.
+    /// `I am not allowed to run this:`, `I could have run:`, `No command will be run.`
     fn denies_a_call(&self) -> bool {
         let acts = |word: &str| VERBS.iter().any(|verb| word.starts_with(verb));
+        let is_call = |word: &str| Word::Call.is(word) || matches!(word, "tool" | "tools" | "command" | "commands" | "function");
+        let none_is_made = |at: usize| match &self.parts[at + 1..] {
+            [call] | [call, "here" | "now" | "yet"] => is_call(call) && at > 0 && acts(self.parts[at - 1]),
+            [call, be, rest @ ..] => {
+                is_call(call) && (Word::Be.is(be) || Word::Modal.is(be)) && rest.iter().any(|word| acts(word))
+            }
+            [] => false,
+        };
         let denies = |word: &str| is_negation(word) || word == "already";
         let acts_on =
             |at: usize| Word::Auxiliary.skip(&self.parts[at + 1..]).first().is_some_and(|act| acts(act) || *act == "do");
-        self.parts.iter().enumerate().any(|(at, word)| denies(word) && acts_on(at))
+        self.parts.iter().enumerate().any(|(at, word)| denies(word) && acts_on(at) || *word == "no" && none_is_made(at))
             || self.parts.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)))
     }
 
@@ -125,10 +149,10 @@ impl Said<'_> {
                 .all(|word| ["this", "that", "it", "the", "following", "command", "earlier", "already", "before"].contains(word))
     }
 
-    /// `Here is what I ran.`, `Run it yourself.`
+    /// `Here is what I ran.`, `The call that was made:`, `Run it yourself.`
     fn is_told(&self) -> bool {
         let ran = matches!(self.parts.as_slice(), [.., "what", "i" | "we", act] if Word::Acted.is(act));
-        ran || self.parts.last() == Some(&"yourself")
+        ran || reports_passively(&words(self.clause)) || self.parts.last() == Some(&"yourself")
     }
 
     /// `An example of a call`. `The example file` names a file, and `an example of a race condition.` is none of a call.
@@ -159,7 +183,7 @@ impl Said<'_> {
     fn leads_to_an_example(&self, line: &str) -> bool {
         let begins = |text: &str, phrases: &[&str]| phrases.iter().any(|phrase| text.starts_with(phrase));
         let is_manual = || names_a_text(&self.parts) || self.parts.contains(&"docs");
-        let is_example = || !self.is_sentence && begins(self.sentence.trim_start(), &["for example", "for instance"]);
+        let is_example = || !self.is_sentence && begins(self.sentence.trim_start(), &SHOWN);
         begins(self.clause, &["instead of", "rather than", "contents of", "previously", "earlier"])
             || (!self.acts_now && (is_example() || line.starts_with("according to ") && is_manual()))
             || ["such as", "e.g", "e.g."].iter().any(|words| line.ends_with(words))

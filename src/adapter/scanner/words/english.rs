@@ -83,6 +83,8 @@ pub(super) enum Word {
     Lacks,
     Needs,
     Whose,
+    Deletes,
+    Changes,
     English,
 }
 

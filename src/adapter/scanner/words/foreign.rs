@@ -1,10 +1,12 @@
 //! Clauses in languages other than English, in lower case: who acts, when, and on what condition.
 
 use super::{
-    clauses::{COMMAS, words},
+    clauses::words,
     languages::Says,
 };
 
+/// Signs that separate the clauses of a sentence.
+const ENDS: [char; 8] = [',', '，', '،', '、', ':', '：', '—', '–'];
 /// A line that continues a plan has at most this many words after the connecting one, and at most this many letters.
 const JOINED_WORDS: usize = 2;
 const JOINED_LETTERS: usize = 24;
@@ -20,13 +22,13 @@ pub(super) fn acts(sentence: &str) -> bool {
         let (clause, joined) = after_joint(clause);
         Says::Acts.is_in(clause) || begins_with_an_act(clause, joined)
     };
-    sentence.split(COMMAS).any(|clause| acts(clause) && !denies(clause) && !is_past(clause))
+    sentence.split(ENDS).any(|clause| acts(clause) && !denies(clause) && !is_past(clause))
 }
 
 /// Whether a sentence denies something, is hypothetical, depends on a condition, is about the past, or advises the reader.
 pub(super) fn is_qualified(sentence: &str) -> bool {
     let main = main_clause(sentence);
-    let says = [Says::Denies, Says::Supposes, Says::Later].iter().any(|says| says.is_in(main)) || is_past(main);
+    let says = [Says::Denies, Says::Supposes, Says::Later, Says::Form].iter().any(|says| says.is_in(main)) || is_past(main);
     says || is_conditional(sentence) || advises(main)
 }
 
@@ -45,18 +47,18 @@ pub(super) fn is_past(clause: &str) -> bool {
 /// Whether a sentence names a later time in its main clause, or in a clause of its own: `La semaine prochaine, ..`.
 pub(super) fn is_put_off(sentence: &str) -> bool {
     let is_time = |clause: &str| Says::Later.is_in(clause) && words(clause).len() <= TIME_WORDS;
-    Says::Later.is_in(main_clause(sentence)) || sentence.split(COMMAS).any(is_time)
+    Says::Later.is_in(main_clause(sentence)) || sentence.split(ENDS).any(is_time)
 }
 
 /// Whether a clause is a condition that is still open.
 pub(super) fn is_conditional(sentence: &str) -> bool {
-    sentence.split(COMMAS).any(|clause| Says::When.is_in(clause))
+    sentence.split(ENDS).any(|clause| Says::When.is_in(clause))
 }
 
 /// The last clause that is not a condition.
 pub(super) fn main_clause(sentence: &str) -> &str {
     let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !Says::When.is_in(clause);
-    sentence.rsplit(COMMAS).find(is_main).unwrap_or(sentence)
+    sentence.rsplit(ENDS).find(is_main).unwrap_or(sentence)
 }
 
 /// Whether a clause or sentence denies something.
@@ -95,10 +97,12 @@ pub(super) fn continues(sentence: &str) -> bool {
     joins && (joined || !sentence.is_ascii()) && is_short && !shows && !is_qualified(sentence)
 }
 
-/// Whether a line takes back the call before it and introduces the right one: `Entschuldigung, hier ist der korrigierte Aufruf:`.
+/// Whether a line introduces a call in place of a wrong one: `Entschuldigung, hier ist der richtige Aufruf:`, `Der korrigierte
+/// Aufruf:`.
 pub(super) fn redoes(line: &str) -> bool {
-    let shows = [Says::Presents, Says::Example].iter().any(|says| says.is_in(line));
-    Says::Errs.is_in(line) && Says::Corrects.is_in(line) && !shows
+    let shows = || [Says::Presents, Says::Example].iter().any(|says| says.is_in(line));
+    let apologises = || Says::Errs.is_in(line) && Says::Corrects.is_in(line);
+    (Says::Corrected.is_in(line) || apologises()) && !shows()
 }
 
 /// A clause without the words that connect it with the one before it, and whether there were any.
@@ -114,10 +118,12 @@ fn after_joint(clause: &str) -> (&str, bool) {
     }
 }
 
-/// Whether a clause begins with a verb in the first person and an article: `borro el archivo`. After a word such as "first", no
-/// article is needed.
-fn begins_with_an_act(clause: &str, joined: bool) -> bool {
+/// Whether a clause begins with a verb in the first person and an article, or a pronoun and such a verb: `borro el archivo`, `lo
+/// ejecuto`. After a word such as "first", no article is needed.
+pub(super) fn begins_with_an_act(clause: &str, joined: bool) -> bool {
     let mut words = clause.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    first.len() > 2 && first.ends_with('o') && !Says::NoVerbs.is_in(first) && (joined || Says::Objects.is_in(second))
+    let is_verb = |word: &str| word.len() > 2 && word.ends_with('o') && !Says::NoVerbs.is_in(word);
+    let has_an_object = || matches!(first, "lo" | "la" | "los" | "las" | "li" | "le") && is_verb(second);
+    has_an_object() || is_verb(first) && (joined || Says::Objects.is_in(second))
 }

@@ -7,6 +7,8 @@ use super::{
 
 /// A label of data has at most this many words.
 const LABEL_WORDS: usize = 4;
+/// What is said of a text that is right.
+const VERDICTS: [&str; 8] = ["valid", "legal", "fine", "allowed", "accepted", "right", "correct", "okay"];
 /// What a line shows is named within this many words: `Here is the whole content ..`.
 const COPY_WITHIN: usize = 3;
 
@@ -29,7 +31,8 @@ pub(super) fn names_no_call(words: &[&str]) -> bool {
     match words {
         [first, .., last] if words.len() <= LABEL_WORDS => {
             let is_form = Word::Form.is(last) || Word::Example.is(last) || matches!(*last, "schema" | "structure");
-            Word::Unreal.is(first) && is_call(last) || is_form && is_call(first)
+            let is_used = Word::Call.is(first) && Word::Acted.is(last);
+            Word::Unreal.is(first) && is_call(last) || is_form && is_call(first) || is_used
         }
         _ => false,
     }
@@ -42,6 +45,29 @@ pub(super) fn names_data(words: &[&str]) -> bool {
         [_, .., "input"] => words.len() <= LABEL_WORDS,
         [_, .., "output"] => words.len() <= LABEL_WORDS && counts(),
         _ => is_caption(words),
+    }
+}
+
+/// Whether the last words of a clause judge a text: `so this is valid`, `this one works`.
+pub(super) fn judges(words: &[&str]) -> bool {
+    let points = |word: &str| Word::Pointer.is(word) || Word::Call.is(word);
+    match words {
+        [.., subject, be, verdict] if Word::Be.is(be) => points(subject) && VERDICTS.contains(verdict),
+        [.., subject, "works"] => points(subject),
+        _ => false,
+    }
+}
+
+/// Whether a clause says that something is only a text: `This answer is only documentation`, `These are just examples`.
+pub(super) fn is_only_a_text(words: &[&str]) -> bool {
+    let is_text = |word: &&str| names_a_text(&[word]) && !Word::Call.is(word);
+    match words {
+        ["this" | "that" | "these" | "it", rest @ .., last] => {
+            let adds = |word: &&str| Word::Only.is(word) || Word::Be.is(word) || Word::Determiner.is(word) || is_text(word);
+            let limits = rest.iter().any(|word| Word::Only.is(word)) || Word::Example.is(last);
+            limits && is_text(last) && rest.iter().any(|word| Word::Be.is(word)) && rest.iter().all(adds)
+        }
+        _ => false,
     }
 }
 

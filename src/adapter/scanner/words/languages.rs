@@ -44,6 +44,10 @@ pub(super) enum Says {
     Inside,
     Objects,
     NoVerbs,
+    Form,
+    Corrected,
+    Deletes,
+    Changes,
 }
 
 /// The words of all languages.

@@ -15,7 +15,7 @@ use super::{
         self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause, speaks_of_a_call,
     },
     languages::Says,
-    reported::{instructs, quotes, reports, tells},
+    reported::{instructs, quotes, reports, tells, tells_a_habit},
     signs::{is_letter_of_a_list, is_note, last_sentence, without_asides, without_emphasis},
     subject::{is_about_a_text, is_actor, is_speaker, speaks_of_calling},
 };
@@ -152,7 +152,7 @@ impl Lead {
             // `This could break the build.` is a reason.
             let is_call = || !self.ends_a_sentence() || speaks_of_calling(&words(main));
             let is_possible = Word::Possible.is_in(&words(main)) && is_call();
-            let is_told = || tells(sentence) || instructs(main) || clauses(main).any(|clause| reports(clause) || quotes(clause));
+            let is_told = || tells(sentence) || tells_a_habit(sentence) || instructs(main) || clauses(main).any(|clause| reports(clause) || quotes(clause));
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
             return (is_possible || is_depending() || is_open()) && !wishes(sentence);
         }
@@ -161,8 +161,10 @@ impl Lead {
         let ends = self.ends_a_sentence();
         let is_denied = || denies(main) && if ends { Says::Runs.is_in(main) } else { Says::Acts.is_in(main) && is_call() };
         let is_past = || is_past(main) && (!ends || Says::This.is_in(main)) || is_put_off(sentence) && !ends;
-        // `Le format est le suivant.`
-        let is_shown = || ends && !acts(main) && [Says::Thus, Says::Presents].iter().any(|says| says.is_in(main));
+        // `Le format est le suivant.`, `도구는 이렇게 호출합니다.`
+        let is_thus = || Says::Thus.is_in(main) && Says::Runs.is_in(main);
+        let shows = || [Says::Thus, Says::Presents].iter().any(|says| says.is_in(main));
+        let is_shown = || ends && (Says::Form.is_in(main) || is_thus() || !acts(main) && shows());
         // A whole sentence that does not mention a call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
         let is_qualified = || (!ends || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main));
         let leads_on = asks_to_wait(sentence) || redoes(&self.text) || foreign::is_step(sentence);

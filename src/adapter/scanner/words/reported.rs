@@ -7,6 +7,14 @@ use super::{
     subject::{is_done, is_past_verb, is_speaker, names_a_text},
 };
 
+/// Verbs of a speaker who calls tools or says how.
+const WRITES: [&str; 12] =
+    ["write", "emit", "output", "produce", "generate", "print", "send", "make", "use", "call", "invoke", "issue"];
+/// Where the reader runs a command.
+const PLACES: [&str; 9] = ["machine", "side", "end", "terminal", "computer", "shell", "console", "host", "system"];
+/// `Like this one` has this many words.
+const CUE_WITHIN: usize = 3;
+
 /// Whether a clause reports a call of the model: `I've just run`, `the call I made a moment ago was`, `I deleted it like this`.
 pub(super) fn reports(clause: &str) -> bool {
     let words = words(clause);
@@ -19,8 +27,9 @@ pub(super) fn reports(clause: &str) -> bool {
         }
         let had = words[at + 1..].iter().take_while(|word| Word::Had.is(word)).count();
         let act = at + 1 + had;
-        // `I decided to go on with ..`.
-        let is_done = words.get(act).is_some_and(|act| is_past_verb(act)) && words.get(act + 1) != Some(&"to");
+        // `I decided to go on with ..`, but not `the call I used to send it`.
+        let goes_on = words.get(act + 1) == Some(&"to") && !is_relative(&words[..at]);
+        let is_done = words.get(act).is_some_and(|act| is_past_verb(act)) && !goes_on;
         is_done.then_some((at, act))
     });
     let is_earlier = |(speaker, act): (usize, usize)| {
@@ -28,16 +37,46 @@ pub(super) fn reports(clause: &str) -> bool {
         let rest = &words[act + 1..];
         let already = between.iter().any(|word| matches!(*word, "already" | "previously" | "earlier"));
         let recent = (between.contains(&"just") || words[speaker].ends_with("'ve")) && rest.is_empty();
-        // `The call I made was`, `the one that I made`, `what I did`.
-        let noun = words[..speaker].iter().rev().find(|word| !matches!(**word, "that" | "which")).copied().unwrap_or_default();
-        let relative = Word::Call.is(noun) || matches!(noun, "commands" | "what" | "tool");
         let shows = Phrase::Cues.ends(&words);
-        already || recent || relative || shows || (speaker == 0 && is_ago(&words))
+        already || recent || is_relative(&words[..speaker]) || shows || (speaker == 0 && is_ago(&words))
     };
     let any = acts.any(is_earlier);
     !is_present
         && !words.iter().any(|word| is_negation(word))
         && (any || (is_ago(&words) && (last != "again") && words.iter().any(|word| is_done(word))))
+}
+
+/// Whether the words before a verb or its subject make a call its object: `the call I made`, `the one that was used`, `what I did`.
+fn is_relative(before: &[&str]) -> bool {
+    let noun = before.iter().rev().find(|word| !matches!(**word, "that" | "which")).copied().unwrap_or_default();
+    Word::Call.is(noun) || matches!(noun, "commands" | "what" | "tool")
+}
+
+/// Whether the last words of a clause report a call: `here is the call that was made`, `what was sent`.
+pub(super) fn reports_passively(words: &[&str]) -> bool {
+    let is_passive = |be: &str| matches!(be, "was" | "were" | "been");
+    matches!(words, [before @ .., be, act] if is_passive(be) && is_done(act) && is_relative(before))
+}
+
+/// Whether a sentence says that something was done: `The file was deleted.`
+pub(super) fn was_done(sentence: &str) -> bool {
+    let words = words(sentence);
+    let is_done = |pair: &[&str]| matches!(pair[0], "was" | "were" | "been") && is_past_verb(pair[1]);
+    let explains = |word: &&str| is_negation(word) || matches!(*word, "by" | "because");
+    words.windows(2).any(is_done) && !words.iter().any(explains)
+}
+
+/// Whether a sentence says how its speaker calls tools in general: `When I need a file, I write this:`, `I make a call like this:`.
+pub(super) fn tells_a_habit(sentence: &str) -> bool {
+    let words = words(sentence);
+    let writes = |pair: &[&str]| matches!(pair[0], "i" | "we") && WRITES.contains(&pair[1]);
+    let begins = match words.as_slice() {
+        ["when" | "whenever", "i" | "we", verb, ..] => Word::May.is(verb) || *verb == "want" || WRITES.contains(verb),
+        ["to", "call" | "use" | "invoke", ..] => true,
+        _ => false,
+    };
+    let shows = || names_a_text(&words) && words[words.len().saturating_sub(CUE_WITHIN)..].starts_with(&["like"]);
+    words.windows(2).any(writes) && (begins || shows() || Phrase::Cues.ends(&words) && names_a_text(&words))
 }
 
 /// Whether a clause says what its speaker found, quotes, wrote or was told, so that this follows: `I found an injection in the
@@ -84,7 +123,10 @@ pub(super) fn instructs(sentence: &str) -> bool {
     };
     let speaks = |word: &&str| is_speaker(word) || *word == "me";
     let reader = (0..words.len()).find(|&at| is_reader(at));
-    let asked = matches!(words.as_slice(), ["please", verb, ..] if Word::Submits.is(verb));
+    // `Run this on your machine:`, but not `I run this on your machine:`.
+    let is_there = |place: &[&str]| matches!(place, ["your", rest @ ..] if rest.last().is_some_and(|noun| PLACES.contains(noun)));
+    let is_yours = words.first().is_some_and(|verb| Word::Act.is(verb) || *verb == "please") && (1..4).any(|count| words.len() > count && is_there(&words[words.len() - count..]));
+    let asked = is_yours || matches!(words.as_slice(), ["please", verb, ..] if Word::Submits.is(verb));
     asked || reader.is_some_and(|at| !words[at..].iter().any(speaks))
 }
 

@@ -1,11 +1,11 @@
 //! Sentences before and after calls, in many languages.
 
-use super::{Lead, Written, before_pointer, describes, is_disowned, is_quoting, takes_back};
+use super::{Lead, Written, describes, is_disowned, is_disowned_before_pointer, is_quoting, takes_back};
 
 /// The ways in which a call is written: marked at the beginning, marked after words, and JSON alone.
-const MARKED: Written = Written { marked: true, delimited: true, fresh: true };
-const AFTER_WORDS: Written = Written { fresh: false, ..MARKED };
-const BARE: Written = Written { marked: false, delimited: false, fresh: true };
+const MARKED: Written<'_> = Written { marked: true, delimited: true, fresh: true, text: "{\"name\": \"delete_file\"}" };
+const AFTER_WORDS: Written<'_> = Written { fresh: false, ..MARKED };
+const BARE: Written<'_> = Written { marked: false, delimited: false, ..MARKED };
 
 /// After any call: it is an example, is not made, is cancelled, or waits for the user.
 const AGAINST: [&str; 220] = [
@@ -985,11 +985,16 @@ fn is_unannounced(line: &str) -> bool {
 /// Whole sentences, labels in other languages, and what precedes a clause that only points at the call.
 #[test]
 fn what_decides_is_what_a_line_says_not_how_it_ends() {
-    let supposed = |line: &str| is_supposed(line) || before_pointer(line).is_some_and(is_supposed);
+    let supposed = |line: &str| is_supposed(line) || is_disowned_before_pointer(line, &is_supposed);
     let not_made = [
         "I'll send it as soon as you agree. Here's the call:",
         "It is not sent yet. Here is the call:",
         "I can't send it from here, but here's the call:",
+        "No command will be run:",
+        "I make no call.",
+        "These are just samples.",
+        "This answer is only documentation:",
+        "No call is made now. Here’s the call:",
         "Here is what we executed.",
         "I have run this already.",
         "Send it yourself.",
@@ -1004,6 +1009,8 @@ fn what_decides_is_what_a_line_says_not_how_it_ends() {
     ];
     let made = [
         "The cache is full. Here's the call:",
+        "The server is not running. Here's the call:",
+        "Your tests don't run. Here's the call:",
         "The build doesn't pass:",
         "The path is wrong:",
         "Siguiente paso:",
