@@ -4,7 +4,7 @@
 use super::{
     Region, Scanner,
     line::{self, HEAD_BYTES},
-    words::{Lead, describes, is_disowned, is_disowned_before_pointer, is_quoting},
+    words::{Lead, describes, is_disowned, is_disowned_before_pointer, is_quoting, presents_a_text},
 };
 use crate::{
     adapter::syntax::{blank, is_blank},
@@ -107,7 +107,7 @@ impl Scanner {
 
     /// Whether the line above `at` says that what follows is an example or quoted.
     pub(super) fn is_introduced(&self, at: usize) -> bool {
-        let disowns = [is_disowned, is_quoting, line::opens_data, describes];
+        let disowns = [is_disowned, is_quoting, line::opens_data, describes, presents_a_text];
         self.introduction(at).is_some_and(|head| shows(&head, &|head| disowns.iter().any(|disowns| disowns(head))))
     }
 

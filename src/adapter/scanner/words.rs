@@ -41,6 +41,7 @@ pub(super) use asks::asks_to_wait;
 pub(super) use describes::{describes, is_quoting};
 pub(super) use disowned::{is_disowned, is_disowned_before_pointer};
 pub use forbids::UsersWords;
+pub(super) use labels::presents_a_text;
 pub(super) use lead::{Lead, leaves_a_step};
 
 #[cfg(test)]

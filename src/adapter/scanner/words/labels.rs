@@ -1,6 +1,7 @@
 //! Labels and captions of texts that are not the model's call: `Sample call`, `Case 3`, `Listing 1`, `The syntax is`.
 
 use super::{
+    clauses::{plain, words},
     english::Word,
     subject::{is_speaker, names_a_text},
 };
@@ -9,6 +10,10 @@ use super::{
 const LABEL_WORDS: usize = 4;
 /// What is said of a text that is right.
 const VERDICTS: [&str; 8] = ["valid", "legal", "fine", "allowed", "accepted", "right", "correct", "okay"];
+/// What the reader does with a text.
+const PUTS: [&str; 15] = [
+    "copy", "paste", "save", "send", "post", "put", "add", "insert", "place", "include", "import", "replace", "use", "store", "submit",
+];
 /// What a line shows is named within this many words: `Here is the whole content ..`.
 const COPY_WITHIN: usize = 3;
 
@@ -79,6 +84,35 @@ pub(super) fn equates(words: &[&str]) -> bool {
 /// Whether the words of a clause are the caption of a listing, or number data: `Listing 1`, `Case 3`.
 pub(super) fn is_caption(words: &[&str]) -> bool {
     matches!(words, [name, number] if Word::Caption.is(name) && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a sentence after an unmarked call is about a text for the reader: `Copy this into your config file`, `You can paste it
+/// into the form`, `This is the JSON for your test`.
+pub(super) fn is_for_the_reader(words: &[&str]) -> bool {
+    let is_before = |word: &&&str| **word == "you" || Word::May.is(word) || Word::Filler.is(word) || Word::Only.is(word);
+    match &words[words.iter().take_while(is_before).count()..] {
+        [verb, object, ..] if PUTS.contains(verb) => matches!(*object, "this" | "that" | "it" | "these"),
+        ["this" | "that" | "these", be, rest @ ..] if Word::Be.is(be) || *be == "are" => {
+            let noun = rest.iter().take(COPY_WITHIN).find(|word| names_a_text(&[word]) || Word::Caption.is(word) || **word == "cases");
+            noun.is_some_and(|noun| !Word::Call.is(noun))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a line before an unmarked call presents a text to the reader: `Here is the JSON you asked for`, `Here is the request
+/// body`.
+pub(crate) fn presents_a_text(head: &str) -> bool {
+    let line = plain(head);
+    let words = words(line.trim_end_matches(|c: char| c.is_whitespace() || c == '*').trim_end_matches(':'));
+    let shown = match words.as_slice() {
+        ["here's", rest @ ..] | ["here" | "this", "is", rest @ ..] => rest,
+        _ => return false,
+    };
+    let is_body = shown.last().is_some_and(|last| matches!(*last, "body" | "payload"));
+    let is_yours = shown.iter().any(|word| matches!(*word, "your" | "you")) || Word::Example.is_in(shown);
+    let calls = shown.iter().any(|word| Word::Call.is(word) || is_speaker(word) || matches!(*word, "tool" | "function" | "next"));
+    is_body || is_yours && !calls && shown.iter().any(|word| names_a_text(&[word]))
 }
 
 /// Whether a line presents a copy of something: `Here's the content of the file`, `here is how a call looks`.

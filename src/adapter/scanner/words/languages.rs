@@ -46,6 +46,7 @@ pub(super) enum Says {
     NoVerbs,
     Form,
     Corrected,
+    Submits,
     Deletes,
     Changes,
 }

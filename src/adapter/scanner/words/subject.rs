@@ -49,7 +49,9 @@ pub(super) fn is_about_a_text(words: &[&str]) -> bool {
     // `This fixed it`, `it was done with`, `the server logged`, but not `all sources are committed`, `a cached folder`.
     let is_present = |before: &str| Word::Undone.is(before) || before.ends_with("n't");
     let is_done = |pair: &[&str]| (is_past_verb(pair[1]) || pair[1] == "got") && !is_present(pair[0]);
-    let is_to_do = Word::ToDo.is_in(words);
+    // A reason is not what is to be done: `The parser rejects this because a tag is missing`.
+    let main = words.split(|word| matches!(*word, "because" | "since")).next().unwrap_or_default();
+    let is_to_do = Word::ToDo.is_in(main);
     let is_form = ends(words, &["like this", "like so", "like that", "as follows"]);
     let tells = || Word::Records.is_in(words) || Word::Tells.is_in(words);
     is_form || !is_to_do && (names_a_text(words) || tells() || words.windows(2).any(is_done))

@@ -188,7 +188,7 @@ impl Layer<'_> {
         let describes = || !context.marked && describes(members, key, &written, context.tools);
         let only = || only_object(members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
         let (arguments, closed) = match given.or_else(only) {
-            Some((key, _)) if !context.marked && reports(members, key) => return None,
+            Some((at, _)) if !context.marked && reports(members, key, at, known_tool(context.tools, &written)) => return None,
             Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => return None,
             Some((at, arguments)) if is_closed(arguments) => {
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);

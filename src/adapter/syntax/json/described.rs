@@ -11,14 +11,30 @@ use super::{
 };
 use crate::{
     adapter::JsonKeys,
-    event::Tools,
+    event::{Tool, Tools},
     fix::{fold, name::known_tool},
 };
 
-/// Whether an object with arguments is the record of a call or the description of a tool.
-pub(super) fn reports(members: &[(String, &str)], arguments: &str) -> bool {
-    let has = |key: &str| members.iter().any(|(known, _)| known == key);
-    RECORD.into_iter().any(has) || (arguments == "parameters" && has("description"))
+/// The `type` of a call contains one of these.
+const CALL_TYPES: [&str; 4] = ["function", "tool", "call", "action"];
+/// An object with more keys than this that no call has is data.
+const MAX_UNKNOWN: usize = 1;
+
+/// Whether an object with a tool's name and its arguments is the record of a call, the description of a tool, or other data: a node
+/// of a workflow (`"type": "n8n-nodes-base.slack"`), a task of an editor. `name`, `arguments`: the keys of these two.
+pub(super) fn reports(members: &[(String, &str)], name: &str, arguments: &str, tool: Option<&Tool>) -> bool {
+    let types = Types::new(tool);
+    let beside = || members.iter().filter(|(key, _)| key != name && key != arguments && !types.has(key));
+    let has = |key: &str| beside().any(|(known, _)| known == key);
+    let is_of_another_type = |(key, value): &(String, &str)| {
+        let value = value.to_lowercase();
+        key == "type" && value.starts_with('"') && !CALL_TYPES.iter().any(|word| value.contains(word))
+    };
+    let is_unknown = |key: &str| !OTHER_KEYS.contains(&key) && !THOUGHTS.contains(&key);
+    RECORD.into_iter().any(has)
+        || DESCRIPTION.into_iter().any(|key| has(key) && (key != "description" || arguments == "parameters"))
+        || beside().any(is_of_another_type)
+        || beside().filter(|(key, _)| is_unknown(key)).count() > MAX_UNKNOWN
 }
 
 /// Whether these arguments are the schema of a tool's parameters, without values.
