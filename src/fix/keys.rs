@@ -269,7 +269,7 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
 /// not an empty value.
 fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
     match &node.value {
-        Value::Text(text) => text.trim().is_empty(),
+        Value::Text(text) => ["", "none", "null", "undefined", "n/a"].contains(&text.trim().to_lowercase().as_str()),
         Value::Number(number) => number.parse() == Ok(0.0),
         Value::Array(items) => items.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),
         Value::Object(members) => members.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),

@@ -24,9 +24,9 @@ pub enum Resolved<'t> {
 }
 
 /// Prefixes that models add to a name.
-const PREFIXES: [&str; 19] = [
+const PREFIXES: [&str; 20] = [
     "functions.", "functions/", "functions::", "functions:", "functions_", "function.", "function:", "function_", "default_api.",
-    "api.", "tools.", "tools/", "tools_", "tool.", "tool:", "tool_", "call:", "namespace::", "mcp_",
+    "api.", "tools.", "tools/", "tools_", "tool.", "tool:", "tool_", "call:", "namespace::", "mcp_", "builtin_",
 ];
 
 /// A name of an offered tool.
@@ -75,9 +75,11 @@ fn spelt<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     spellings(written).iter().find_map(|spelling| meant(tools, spelling))
 }
 
-/// The offered tool whose name, of several words, follows a namespace that nobody offers: `github.create_issue`.
+/// The offered tool whose name, of several words, follows a namespace that nobody offers: `github.create_issue`,
+/// `mcp__files__read_file`.
 fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
-    let (space, name) = written.trim().rsplit_once(['.', '/', ':'])?;
+    let written = written.trim();
+    let (space, name) = written.rsplit_once("__").or_else(|| written.rsplit_once(['.', '/', ':']))?;
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let is_space = !space.is_empty() && space.split(['.', '/', ':']).all(|part| part.chars().all(is_word));
     tools.by_wire_name(name).filter(|_| is_space && has_words(name))
@@ -194,6 +196,7 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
             })
         })
         .or_else(|| registered(tools, name))
+        .or_else(|| without_shared_prefix(&offered, name))
 }
 
 /// The only tool of a server or namespace that has this name there, written with or without the server or namespace.
@@ -211,6 +214,16 @@ fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
     });
     let first = found.next()?;
     found.next().is_none().then_some(first)
+}
+
+/// The only tool whose name is `name` after a first word that another tool begins with too: `search_issues` for
+/// `github_search_issues` beside `github_get_issue`. A single word could mean anything.
+fn without_shared_prefix<'t>(offered: &[Offered<'t>], name: &str) -> Option<&'t Tool> {
+    let prefix = |offered: &Offered<'t>| offered.name.split_once('_').map(|(prefix, _)| prefix);
+    let is_shared = |own: &Offered<'t>| offered.iter().filter(|other| prefix(other) == prefix(own)).take(2).count() > 1;
+    let bare = |offered: &Offered<'t>| offered.name.split_once('_').is_some_and(|(_, bare)| bare == name);
+    unique(offered, |offered| has_words(name) && bare(offered))
+        .filter(|tool| offered.iter().any(|offered| std::ptr::eq(offered.tool, *tool) && bare(offered) && is_shared(offered)))
 }
 
 /// The only tool that has a name or wire name for which `fits` holds.

@@ -132,7 +132,10 @@ impl Scanner {
         let delimited = marked || candidate.fence.is_some();
         let text = self.text_after(candidate, to, delimited, open)?;
         let goes_on = || delimited && self.goes_on_after(candidate, text);
-        Some(takes_back(text, Written { marked, delimited, fresh: candidate.fresh, text: &self.buf[candidate.at..to] }) || goes_on())
+        Some(
+            takes_back(text, Written { marked, delimited, fresh: candidate.fresh, text: &self.buf[candidate.at..to] })
+                || goes_on(),
+        )
     }
 
     /// Whether the text after marked calls takes them back for good, and does not offer another choice.

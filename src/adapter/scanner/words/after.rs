@@ -7,8 +7,8 @@ use super::{
     deeds::is_another_deed,
     english::{Phrase, Word, is_english},
     foreign,
-    languages::{Says, is_dense},
     labels::is_for_the_reader,
+    languages::{Says, is_dense},
     retracts::{adds, retracts},
 };
 
@@ -56,7 +56,8 @@ pub(crate) fn takes_back(text: &str, call: Written<'_>) -> bool {
         interrupts()
             || (is_foreign && foreign::denies_a_call(&said) && !is_another_deed(&said, call.text))
             || !is_meant()
-            || (!call.marked && (Phrase::Shown.is_in(&said_words) || is_for_the_reader(&said_words) || Says::Submits.is_in(&said)))
+            || (!call.marked
+                && (Phrase::Shown.is_in(&said_words) || is_for_the_reader(&said_words) || Says::Submits.is_in(&said)))
     };
     let replaced = || is_choice(&prose) || corrects(&prose);
     let is_against = |(at, sentence): (usize, &str)| {

@@ -24,8 +24,7 @@ pub(super) fn awaits_an_answer(line: &str, last: &str) -> bool {
     let asks = |sentence: &str| permission(sentence) || requests_an_answer(sentence) || chooses(sentence);
     // `With your approval, I delete it.`
     let awaits = || Phrase::Awaits.around(&all).any(|(before, _)| !matches!(before, [.., "with" | "given"]));
-    if awaits() || leaves_it_to_the_user(&all) || waits_for_consent(&words(last)) || sentences.clone().any(asks)
-    {
+    if awaits() || leaves_it_to_the_user(&all) || waits_for_consent(&words(last)) || sentences.clone().any(asks) {
         return true;
     }
     let is_foreign = !sentences.clone().any(is_english);

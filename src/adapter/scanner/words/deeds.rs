@@ -17,15 +17,18 @@ const DEEDS: [Deed; 2] = [
     Deed {
         english: Word::Deletes,
         foreign: Says::Deletes,
-        done: &["delet", "remov", "rm", "unlink", "drop", "eras", "wip", "clean", "purg", "prun", "truncat", "del", "reset", "destroy"],
+        done: &[
+            "delet", "remov", "rm", "unlink", "drop", "eras", "wip", "clean", "purg", "prun", "truncat", "del", "reset",
+            "destroy",
+        ],
     },
     Deed {
         english: Word::Changes,
         foreign: Says::Changes,
         done: &[
-            "writ", "edit", "replac", "creat", "updat", "set", "patch", "insert", "append", "mov", "renam", "mv", "sed", "cp", "tee",
-            "push", "commit", "merg", "appl", "install", "sav", "send", "post", "put", "touch", "modif", "chang", "echo", "delet",
-            "remov", "rm", "drop",
+            "writ", "edit", "replac", "creat", "updat", "set", "patch", "insert", "append", "mov", "renam", "mv", "sed", "cp",
+            "tee", "push", "commit", "merg", "appl", "install", "sav", "send", "post", "put", "touch", "modif", "chang", "echo",
+            "delet", "remov", "rm", "drop",
         ],
     },
 ];
@@ -60,7 +63,8 @@ mod tests {
         for promise in ["i will not delete anything.", "ich werde nichts löschen.", "我不会删除任何文件。"] {
             assert!(is_another_deed(promise, lists) && !is_another_deed(promise, deletes), "{promise}");
         }
-        for about_the_call in ["i won't run it.", "i have not deleted it.", "this call deletes nothing.", "cancel it, nothing is deleted."]
+        for about_the_call in
+            ["i won't run it.", "i have not deleted it.", "this call deletes nothing.", "cancel it, nothing is deleted."]
         {
             assert!(!is_another_deed(about_the_call, lists), "{about_the_call}");
         }

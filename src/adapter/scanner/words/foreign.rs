@@ -1,9 +1,6 @@
 //! Clauses in languages other than English, in lower case: who acts, when, and on what condition.
 
-use super::{
-    clauses::words,
-    languages::Says,
-};
+use super::{clauses::words, languages::Says};
 
 /// Signs that separate the clauses of a sentence.
 const ENDS: [char; 8] = [',', '，', '،', '、', ':', '：', '—', '–'];

@@ -12,7 +12,8 @@ const LABEL_WORDS: usize = 4;
 const VERDICTS: [&str; 8] = ["valid", "legal", "fine", "allowed", "accepted", "right", "correct", "okay"];
 /// What the reader does with a text.
 const PUTS: [&str; 15] = [
-    "copy", "paste", "save", "send", "post", "put", "add", "insert", "place", "include", "import", "replace", "use", "store", "submit",
+    "copy", "paste", "save", "send", "post", "put", "add", "insert", "place", "include", "import", "replace", "use", "store",
+    "submit",
 ];
 /// What a line shows is named within this many words: `Here is the whole content ..`.
 const COPY_WITHIN: usize = 3;
@@ -93,7 +94,10 @@ pub(super) fn is_for_the_reader(words: &[&str]) -> bool {
     match &words[words.iter().take_while(is_before).count()..] {
         [verb, object, ..] if PUTS.contains(verb) => matches!(*object, "this" | "that" | "it" | "these"),
         ["this" | "that" | "these", be, rest @ ..] if Word::Be.is(be) || *be == "are" => {
-            let noun = rest.iter().take(COPY_WITHIN).find(|word| names_a_text(&[word]) || Word::Caption.is(word) || **word == "cases");
+            let noun = rest
+                .iter()
+                .take(COPY_WITHIN)
+                .find(|word| names_a_text(&[word]) || Word::Copy.is(word) || Word::Caption.is(word) || **word == "cases");
             noun.is_some_and(|noun| !Word::Call.is(noun))
         }
         _ => false,

@@ -152,7 +152,12 @@ impl Lead {
             // `This could break the build.` is a reason.
             let is_call = || !self.ends_a_sentence() || speaks_of_calling(&words(main));
             let is_possible = Word::Possible.is_in(&words(main)) && is_call();
-            let is_told = || tells(sentence) || tells_a_habit(sentence) || instructs(main) || clauses(main).any(|clause| reports(clause) || quotes(clause));
+            let is_told = || {
+                tells(sentence)
+                    || tells_a_habit(sentence)
+                    || instructs(main)
+                    || clauses(main).any(|clause| reports(clause) || quotes(clause))
+            };
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
             return (is_possible || is_depending() || is_open()) && !wishes(sentence);
         }

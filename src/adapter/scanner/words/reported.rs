@@ -125,7 +125,8 @@ pub(super) fn instructs(sentence: &str) -> bool {
     let reader = (0..words.len()).find(|&at| is_reader(at));
     // `Run this on your machine:`, but not `I run this on your machine:`.
     let is_there = |place: &[&str]| matches!(place, ["your", rest @ ..] if rest.last().is_some_and(|noun| PLACES.contains(noun)));
-    let is_yours = words.first().is_some_and(|verb| Word::Act.is(verb) || *verb == "please") && (1..4).any(|count| words.len() > count && is_there(&words[words.len() - count..]));
+    let is_yours = words.first().is_some_and(|verb| Word::Act.is(verb) || *verb == "please")
+        && (1..4).any(|count| words.len() > count && is_there(&words[words.len() - count..]));
     let asked = is_yours || matches!(words.as_slice(), ["please", verb, ..] if Word::Submits.is(verb));
     asked || reader.is_some_and(|at| !words[at..].iter().any(speaks))
 }
