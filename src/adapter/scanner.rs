@@ -125,11 +125,15 @@ impl Scanner {
     /// Creates a scanner for the rest of an answer, after a native call. The rest is read like the beginning of an answer, inside
     /// whatever the text before left open. But a call precedes it, so an invented result ends it.
     pub fn anew(&self) -> Scanner {
-        let options = Options { reasoning_open: self.region == Region::Reasoning, ..self.options.clone() };
-        let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
-        let mut scanner = Scanner::new(adapter, tools, schemas, options);
+        let mut scanner = self.like(self.region == Region::Reasoning);
         scanner.emitted.native();
         scanner
+    }
+
+    /// Creates a scanner for another text of the same model.
+    fn like(&self, reasoning_open: bool) -> Scanner {
+        let options = Options { reasoning_open, ..self.options.clone() };
+        Scanner::new(Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas), options)
     }
 
     /// Scans the next piece of the answer.

@@ -396,6 +396,18 @@ fn reasoning_is_separated_however_it_begins_and_ends() {
 }
 
 #[test]
+fn an_answer_taken_for_reasoning_is_read_again() {
+    let unmarked = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    let fenced = format!("I switch it on.\n\n```json\n{unmarked}\n```");
+    let draft = format!("I could write {HERMES_CALL}, but it is late.");
+    for (text, calls) in [(unmarked, 1), (fenced.as_str(), 1), (draft.as_str(), 0)] {
+        assert_eq!(read("hermes", true, text).all_calls().count(), calls, "{text}");
+        let closed = format!("{text}</think>No.");
+        assert_eq!(read("hermes", true, &closed).all_calls().count(), 0, "{closed}");
+    }
+}
+
+#[test]
 fn a_call_inside_of_reasoning_follows_the_family() {
     let call = [("lamp {\"on\": true}".to_owned(), true)];
     let none = [];

@@ -1,9 +1,7 @@
 //! Holds calls inside reasoning. They count if the reasoning is never closed and only calls follow, because then the model forgot
 //! to close it. Otherwise they are drafts and remain reasoning.
 
-use std::sync::Arc;
-
-use super::{Options, Region, Scanner, candidate::Candidate};
+use super::{Region, Scanner, candidate::Candidate};
 use crate::{
     adapter::{Inside, syntax::Parsed},
     event::{Assembly, Channel, Event, FinishReason, Sink, ToolCall},
@@ -18,6 +16,8 @@ pub(super) struct Draft {
     /// The reasoning of a region that was only believed to be open. It is emitted again as content if the region never closes and
     /// nothing else follows.
     believed: Option<String>,
+    /// Whether no calls are read in that text: marked ones were drafts, or the word of a header began it.
+    is_prose: bool,
     /// Whether the answer began inside reasoning, once it has shown that.
     began: Option<bool>,
     /// The text of the backend's reasoning field.
@@ -38,6 +38,7 @@ impl Draft {
     /// Begins a reasoning region whose only sign is `word`, which may belong to the answer.
     pub(super) fn believe(&mut self, word: &str) {
         self.believed = Some(word.to_owned());
+        self.is_prose = true;
     }
 
     /// Records a sign of whether the answer began inside reasoning. Only the first one counts.
@@ -115,6 +116,7 @@ impl Scanner {
     /// Holds calls that were read inside reasoning, up to `to`. Calls that the words before them reject (`I must never run this:`)
     /// or show as a possibility (`One option would be:`) remain reasoning.
     pub(super) fn hold_draft(&mut self, calls: Vec<Parsed>, candidate: &Candidate, to: usize, out: &mut dyn Sink) {
+        self.draft.is_prose = true;
         let shows = || {
             self.lead(candidate.at).is_some_and(|lead| lead.trim_end().ends_with([':', '：'])) && self.is_supposed(candidate.at)
         };
@@ -142,7 +144,7 @@ impl Scanner {
 
     /// Decides about the drafts at the end of the answer. If the answer ended inside reasoning, or all of it was in the backend's
     /// reasoning field, the calls at its end count if their tools are offered. If the region was only believed to be open, its
-    /// text was the answer.
+    /// text was the answer and is read as one.
     pub(super) fn accept_draft(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         // A model truncated inside reasoning has decided nothing.
         let limited = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
@@ -160,9 +162,15 @@ impl Scanner {
             && !self.emitted.has_said()
             && !text.trim().is_empty()
         {
-            self.emitted.say();
             self.draft.began = Some(false);
-            out.event(Event::Text(&text));
+            if self.draft.is_prose {
+                self.emitted.say();
+                return out.event(Event::Text(&text));
+            }
+            let mut answer = self.like(false);
+            answer.push(Channel::Content, &text, out);
+            answer.finish(reason, out);
+            self.emitted = answer.emitted;
         }
     }
 
@@ -173,9 +181,7 @@ impl Scanner {
             return Vec::new();
         }
         // Read like a region that never closes.
-        let options = Options { reasoning_open: true, ..self.options.clone() };
-        let (adapter, tools, schemas) = (Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas));
-        let mut inner = Scanner::new(adapter, tools, schemas, options);
+        let mut inner = self.like(true);
         let mut last = LastCalls::default();
         inner.push(Channel::Content, &field, &mut last);
         inner.finish(reason, &mut last);
