@@ -107,6 +107,9 @@ fn the_record_of_a_call_is_data() {
         r#"{"name": "lamp", "description": "Switches the lamp."}"#,
         r#"[{"name": "lamp", "description": "Switches the lamp.", "type": "function"}]"#,
         r#"{"name": "lamp", "version": "1.2.0", "on": true}"#,
+        r#"{"name": "lamp", "type": "my.nodes.lamp", "parameters": {"on": true}}"#,
+        r#"{"name": "lamp", "enabled": true, "arguments": {"on": true}}"#,
+        r#"{"name": "lamp", "cron": "0 6 * * *", "owner": "ana", "arguments": {"on": true}}"#,
         r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}], "results": ["lit"]}"#,
     ] {
         assert!(written(&read("generic", false, data)).is_empty(), "{data}");
@@ -120,8 +123,32 @@ fn the_record_of_a_call_is_data() {
         let answer = format!("Write <tool_call>{template}</tool_call> for a call.");
         assert_eq!(read("hermes", false, &answer).text(), answer);
     }
-    for call in [r#"{"name": "lamp", "on": true}"#, r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}]}"#] {
+    for call in [
+        r#"{"name": "lamp", "on": true}"#,
+        r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}]}"#,
+        r#"{"id": "1", "type": "function_call", "name": "lamp", "arguments": {"on": true}}"#,
+        r#"{"name": "lamp", "arguments": {"on": true}, "explanation": "It is dark."}"#,
+    ] {
         assert_eq!(written(&read("generic", false, call)).len(), 1, "{call}");
+    }
+}
+
+#[test]
+fn a_text_for_the_reader_is_no_call() {
+    let json = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    for after in [
+        "Paste this into the settings.", "You can save it as `lamp.json`.", "These are the test cases for it.", "Copiez ceci dans le fichier.",
+    ] {
+        let answer = format!("```json\n{json}\n```\n\n{after}");
+        assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
+    }
+    for before in ["Here is the JSON you wanted:", "Here's the request body:", "Here is a sample answer of the server:"] {
+        let answer = format!("{before}\n\n```json\n{json}\n```");
+        assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
+    }
+    for (before, after) in [("Here is the call for your lamp:", ""), ("", "This will switch it on."), ("", "I'll wait for the result.")] {
+        let answer = format!("{before}\n\n```json\n{json}\n```\n\n{after}");
+        assert_eq!(written(&read("generic", false, &answer)).len(), 1, "{answer}");
     }
 }
 

@@ -60,7 +60,13 @@ mod tests {
     fn a_promise_about_something_else_is_not_about_the_call() {
         let lists = r#"{"name": "run_command", "arguments": {"command": "ls -la"}}"#;
         let deletes = r#"{"name": "run_command", "arguments": {"command": "rm -rf old"}}"#;
-        for promise in ["i will not delete anything.", "ich werde nichts löschen.", "我不会删除任何文件。"] {
+        for promise in [
+            "i will not delete anything.",
+            "i won't change anything in the config without your approval.",
+            "ich werde nichts löschen.",
+            "je ne modifierai rien.",
+            "我不会删除任何文件。",
+        ] {
             assert!(is_another_deed(promise, lists) && !is_another_deed(promise, deletes), "{promise}");
         }
         for about_the_call in

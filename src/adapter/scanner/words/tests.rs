@@ -418,7 +418,22 @@ const KEPT: [&str; 152] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 258] = [
+const NOT_NOW: [&str; 273] = [
+    "Whenever I need a page, I write a block like this:",
+    "I make a call like this one:",
+    "To use a tool, I send a message like so:",
+    "Here is the call that was used:",
+    "Call used:",
+    "For the record, this is the call:",
+    "Only this is legal:",
+    "This one works:",
+    "Run this in your own shell:",
+    "呼び出しは次の形式で書きます。",
+    "호출은 이렇게 실행합니다.",
+    "この操作はできません。",
+    "이 작업은 수행할 수 없습니다.",
+    "Я использовала этот вызов:",
+    "Ich habe die Nachricht so gesendet:",
     "Say yes to proceed:",
     "Tell me if I should run it:",
     "Are you sure you want this?",
@@ -679,7 +694,13 @@ const NOT_NOW: [&str; 258] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 168] = [
+const MADE: [&str; 174] = [
+    "Voici l'appel corrigé :",
+    "Der korrigierte Aufruf:",
+    "Lo abro de nuevo con la ruta correcta:",
+    "Lo leggo ora:",
+    "Je ne supprime rien : je lis seulement la liste :",
+    "With your okay I'm sending it now:",
     "Sample files are next, I write one:",
     "According to your request, I'll delete it:",
     "Here's the content I'll write:",
@@ -996,6 +1017,8 @@ fn what_decides_is_what_a_line_says_not_how_it_ends() {
         "This answer is only documentation:",
         "No call is made now. Here’s the call:",
         "Here is what we executed.",
+        "The invoice was sent. Here's the call:",
+        "Here is what was sent.",
         "I have run this already.",
         "Send it yourself.",
         "Copy this into tests/data.json.",
@@ -1010,6 +1033,7 @@ fn what_decides_is_what_a_line_says_not_how_it_ends() {
     let made = [
         "The cache is full. Here's the call:",
         "The server is not running. Here's the call:",
+        "The file was not found. Here's the call:",
         "Your tests don't run. Here's the call:",
         "The build doesn't pass:",
         "The path is wrong:",
