@@ -137,7 +137,10 @@ fn the_record_of_a_call_is_data() {
 fn a_text_for_the_reader_is_no_call() {
     let json = r#"{"name": "lamp", "arguments": {"on": true}}"#;
     for after in [
-        "Paste this into the settings.", "You can save it as `lamp.json`.", "These are the test cases for it.", "Copiez ceci dans le fichier.",
+        "Paste this into the settings.",
+        "You can save it as `lamp.json`.",
+        "These are the test cases for it.",
+        "Copiez ceci dans le fichier.",
     ] {
         let answer = format!("```json\n{json}\n```\n\n{after}");
         assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
@@ -146,7 +149,9 @@ fn a_text_for_the_reader_is_no_call() {
         let answer = format!("{before}\n\n```json\n{json}\n```");
         assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
     }
-    for (before, after) in [("Here is the call for your lamp:", ""), ("", "This will switch it on."), ("", "I'll wait for the result.")] {
+    for (before, after) in
+        [("Here is the call for your lamp:", ""), ("", "This will switch it on."), ("", "I'll wait for the result.")]
+    {
         let answer = format!("{before}\n\n```json\n{json}\n```\n\n{after}");
         assert_eq!(written(&read("generic", false, &answer)).len(), 1, "{answer}");
     }

@@ -49,7 +49,9 @@ pub(crate) fn takes_back(text: &str, call: Written<'_>) -> bool {
     // `Proceed?`, `¿Lo ejecuto?`
     let is_short = || asks_shortly(&said, is_foreign);
     let permission = || asks_for_permission(&said) || (!call.fresh && is_foreign) || is_short();
-    let asks = (is_asked(&said, stop) && permission() && !adds(&said_words)) || requests_an_answer(&said);
+    // `¿Quieres que avise también al cliente?`
+    let adds_more = || adds(&said_words) || is_foreign && foreign::adds(&said);
+    let asks = (is_asked(&said, stop) && permission() && !adds_more()) || requests_an_answer(&said);
     let interrupts = || INTERRUPTS.iter().any(|words| said.starts_with(words));
     let is_meant = || !Phrase::NotMeant.is_in(&said_words) && !Phrase::Redoes.is_in(&said_words);
     let withdrawn = || {
@@ -95,7 +97,7 @@ fn says_foreign(sentence: &str) -> bool {
     let is_example = || Says::Example.is_in(sentence) && (Says::Only.is_in(sentence) || Says::This.is_in(sentence));
     Says::Withdraws.is_in(sentence)
         || Says::Confirms.is_in(sentence)
-        || (sentence.ends_with(['?', '？', '؟']) && Says::Asks.is_in(sentence))
+        || (sentence.ends_with(['?', '？', '؟']) && Says::Asks.is_in(sentence) && !foreign::adds(sentence))
         || is_denied()
         || is_example()
 }

@@ -1,10 +1,10 @@
 //! English and other lines that wait for the user: they ask for permission, request an answer, or leave the decision to the user.
 
 use super::{
-    clauses::{STOPS, begins, conclusion, words},
+    clauses::{STOPS, begins, conclusion, without_quotes, words},
     english::{Phrase, Word, is_english},
     languages::{Says, is_letter},
-    subject::sets_to_work,
+    subject::{is_speaker, sets_to_work},
 };
 
 /// Whether a line before a call asks the user for permission to act, or to answer first. `last`: its last sentence, without the
@@ -14,9 +14,14 @@ pub(super) fn awaits_an_answer(line: &str, last: &str) -> bool {
     if sets_to_work(last) && !last.ends_with('?') {
         return false;
     }
+    let line = &without_quotes(line, '"');
     let all = words(line);
     let mut sentences = line.split_inclusive(STOPS).map(str::trim_start);
-    let chooses = |sentence: &str| sentence.ends_with('?') && begins(&words(conclusion(sentence)), &["which"]);
+    // `Which version are we on?` is a question to oneself.
+    let chooses = |sentence: &str| {
+        let said = words(conclusion(sentence));
+        sentence.ends_with('?') && begins(&said, &["which"]) && !said.iter().any(|word| is_speaker(word))
+    };
     // `Should I? Yes:`.
     let is_answered = words(last).first().is_some_and(|word| Word::Agrees.is(word));
     let is_open = |sentence: &str| !(is_answered && Phrase::Asks.is(&words(sentence)));
@@ -29,7 +34,12 @@ pub(super) fn awaits_an_answer(line: &str, last: &str) -> bool {
     }
     let is_foreign = !sentences.clone().any(is_english);
     let is_question = |sentence: &str| sentence.ends_with(['?', '？', '؟']);
-    is_foreign && (Says::Awaits.is_in(last) || sentences.next_back().is_some_and(is_question))
+    is_foreign && (Says::Awaits.is_in(last) || needs_consent(last) || sentences.next_back().is_some_and(is_question))
+}
+
+/// Whether a sentence in another language than English says that the user must agree first: `Necesito tu confirmación`.
+fn needs_consent(sentence: &str) -> bool {
+    Says::Consent.is_in(sentence) && Says::Needs.is_in(sentence)
 }
 
 /// Whether a clause, in lower case, is the beginning of a question for permission.

@@ -3,7 +3,7 @@
 use super::{
     super::line::is_header,
     asks::asks_to_wait,
-    clauses::{plain, words},
+    clauses::{plain, sentences, words},
     english::{Word, is_english},
     foreign::begins_with_an_act,
     languages::Says,
@@ -12,6 +12,8 @@ use super::{
 
 /// Stems of words about calling.
 const CALLING: [&str; 5] = ["tool", "func", "execut", "invo", "command"];
+/// Verbs of a speaker who explains.
+const EXPLAINS: [&str; 7] = ["explain", "describe", "walk", "break", "illustrate", "demonstrate", "outline"];
 /// Commands that print a text.
 const PRINTS: [&str; 9] = ["cat", "head", "tail", "less", "more", "type", "echo", "jq", "grep"];
 
@@ -65,6 +67,25 @@ pub(crate) fn describes(head: &str) -> bool {
     let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
     let is_thing = names_a_thing && if is_english(clause) { is_about_a_text(&words) } else { !begins_with_an_act(clause, false) };
     (is_thing || Says::Presents.is_in(clause)) && !owned && !is_planned
+}
+
+/// Whether a line, in lower case, explains a call or tells of one: `Let me explain what the call in your log does.`, `What you see
+/// is a tool call.`, `There was such a call last night.`
+pub(super) fn explains_a_call(line: &str) -> bool {
+    let explains = |sentence: &str| {
+        let words = words(sentence);
+        let is_call = |word: &&str| Word::Call.is(word) && !matches!(*word, "one" | "ones" | "last" | "above" | "action");
+        let names_a_call = words.iter().any(is_call);
+        let asks_what = words.contains(&"what") && matches!(words.last(), Some(&("do" | "does" | "means" | "mean")));
+        let shows = match words.as_slice() {
+            ["let", "me", verb, ..] | ["i'll", verb, ..] | ["i", "will", verb, ..] => EXPLAINS.contains(verb),
+            ["there", "was" | "were", ..] => true,
+            [.., be, "a" | "an", _, _] | [.., be, "a" | "an", _] => Word::Be.is(be) && words.last().is_some_and(is_call),
+            _ => false,
+        };
+        names_a_call && (asks_what || shows)
+    };
+    sentences(line).any(explains)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{
     asks::{asks_for_permission, leaves_it_to_the_user, requests_an_answer},
     clauses::{clauses, plain, words},
+    describes::explains_a_call,
     english::{Phrase, Word, is_negation},
     labels::{equates, is_heading, is_only_a_text, judges, names_data, names_no_call, shows_a_copy, without_count},
     languages::Says,
@@ -39,6 +40,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     said.denies_a_call()
         || Phrase::NoCase.begins(&all)
         || said.is_report()
+        || explains_a_call(line)
         || said.is_told()
         || (!said.acts_now && leaves_it_to_the_user(&all))
         || (!said.acts_now && (Phrase::Shows.begins(&all) || said.is_refused() || said.names_an_example()))
@@ -126,11 +128,20 @@ impl Said<'_> {
             }
             [] => false,
         };
-        let denies = |word: &str| is_negation(word) || word == "already";
+        // `I have already run it`, but not `what she already wrote`.
+        let is_own = |at: usize| {
+            at == 0
+                || is_speaker(self.parts[at - 1])
+                || matches!(self.parts[at - 1], "have" | "has" | "was" | "were" | "been" | "is")
+        };
+        let denies = |at: usize, word: &str| is_negation(word) || word == "already" && is_own(at);
         let acts_on =
             |at: usize| Word::Auxiliary.skip(&self.parts[at + 1..]).first().is_some_and(|act| acts(act) || *act == "do");
-        self.parts.iter().enumerate().any(|(at, word)| denies(word) && acts_on(at) || *word == "no" && none_is_made(at))
-            || self.parts.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)))
+        self.parts.iter().enumerate().any(|(at, word)| denies(at, word) && acts_on(at) || *word == "no" && none_is_made(at))
+            || self
+                .parts
+                .windows(3)
+                .any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act) || !self.is_sentence))
     }
 
     /// `I decline to run it:`, but not `Both orders are cancelled now.`
@@ -183,8 +194,11 @@ impl Said<'_> {
     fn leads_to_an_example(&self, line: &str) -> bool {
         let begins = |text: &str, phrases: &[&str]| phrases.iter().any(|phrase| text.starts_with(phrase));
         let is_manual = || names_a_text(&self.parts) || self.parts.contains(&"docs");
-        let is_example = || !self.is_sentence && begins(self.sentence.trim_start(), &SHOWN);
-        begins(self.clause, &["instead of", "rather than", "contents of", "previously", "earlier"])
+        let names = |phrase: &&str| self.sentence.contains(*phrase);
+        let is_example = || {
+            !self.is_sentence && (begins(self.sentence.trim_start(), &SHOWN) || SHOWN.iter().take(2).any(|phrase| names(phrase)))
+        };
+        begins(self.clause, &["instead of", "rather than", "contents of", "previously", "earlier", "going by"])
             || (!self.acts_now && (is_example() || line.starts_with("according to ") && is_manual()))
             || ["such as", "e.g", "e.g."].iter().any(|words| line.ends_with(words))
     }

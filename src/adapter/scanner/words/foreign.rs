@@ -37,7 +37,9 @@ pub(super) fn advises(clause: &str) -> bool {
 /// Whether a clause says what was, or what its speaker has done.
 pub(super) fn is_past(clause: &str) -> bool {
     // `Ich habe sie gefunden und lösche sie jetzt`.
-    let goes_on = |before: &str| [Says::Acts, Says::Then].iter().any(|says| says.is_in(&clause[before.len()..]));
+    let goes_on = |before: &str| {
+        Says::Have.is_in(before) && [Says::Acts, Says::Then].iter().any(|says| says.is_in(&clause[before.len()..]))
+    };
     Says::Past.is_in(clause) || (Says::Have.is_in(clause) && Says::Done.before(clause).any(|before| !goes_on(before)))
 }
 
@@ -56,6 +58,16 @@ pub(super) fn is_conditional(sentence: &str) -> bool {
 pub(super) fn main_clause(sentence: &str) -> &str {
     let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !Says::When.is_in(clause);
     sentence.rsplit(ENDS).find(is_main).unwrap_or(sentence)
+}
+
+/// Whether a question is about a further act: `¿Quieres que avise también al cliente?`
+pub(super) fn adds(question: &str) -> bool {
+    Says::Also.is_in(question) && !Says::This.is_in(question)
+}
+
+/// Whether a sentence says that its speaker explains a call: `Ich erkläre den Aufruf.`
+pub(super) fn explains_a_call(sentence: &str) -> bool {
+    Says::Explains.is_in(sentence) && Says::Calls.is_in(sentence)
 }
 
 /// Whether a clause or sentence denies something.

@@ -37,7 +37,7 @@ pub(super) fn names_no_call(words: &[&str]) -> bool {
     match words {
         [first, .., last] if words.len() <= LABEL_WORDS => {
             let is_form = Word::Form.is(last) || Word::Example.is(last) || matches!(*last, "schema" | "structure");
-            let is_used = Word::Call.is(first) && Word::Acted.is(last);
+            let is_used = words.len() == 2 && (Word::Call.is(first) && Word::Acted.is(last) || *last == "used");
             Word::Unreal.is(first) && is_call(last) || is_form && is_call(first) || is_used
         }
         _ => false,
@@ -84,7 +84,8 @@ pub(super) fn equates(words: &[&str]) -> bool {
 
 /// Whether the words of a clause are the caption of a listing, or number data: `Listing 1`, `Case 3`.
 pub(super) fn is_caption(words: &[&str]) -> bool {
-    matches!(words, [name, number] if Word::Caption.is(name) && number.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_number = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
+    words.len() <= LABEL_WORDS && matches!(words, [.., name, number] if Word::Caption.is(name) && is_number(number))
 }
 
 /// Whether a sentence after an unmarked call is about a text for the reader: `Copy this into your config file`, `You can paste it
@@ -113,10 +114,10 @@ pub(crate) fn presents_a_text(head: &str) -> bool {
         ["here's", rest @ ..] | ["here" | "this", "is", rest @ ..] => rest,
         _ => return false,
     };
-    let is_body = shown.last().is_some_and(|last| matches!(*last, "body" | "payload"));
-    let is_yours = shown.iter().any(|word| matches!(*word, "your" | "you")) || Word::Example.is_in(shown);
+    let is_body = shown.iter().any(|word| matches!(*word, "body" | "payload"));
+    let is_yours = shown.iter().any(|word| matches!(*word, "your" | "you"));
     let calls = shown.iter().any(|word| Word::Call.is(word) || is_speaker(word) || matches!(*word, "tool" | "function" | "next"));
-    is_body || is_yours && !calls && shown.iter().any(|word| names_a_text(&[word]))
+    is_body || Word::Example.is_in(shown) || is_yours && !calls && shown.iter().any(|word| names_a_text(&[word]))
 }
 
 /// Whether a line presents a copy of something: `Here's the content of the file`, `here is how a call looks`.

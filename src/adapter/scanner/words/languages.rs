@@ -47,6 +47,10 @@ pub(super) enum Says {
     Form,
     Corrected,
     Submits,
+    Consent,
+    Needs,
+    Also,
+    Explains,
     Deletes,
     Changes,
 }

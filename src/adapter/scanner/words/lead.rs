@@ -12,10 +12,12 @@ use super::{
     depends::depends,
     english::{Phrase, Word, is_english, is_negation},
     foreign::{
-        self, acts, advises, continues, denies, is_conditional, is_past, is_put_off, is_qualified, main_clause, speaks_of_a_call,
+        self, acts, advises, continues, denies, explains_a_call, is_conditional, is_past, is_put_off, is_qualified, main_clause,
+        speaks_of_a_call,
     },
     languages::Says,
     reported::{instructs, quotes, reports, tells, tells_a_habit},
+    retracts::adds,
     signs::{is_letter_of_a_list, is_note, last_sentence, without_asides, without_emphasis},
     subject::{is_about_a_text, is_actor, is_speaker, speaks_of_calling},
 };
@@ -159,7 +161,8 @@ impl Lead {
                     || clauses(main).any(|clause| reports(clause) || quotes(clause))
             };
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
-            return (is_possible || is_depending() || is_open()) && !wishes(sentence);
+            let is_offer = || self.ends_a_sentence() && offers_a_further_act(&said);
+            return (is_possible || is_depending() || is_open()) && !wishes(sentence) && !is_offer();
         }
         let main = main_clause(sentence);
         let is_call = || speaks_of_a_call(sentence);
@@ -169,7 +172,7 @@ impl Lead {
         // `Le format est le suivant.`, `도구는 이렇게 호출합니다.`
         let is_thus = || Says::Thus.is_in(main) && Says::Runs.is_in(main);
         let shows = || [Says::Thus, Says::Presents].iter().any(|says| says.is_in(main));
-        let is_shown = || ends && (Says::Form.is_in(main) || is_thus() || !acts(main) && shows());
+        let is_shown = || explains_a_call(sentence) || ends && (Says::Form.is_in(main) || is_thus() || !acts(main) && shows());
         // A whole sentence that does not mention a call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
         let is_qualified = || (!ends || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main));
         let leads_on = asks_to_wait(sentence) || redoes(&self.text) || foreign::is_step(sentence);
@@ -241,7 +244,13 @@ fn redoes(line: &str) -> bool {
 fn wishes(line: &str) -> bool {
     let explains =
         || ["here's the", "here is the"].iter().any(|words| line.trim_start().starts_with(words)) && line.contains("you would");
-    ["would like", "i'd like", "i'd better", "i'd rather"].iter().any(|wish| line.contains(wish)) || explains()
+    ["would like", "i'd like", "i'd better", "i'd rather", "i'd first"].iter().any(|wish| line.contains(wish)) || explains()
+}
+
+/// Whether these words offer a further act: `If you like, I can also compare them.` What waits for consent is no offer.
+fn offers_a_further_act(words: &[&str]) -> bool {
+    let adds = adds(words) || words.iter().any(|word| matches!(*word, "afterwards" | "later" | "then"));
+    adds && !words.iter().any(|word| Word::Agreeing.is(word) && *word != "say")
 }
 
 /// Whether these words are a step of a plan: `Step 2:`, `1단계:`.

@@ -36,9 +36,12 @@ pub(super) fn reports(clause: &str) -> bool {
         let between = &words[speaker + 1..act];
         let rest = &words[act + 1..];
         let already = between.iter().any(|word| matches!(*word, "already" | "previously" | "earlier"));
+        // `I used the following call`.
+        let is_by_call = Word::Acted.is(words[act]) || rest.iter().any(|word| Word::With.is(word));
+        let names_a_call = is_by_call && matches!(rest, [.., "following" | "this" | "below", call] if Word::Call.is(call));
         let recent = (between.contains(&"just") || words[speaker].ends_with("'ve")) && rest.is_empty();
         let shows = Phrase::Cues.ends(&words);
-        already || recent || is_relative(&words[..speaker]) || shows || (speaker == 0 && is_ago(&words))
+        already || recent || names_a_call || is_relative(&words[..speaker]) || shows || (speaker == 0 && is_ago(&words))
     };
     let any = acts.any(is_earlier);
     !is_present

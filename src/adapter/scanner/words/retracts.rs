@@ -31,7 +31,7 @@ pub(super) fn retracts(sentence: &str, first: bool) -> bool {
 
 /// Whether the words of a sentence are about something more than the call: `Should I also update the docs?`
 pub(super) fn adds(words: &[&str]) -> bool {
-    Word::More.is_in(words)
+    Word::More.is_in(words) || words.contains(&"afterwards") || holds(words, "as well")
 }
 
 /// `What I would run`, `how it would look`.

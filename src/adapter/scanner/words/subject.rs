@@ -40,7 +40,7 @@ pub(super) fn sets_to_work(sentence: &str) -> bool {
         _ => return false,
     };
     let act = rest.iter().find(|word| !Word::Between.is(word));
-    act.is_some_and(|act| !Word::Shows.is(act))
+    act.is_some_and(|act| !Word::Shows.is(act) && !Word::Lacks.is(act))
 }
 
 /// Whether these words name a call, the form in which it is written, or a text that may quote one; or say what somebody wrote, or
