@@ -61,7 +61,10 @@ impl Scanner {
             }
             Standing::Counts => return self.deliver(calls, candidate, form, marked, to, out),
             Standing::Doubted { supposed, taken_back } => self.tentative.hold_doubted(calls, supposed, taken_back),
-            Standing::Held { announced } => self.tentative.hold(calls, announced),
+            Standing::Held { announced } => {
+                let reads = announced && self.seem_to_read(&calls) && self.is_own_act(candidate.at);
+                self.tentative.hold(calls, announced, reads);
+            }
         }
         self.buf.scan_to(to);
         self.before.after_held_call(form);
@@ -295,8 +298,9 @@ impl Scanner {
         (are_strays && !self.tools.is_limited).then(|| self.buf.pending(self.buf.pos()).to_owned())
     }
 
-    /// Decides about announced calls without markers, if a remark follows them and ends the answer. If it asks the user to wait
-    /// (`One moment, please.`), the calls count. Otherwise the model is asked. `None`: more text is needed.
+    /// Decides about announced calls without markers, if a remark follows them and ends the answer. The calls count if it asks the
+    /// user to wait (`One moment, please.`), or if the model says before them that it acts and they only read (`Let me read it:`).
+    /// Otherwise the model is asked. `None`: more text is needed.
     pub(super) fn step_remark(&mut self, end: bool, out: &mut dyn Sink) -> Option<()> {
         let remark = self.buf[self.buf.pos()..].trim();
         if !self.tentative.is_announced() || self.is_wrapped() || remark.len() > REMARK_BYTES || self.buf.is_cut() {
@@ -308,9 +312,9 @@ impl Scanner {
         // Code in it explains the form of a call, unless it says what the call will do.
         let explains = remark.contains('`') && (remark.contains("```") || !remark.contains(" will "));
         let is_prose = !remark.is_empty() && !remark.contains(['\n', '{', '<', '?']) && !explains;
-        let waits = asks_to_wait(&remark.to_lowercase());
-        if is_prose && (waits || self.can_ask()) {
-            if !waits {
+        let counts = asks_to_wait(&remark.to_lowercase()) || self.tentative.are_own_reads();
+        if is_prose && (counts || self.can_ask()) {
+            if !counts {
                 self.tentative.leave_open();
             }
             self.accept_tentative(out);

@@ -35,11 +35,10 @@ pub(super) struct Taken {
 }
 
 /// What speaks for and against the held calls.
-#[derive(Default)]
 enum Doubt {
-    /// The text before them announces them.
-    #[default]
-    Announced,
+    /// The text before them announces them. `reads`: it says that the model acts, and the names of their tools say that they only
+    /// read.
+    Announced { reads: bool },
     /// The text before them does not announce them, or the words after them leave open whether they are meant.
     Unannounced,
     /// They have markers, but the text before them does not announce them: they count unless text follows. `supposed`: the text
@@ -50,15 +49,23 @@ enum Doubt {
     Chained { at: usize },
 }
 
+impl Default for Doubt {
+    fn default() -> Doubt {
+        Doubt::Announced { reads: false }
+    }
+}
+
 impl Tentative {
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.strays.is_empty()
     }
 
-    /// Holds calls. `announced`: the text before them announces them.
-    pub(super) fn hold(&mut self, calls: Vec<Parsed>, announced: bool) {
-        if self.calls.is_empty() {
-            self.doubt = if announced { Doubt::Announced } else { Doubt::Unannounced };
+    /// Holds calls. `announced`: the text before them announces them. `reads`: it says that the model acts, and they only read.
+    pub(super) fn hold(&mut self, calls: Vec<Parsed>, announced: bool, reads: bool) {
+        match &mut self.doubt {
+            Doubt::Announced { reads: all } if !self.calls.is_empty() => *all &= reads,
+            _ if !self.calls.is_empty() => {}
+            doubt => *doubt = if announced { Doubt::Announced { reads } } else { Doubt::Unannounced },
         }
         self.calls.extend(calls);
     }
@@ -78,7 +85,12 @@ impl Tentative {
 
     /// Whether these calls have no markers and the text before them announces them.
     pub(super) fn is_announced(&self) -> bool {
-        !self.calls.is_empty() && matches!(self.doubt, Doubt::Announced)
+        !self.calls.is_empty() && matches!(self.doubt, Doubt::Announced { .. })
+    }
+
+    /// Whether they are such calls, the model says that it makes them, and they only read.
+    pub(super) fn are_own_reads(&self) -> bool {
+        !self.calls.is_empty() && matches!(self.doubt, Doubt::Announced { reads: true })
     }
 
     /// Holds calls that count and begin at this position in the answer, until it is known what follows the last of them.
@@ -123,7 +135,7 @@ impl Tentative {
 
     /// Whether a call that is refused if it counts can be held with these calls.
     pub(super) fn takes_strays(&self) -> bool {
-        matches!(self.doubt, Doubt::Announced | Doubt::Unannounced)
+        matches!(self.doubt, Doubt::Announced { .. } | Doubt::Unannounced)
     }
 
     /// Drops the calls, none of which counts because text follows.

@@ -116,6 +116,11 @@ impl Scanner {
         self.lead(at).is_none_or(|line| Lead::new(&line).announces())
     }
 
+    /// Whether the last sentence before a call at `at` says what the model does now: `Let me read the file:`.
+    pub(super) fn is_own_act(&self, at: usize) -> bool {
+        self.lead(at).is_some_and(|line| Lead::new(&line).is_own_act())
+    }
+
     /// Whether the text before marked calls at `at`, which text follows, says that the model makes them.
     pub(super) fn says_who_acts(&self, at: usize) -> bool {
         self.lead(at).is_none_or(|line| Lead::new(&line).says_who_acts())

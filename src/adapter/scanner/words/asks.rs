@@ -20,7 +20,8 @@ pub(super) fn awaits_an_answer(line: &str, last: &str) -> bool {
     // `Which version are we on?` is a question to oneself.
     let chooses = |sentence: &str| {
         let said = words(conclusion(sentence));
-        sentence.ends_with('?') && begins(&said, &["which"]) && !said.iter().any(|word| is_speaker(word))
+        let is_own = said.iter().any(|word| is_speaker(word)) && !said.contains(&"should");
+        sentence.ends_with('?') && begins(&said, &["which"]) && !is_own
     };
     // `Should I? Yes:`.
     let is_answered = words(last).first().is_some_and(|word| Word::Agrees.is(word));

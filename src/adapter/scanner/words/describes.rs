@@ -75,11 +75,14 @@ pub(super) fn explains_a_call(line: &str) -> bool {
     let explains = |sentence: &str| {
         let words = words(sentence);
         let is_call = |word: &&str| Word::Call.is(word) && !matches!(*word, "one" | "ones" | "last" | "above" | "action");
-        let names_a_call = words.iter().any(is_call);
+        let names_a_call = words.iter().any(is_call) || words.windows(2).any(|pair| pair == ["is", "called"]);
         let asks_what = words.contains(&"what") && matches!(words.last(), Some(&("do" | "does" | "means" | "mean")));
         let shows = match words.as_slice() {
             ["let", "me", verb, ..] | ["i'll", verb, ..] | ["i", "will", verb, ..] => EXPLAINS.contains(verb),
             ["there", "was" | "were", ..] => true,
+            ["you", "asked" | "want" | "wanted", rest @ ..] => {
+                rest.iter().any(|word| matches!(*word, "how" | "what" | "syntax" | "format" | "example"))
+            }
             [.., be, "a" | "an", _, _] | [.., be, "a" | "an", _] => Word::Be.is(be) && words.last().is_some_and(is_call),
             _ => false,
         };

@@ -2,7 +2,7 @@
 
 use super::{
     asks::{asks_for_permission, leaves_it_to_the_user, requests_an_answer},
-    clauses::{clauses, plain, words},
+    clauses::{clauses, plain, without_quotes, words},
     describes::explains_a_call,
     english::{Phrase, Word, is_negation},
     labels::{equates, is_heading, is_only_a_text, judges, names_data, names_no_call, shows_a_copy, without_count},
@@ -38,6 +38,8 @@ pub(crate) fn is_disowned(head: &str) -> bool {
     };
     let (all, main) = (words(sentence), words(clause));
     said.denies_a_call()
+        || said.calls_nothing()
+        || said.ran_already()
         || Phrase::NoCase.begins(&all)
         || said.is_report()
         || explains_a_call(line)
@@ -49,7 +51,7 @@ pub(crate) fn is_disowned(head: &str) -> bool {
         || names_data(&all)
         || is_heading(head) && names_no_call(&main)
         || shows_a_copy(&all)
-        || asks_for_permission(clause)
+        || asks_for_permission(&without_quotes(clause, '"'))
         || requests_an_answer(clause)
         || said.names_a_foreign_example()
         || said.leads_to_an_example(line)
@@ -103,6 +105,11 @@ fn main_clause(sentence: &str) -> &str {
     without_count(clause.trim_start_matches(['#', '*', ' ']))
 }
 
+/// Whether a word is a form of a verb for calling or writing.
+fn acts(word: &str) -> bool {
+    VERBS.iter().any(|verb| word.starts_with(verb))
+}
+
 /// The last sentence before a call.
 struct Said<'l> {
     sentence: &'l str,
@@ -117,9 +124,23 @@ struct Said<'l> {
 }
 
 impl Said<'_> {
-    /// `I am not allowed to run this:`, `I could have run:`, `No command will be run.`
+    /// `I am not allowed to run this:`, `I have already run it:`, `It should have read:`
     fn denies_a_call(&self) -> bool {
-        let acts = |word: &str| VERBS.iter().any(|verb| word.starts_with(verb));
+        // Not `what she already wrote`.
+        let is_own = |at: usize| {
+            let before = at.checked_sub(1).map(|at| self.parts[at]);
+            before.is_none_or(|word| is_speaker(word) || matches!(word, "have" | "has" | "was" | "were" | "been" | "is"))
+        };
+        let denies = |at: usize, word: &str| is_negation(word) || word == "already" && is_own(at);
+        let acts_on =
+            |at: usize| Word::Auxiliary.skip(&self.parts[at + 1..]).first().is_some_and(|act| acts(act) || *act == "do");
+        let is_other = |act: &str| acts(act) || matches!(act, "read" | "been" | "looked" | "said");
+        let is_past = |three: &[&str]| matches!(three, ["could" | "would" | "should", "have", act] if is_other(act));
+        self.parts.iter().enumerate().any(|(at, word)| denies(at, word) && acts_on(at)) || self.parts.windows(3).any(is_past)
+    }
+
+    /// `No command will be run.`, `I make no call:`
+    fn calls_nothing(&self) -> bool {
         let is_call = |word: &str| Word::Call.is(word) || matches!(word, "tool" | "tools" | "command" | "commands" | "function");
         let none_is_made = |at: usize| match &self.parts[at + 1..] {
             [call] | [call, "here" | "now" | "yet"] => is_call(call) && at > 0 && acts(self.parts[at - 1]),
@@ -128,20 +149,15 @@ impl Said<'_> {
             }
             [] => false,
         };
-        // `I have already run it`, but not `what she already wrote`.
-        let is_own = |at: usize| {
-            at == 0
-                || is_speaker(self.parts[at - 1])
-                || matches!(self.parts[at - 1], "have" | "has" | "was" | "were" | "been" | "is")
+        self.parts.iter().enumerate().any(|(at, word)| *word == "no" && none_is_made(at))
+    }
+
+    /// `I already ran this, so it is gone:`
+    fn ran_already(&self) -> bool {
+        let ran = |four: &[&str]| {
+            is_speaker(four[0]) && four[1] == "already" && Word::Acted.is(four[2]) && matches!(four[3], "this" | "that" | "it")
         };
-        let denies = |at: usize, word: &str| is_negation(word) || word == "already" && is_own(at);
-        let acts_on =
-            |at: usize| Word::Auxiliary.skip(&self.parts[at + 1..]).first().is_some_and(|act| acts(act) || *act == "do");
-        self.parts.iter().enumerate().any(|(at, word)| denies(at, word) && acts_on(at) || *word == "no" && none_is_made(at))
-            || self
-                .parts
-                .windows(3)
-                .any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act) || !self.is_sentence))
+        words(self.sentence).windows(4).any(ran)
     }
 
     /// `I decline to run it:`, but not `Both orders are cancelled now.`

@@ -1,9 +1,11 @@
 //! Clauses in languages other than English, in lower case: who acts, when, and on what condition.
 
-use super::{clauses::words, languages::Says};
+use super::{clauses::words, languages::Says, signs::last_sentence};
 
 /// Signs that separate the clauses of a sentence.
 const ENDS: [char; 8] = [',', '，', '،', '、', ':', '：', '—', '–'];
+/// A line that only points at a call has at most this many words before it: `Hier ist der richtige Aufruf`.
+const HERE_WORDS: usize = 4;
 /// A line that continues a plan has at most this many words after the connecting one, and at most this many letters.
 const JOINED_WORDS: usize = 2;
 const JOINED_LETTERS: usize = 24;
@@ -112,6 +114,16 @@ pub(super) fn redoes(line: &str) -> bool {
     let shows = || [Says::Presents, Says::Example].iter().any(|says| says.is_in(line));
     let apologises = || Says::Errs.is_in(line) && Says::Corrects.is_in(line);
     (Says::Corrected.is_in(line) || apologises()) && !shows()
+}
+
+/// Whether a line only points at the call after it: `Hier ist der Aufruf`.
+pub(super) fn presents_a_call(line: &str) -> bool {
+    let sentence = last_sentence(line.trim_end_matches([':', '：', ' ']));
+    let shows = [Says::Example, Says::Form, Says::How, Says::Of, Says::Supposes, Says::Inside, Says::Later]
+        .iter()
+        .any(|says| says.is_in(sentence));
+    let is_object = || Says::Calls.before(sentence).any(|before| words(before).len() <= HERE_WORDS);
+    Says::Here.is_in(sentence) && is_object() && !shows && !is_past(sentence)
 }
 
 /// A clause without the words that connect it with the one before it, and whether there were any.

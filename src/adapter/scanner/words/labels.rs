@@ -79,7 +79,10 @@ pub(super) fn is_only_a_text(words: &[&str]) -> bool {
 
 /// Whether the last words say what a text is: `The syntax is`. `The call is` may lead to the model's own call.
 pub(super) fn equates(words: &[&str]) -> bool {
-    matches!(words, [.., text, is] if Word::Be.is(is) && names_a_text(&[text]) && !Word::Call.is(text))
+    // `The function call that best answers the prompt is`.
+    let is_relative = |pair: &[&str]| Word::Call.is(pair[0]) && matches!(pair[1], "that" | "which");
+    let names = |text: &str| names_a_text(&[text]) && !Word::Call.is(text);
+    matches!(words, [before @ .., text, is] if Word::Be.is(is) && names(text) && !before.windows(2).any(is_relative))
 }
 
 /// Whether the words of a clause are the caption of a listing, or number data: `Listing 1`, `Case 3`.

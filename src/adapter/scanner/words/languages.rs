@@ -51,6 +51,8 @@ pub(super) enum Says {
     Needs,
     Also,
     Explains,
+    Here,
+    How,
     Deletes,
     Changes,
 }

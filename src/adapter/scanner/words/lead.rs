@@ -19,7 +19,7 @@ use super::{
     reported::{instructs, quotes, reports, tells, tells_a_habit},
     retracts::adds,
     signs::{is_letter_of_a_list, is_note, last_sentence, without_asides, without_emphasis},
-    subject::{is_about_a_text, is_actor, is_speaker, speaks_of_calling},
+    subject::{is_about_a_text, is_actor, is_speaker, sets_to_work, speaks_of_calling},
 };
 
 /// The words before a call, on its line or the last one above it.
@@ -73,7 +73,7 @@ impl Lead {
         let words = words(sentence);
         let is_label = is_step(&words) || (is_short(sentence) && is_plain(sentence));
         let is_next = || continues(sentence) || foreign::is_step(sentence);
-        if redoes(&self.text) || (!is_english(sentence) && is_next()) {
+        if introduces_a_call(&self.text) || (!is_english(sentence) && is_next()) {
             return true;
         }
         if is_english(sentence) || (is_label && !is_qualified(sentence)) {
@@ -110,7 +110,7 @@ impl Lead {
         }
         let first = words.iter().find(|word| !Word::Agrees.is(word));
         if is_step(&words)
-            || redoes(&self.text)
+            || introduces_a_call(&self.text)
             || names_an_actor
             || wishes(sentence)
             || first.is_some_and(|word| word.ends_with("ing"))
@@ -126,6 +126,12 @@ impl Lead {
                 || acts(sentence);
         }
         !is_english(sentence) && acts(sentence)
+    }
+
+    /// Whether its last sentence says what its speaker does now.
+    pub(crate) fn is_own_act(&self) -> bool {
+        let sentence = self.sentence();
+        if is_english(sentence) { sets_to_work(sentence) } else { acts(sentence) }
     }
 
     /// Whether it is an English line that ends in a colon and names no act.
@@ -175,7 +181,7 @@ impl Lead {
         let is_shown = || explains_a_call(sentence) || ends && (Says::Form.is_in(main) || is_thus() || !acts(main) && shows());
         // A whole sentence that does not mention a call is a reason for one: `Wenn die Eingabe leer ist, bricht es ab.`
         let is_qualified = || (!ends || is_call()) && (Says::Supposes.is_in(main) || is_conditional(sentence) || advises(main));
-        let leads_on = asks_to_wait(sentence) || redoes(&self.text) || foreign::is_step(sentence);
+        let leads_on = asks_to_wait(sentence) || introduces_a_call(&self.text) || foreign::is_step(sentence);
         !leads_on && (is_denied() || is_past() || is_shown() || is_qualified())
     }
 
@@ -225,6 +231,7 @@ fn leads_on(clause: &[&str]) -> bool {
     match clause {
         ["so", "that", ..] => false,
         [.., "this", "time"] => true,
+        _ if recommends(clause) => true,
         ["the", second, ..] => Word::Next.is(second) || clause.last().is_some_and(|last| *last == "first"),
         // `You wanted it in three places:`.
         ["you", "asked" | "want" | "wanted" | "need", ..] => true,
@@ -233,10 +240,11 @@ fn leads_on(clause: &[&str]) -> bool {
     }
 }
 
-/// Whether a line takes back the call before it and introduces the right one: `Sorry, here is the corrected call:`.
-fn redoes(line: &str) -> bool {
+/// Whether a line introduces the call after it, perhaps in place of a wrong one: `Sorry, here is the corrected call:`, `Hier ist
+/// der Aufruf:`.
+fn introduces_a_call(line: &str) -> bool {
     let said = words(line);
-    said.contains(&"corrected") && Word::Errs.is_in(&said) || foreign::redoes(line)
+    said.contains(&"corrected") && Word::Errs.is_in(&said) || foreign::redoes(line) || foreign::presents_a_call(line)
 }
 
 /// Whether a line, in lower case, is worded as a wish or a possibility although its speaker acts: `I'd like to ..`. Small models
@@ -244,7 +252,15 @@ fn redoes(line: &str) -> bool {
 fn wishes(line: &str) -> bool {
     let explains =
         || ["here's the", "here is the"].iter().any(|words| line.trim_start().starts_with(words)) && line.contains("you would");
-    ["would like", "i'd like", "i'd better", "i'd rather", "i'd first"].iter().any(|wish| line.contains(wish)) || explains()
+    ["would like", "i'd like", "i'd better", "i'd rather", "i'd first"].iter().any(|wish| line.contains(wish))
+        || explains()
+        || recommends(&words(line))
+}
+
+/// Whether these words name the best tool or call, as the template of some models asks for: `The best function to call is`.
+fn recommends(words: &[&str]) -> bool {
+    let names = |word: &&str| Word::Call.is(word) || matches!(*word, "function" | "tool");
+    words.contains(&"best") && words.iter().any(names) && matches!(words.last(), Some(&("is" | "be")))
 }
 
 /// Whether these words offer a further act: `If you like, I can also compare them.` What waits for consent is no offer.
