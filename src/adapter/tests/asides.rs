@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{MayAsk, Options, Scanner, Seen, only_call, read, text, written};
+use super::{MayAsk, Options, Scanner, Seen, only_call, read, read_with, text, written};
 use crate::{
     adapter::{Adapter, Inside},
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
@@ -155,6 +155,22 @@ fn a_text_for_the_reader_is_no_call() {
         let answer = format!("{before}\n\n```json\n{json}\n```\n\n{after}");
         assert_eq!(written(&read("generic", false, &answer)).len(), 1, "{answer}");
     }
+}
+
+#[test]
+fn a_read_that_the_model_announces_counts_before_a_remark() {
+    let answer = |before: &str, name: &str, after: &str| {
+        format!("{before}\n\n```json\n{{\"name\": \"{name}\", \"arguments\": {{\"on\": true}}}}\n```\n\n{after}")
+    };
+    let tools = || Tools::new(["read_lamp", "lamp"].map(|name| Tool::new(name, "", "{}")), ToolChoice::Auto);
+    let calls = |answer: &str| written(&read_with(tools(), "generic", false, answer)).len();
+    for after in ["Then I can tell you more.", "This will show whether it is on.", "Danach sehe ich weiter."] {
+        assert_eq!(calls(&answer("Let me look at it:", "read_lamp", after)), 1, "{after}");
+        // The line before it does not say that the model acts, or the call does not only read.
+        assert_eq!(calls(&answer("The call is:", "read_lamp", after)), 0, "{after}");
+        assert_eq!(calls(&answer("Let me switch it on:", "lamp", after)), 0, "{after}");
+    }
+    assert_eq!(calls(&answer("Let me look at it:", "read_lamp", "This is only an example.")), 0);
 }
 
 #[test]

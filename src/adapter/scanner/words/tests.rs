@@ -418,7 +418,27 @@ const KEPT: [&str; 152] = [
     "结果马上就好。",
 ];
 /// Before a call that is not made, not made yet, was made earlier, or is one of several.
-const NOT_NOW: [&str; 273] = [
+const NOT_NOW: [&str; 293] = [
+    "Like this:",
+    "In JSON:",
+    "You wanted to know how a call is written. Like so:",
+    "Let me walk you through the call in your trace.",
+    "There was such a call in the night.",
+    "That is a tool call.",
+    "I already ran this, so the cache is empty:",
+    "It should have read:",
+    "I'm waiting for your go-ahead:",
+    "I sent it with this request:",
+    "I used the following call:",
+    "Search used:",
+    "Necesito su aprobación antes de seguir:",
+    "Dafür brauche ich Ihre Zustimmung:",
+    "Мне нужно ваше согласие:",
+    "삭제하려면 승인이 필요합니다.",
+    "J'attends votre accord :",
+    "Ich erkläre Ihnen den Aufruf:",
+    "Te explico la llamada:",
+    "Como se escribe una llamada:",
     "Whenever I need a page, I write a block like this:",
     "I make a call like this one:",
     "To use a tool, I send a message like so:",
@@ -694,7 +714,14 @@ const NOT_NOW: [&str; 273] = [
     "Se o build falhar, executo:",
 ];
 /// Before a call that counts, whatever follows.
-const MADE: [&str; 174] = [
+const MADE: [&str; 181] = [
+    "The function call that best answers the question is:",
+    "The best function to call is:",
+    "The best tool call would be:",
+    "Hier ist der Aufruf:",
+    "Aquí tienes la llamada:",
+    "Aqui está a chamada da função:",
+    "以下是工具调用：",
     "Voici l'appel corrigé :",
     "Der korrigierte Aufruf:",
     "Lo abro de nuevo con la ruta correcta:",
@@ -871,7 +898,11 @@ const MADE: [&str; 174] = [
     "Zaraz uruchomię testy:",
 ];
 /// Before a call that counts at the end of the answer.
-const MADE_LAST: [&str; 73] = [
+const MADE_LAST: [&str; 77] = [
+    "\"Should I take a coat?\" Let me look at the forecast.",
+    "Which version are we on? I'd look at the lock file before that.",
+    "I'll search for it. If you want, I can narrow it down later.",
+    "I'd first look at the table that she already filled in.",
     "To check the build, you can use the `run_command` tool:",
     "Here is the command you need to run:",
     "I see the file is missing. Let me create it:",
