@@ -57,7 +57,8 @@ impl Sink for Seen {
             (Event::Text(text), _) => self.items.push(Item::Text(text.to_owned())),
             (Event::Reasoning(text), _) => self.items.push(Item::Reasoning(text.to_owned())),
             (Event::CallStart { index, id, name }, _) => {
-                let before = self.all_calls().count();
+                // A refused call has an index too.
+                let before = self.all_calls().count() + self.refused();
                 if index as usize != before {
                     self.fault = Some(format!("call {before} has the index {index}"));
                 }

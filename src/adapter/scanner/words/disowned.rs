@@ -17,8 +17,10 @@ use super::{
 const EXAMPLE_WORDS: usize = 4;
 /// A clause that points at the call has at most this many words after the first.
 const POINTER_WORDS: usize = 6;
-/// Beginnings of a sentence that only shows something.
-const SHOWN: [&str; 5] = ["for example", "for instance", "for the record", "for reference", "for your reference"];
+/// In a sentence that only shows something.
+const EXAMPLES: [&str; 2] = ["for example", "for instance"];
+/// Beginnings of such a sentence.
+const FOR_THE_RECORD: [&str; 3] = ["for the record", "for reference", "for your reference"];
 /// Stems of verbs for calling and writing.
 const VERBS: [&str; 13] =
     ["call", "use", "using", "run", "ran", "writ", "wrote", "send", "sent", "execut", "invok", "mak", "made"];
@@ -210,10 +212,8 @@ impl Said<'_> {
     fn leads_to_an_example(&self, line: &str) -> bool {
         let begins = |text: &str, phrases: &[&str]| phrases.iter().any(|phrase| text.starts_with(phrase));
         let is_manual = || names_a_text(&self.parts) || self.parts.contains(&"docs");
-        let names = |phrase: &&str| self.sentence.contains(*phrase);
-        let is_example = || {
-            !self.is_sentence && (begins(self.sentence.trim_start(), &SHOWN) || SHOWN.iter().take(2).any(|phrase| names(phrase)))
-        };
+        let is_within = || EXAMPLES.iter().any(|phrase| self.sentence.contains(phrase));
+        let is_example = || !self.is_sentence && (is_within() || begins(self.sentence.trim_start(), &FOR_THE_RECORD));
         begins(self.clause, &["instead of", "rather than", "contents of", "previously", "earlier", "going by"])
             || (!self.acts_now && (is_example() || line.starts_with("according to ") && is_manual()))
             || ["such as", "e.g", "e.g."].iter().any(|words| line.ends_with(words))

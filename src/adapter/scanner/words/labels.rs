@@ -1,7 +1,7 @@
 //! Labels and captions of texts that are not the model's call: `Sample call`, `Case 3`, `Listing 1`, `The syntax is`.
 
 use super::{
-    clauses::{plain, words},
+    clauses::{holds, plain, words},
     english::Word,
     subject::{is_speaker, names_a_text},
 };
@@ -57,9 +57,11 @@ pub(super) fn names_data(words: &[&str]) -> bool {
 /// Whether the last words of a clause judge a text: `so this is valid`, `this one works`.
 pub(super) fn judges(words: &[&str]) -> bool {
     let points = |word: &str| Word::Pointer.is(word) || Word::Call.is(word);
+    // `I check whether this is correct`.
+    let is_tried = || words.iter().any(|word| is_speaker(word) || matches!(*word, "if" | "whether" | "see" | "check" | "verify"));
     match words {
-        [.., subject, be, verdict] if Word::Be.is(be) => points(subject) && VERDICTS.contains(verdict),
-        [.., subject, "works"] => points(subject),
+        [.., subject, be, verdict] if Word::Be.is(be) => points(subject) && VERDICTS.contains(verdict) && !is_tried(),
+        [.., subject, "works"] => points(subject) && !is_tried(),
         _ => false,
     }
 }
@@ -70,7 +72,8 @@ pub(super) fn is_only_a_text(words: &[&str]) -> bool {
     match words {
         ["this" | "that" | "these" | "it", rest @ .., last] => {
             let adds = |word: &&str| Word::Only.is(word) || Word::Be.is(word) || Word::Determiner.is(word) || is_text(word);
-            let limits = rest.iter().any(|word| Word::Only.is(word)) || Word::Example.is(last);
+            // Not `this is the only entry`.
+            let limits = rest.iter().any(|word| Word::Only.is(word)) && !holds(rest, "the only") || Word::Example.is(last);
             limits && is_text(last) && rest.iter().any(|word| Word::Be.is(word)) && rest.iter().all(adds)
         }
         _ => false,

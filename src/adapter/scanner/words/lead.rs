@@ -8,7 +8,7 @@
 use super::{
     alternatives::{counts_choices, is_option, offers_another},
     asks::{self, asks_to_wait},
-    clauses::{clauses, conclusion, main_words, plain, words},
+    clauses::{clauses, conclusion, main_words, plain, sentences, words},
     depends::depends,
     english::{Phrase, Word, is_english, is_negation},
     foreign::{
@@ -167,7 +167,7 @@ impl Lead {
                     || clauses(main).any(|clause| reports(clause) || quotes(clause))
             };
             let is_open = || !self.ends_a_sentence() && (depends(main) || is_told());
-            let is_offer = || self.ends_a_sentence() && offers_a_further_act(&said);
+            let is_offer = || self.ends_a_sentence() && offers_a_further_act(&said) && sentences(&self.text).any(begins_work);
             return (is_possible || is_depending() || is_open()) && !wishes(sentence) && !is_offer();
         }
         let main = main_clause(sentence);
@@ -263,9 +263,14 @@ fn recommends(words: &[&str]) -> bool {
     words.contains(&"best") && words.iter().any(names) && matches!(words.last(), Some(&("is" | "be")))
 }
 
+/// Whether a sentence says what its speaker does now: `Let me look at it.`, `Fetching the price.`
+fn begins_work(sentence: &str) -> bool {
+    sets_to_work(sentence) || words(sentence).first().is_some_and(|word| word.ends_with("ing"))
+}
+
 /// Whether these words offer a further act: `If you like, I can also compare them.` What waits for consent is no offer.
 fn offers_a_further_act(words: &[&str]) -> bool {
-    let adds = adds(words) || words.iter().any(|word| matches!(*word, "afterwards" | "later" | "then"));
+    let adds = adds(words) || words.iter().any(|word| matches!(*word, "afterwards" | "later"));
     adds && !words.iter().any(|word| Word::Agreeing.is(word) && *word != "say")
 }
 

@@ -1064,6 +1064,9 @@ fn what_decides_is_what_a_line_says_not_how_it_ends() {
     let made = [
         "The cache is full. Here's the call:",
         "The server is not running. Here's the call:",
+        "Let me see if this works:",
+        "I need to check whether it is valid:",
+        "This is the only entry.",
         "The file was not found. Here's the call:",
         "Your tests don't run. Here's the call:",
         "The build doesn't pass:",
