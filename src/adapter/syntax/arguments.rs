@@ -284,8 +284,9 @@ impl Arguments {
             // No parameter is missing that could follow.
             Mark::End if form.open_ended() && self.has_all(types) => Some(Outcome::Done { arguments: self.object(), end: at }),
             Mark::End => {
-                // A value of several lines may itself contain the tag that seems to close it.
-                let has_all = types.keys().next().is_some() && self.has_all(types);
+                // A value of several lines may itself contain the tag that seems to close it. A schema that requires nothing may not
+                // name all parameters.
+                let has_all = types.required().next().is_some() && self.has_all(types);
                 self.closed = marked && !self.has_lines && has_all && self.damage(types).is_none();
                 Some(self.open(marked))
             }

@@ -74,6 +74,10 @@ fn a_closed_value_is_the_last_one_if_no_parameter_is_missing() {
         let seen = read_with(tools(), adapter, false, &answer);
         assert!(only_call(&seen).is_some_and(|(_, whole)| !whole), "{answer}: {seen:?}");
     }
+    // A schema that requires nothing may not name all parameters.
+    let loose = Tool::new("save", "", schema.replace(r#","required":["path"]"#, "").as_str());
+    let seen = read_with(Tools::new([loose], ToolChoice::Auto), "glm", false, &glm("b"));
+    assert!(only_call(&seen).is_some_and(|(_, whole)| !whole), "{seen:?}");
 }
 
 /// The model may have meant to write arguments: it is asked again. If it ends so again, nothing is missing but the bracket. Where no
