@@ -220,10 +220,10 @@ fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
 /// `github_search_issues` beside `github_get_issue`. A single word could mean anything.
 fn without_shared_prefix<'t>(offered: &[Offered<'t>], name: &str) -> Option<&'t Tool> {
     let prefix = |offered: &Offered<'t>| offered.name.split_once('_').map(|(prefix, _)| prefix);
-    let is_shared = |own: &Offered<'t>| offered.iter().filter(|other| prefix(other) == prefix(own)).take(2).count() > 1;
-    let bare = |offered: &Offered<'t>| offered.name.split_once('_').is_some_and(|(_, bare)| bare == name);
-    unique(offered, |offered| has_words(name) && bare(offered))
-        .filter(|tool| offered.iter().any(|offered| std::ptr::eq(offered.tool, *tool) && bare(offered) && is_shared(offered)))
+    let is_bare = |offered: &Offered<'t>| offered.name.split_once('_').is_some_and(|(_, bare)| bare == name);
+    let tool = unique(offered, |offered| has_words(name) && is_bare(offered))?;
+    let is_shared = |own: &Offered<'t>| offered.iter().filter(|other| prefix(other) == prefix(own)).count() > 1;
+    offered.iter().any(|own| is_bare(own) && is_shared(own)).then_some(tool)
 }
 
 /// The only tool that has a name or wire name for which `fits` holds.

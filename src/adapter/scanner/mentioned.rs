@@ -131,18 +131,20 @@ impl Scanner {
     pub(super) fn is_taken_back(&self, candidate: &Candidate, to: usize, marked: bool, open: bool) -> Option<bool> {
         let delimited = marked || candidate.fence.is_some();
         let text = self.text_after(candidate, to, delimited, open)?;
-        let goes_on = || delimited && self.goes_on_after(candidate, text);
-        Some(
-            takes_back(text, Written { marked, delimited, fresh: candidate.fresh, text: &self.buf[candidate.at..to] })
-                || goes_on(),
-        )
+        let written = self.written(candidate, to, marked, delimited);
+        Some(takes_back(text, written) || delimited && self.goes_on_after(candidate, text))
     }
 
     /// Whether the text after marked calls takes them back for good, and does not offer another choice.
     pub(super) fn is_corrected(&self, candidate: &Candidate, to: usize) -> bool {
-        let written = Written { marked: true, delimited: true, fresh: candidate.fresh, text: &self.buf[candidate.at..to] };
+        let written = self.written(candidate, to, true, true);
         let text = self.text_after(candidate, to, true, true);
         text.is_some_and(|text| takes_back(text, written) && !offers_choice(text))
+    }
+
+    /// The call of a candidate that ends at `to`.
+    fn written(&self, candidate: &Candidate, to: usize, marked: bool, delimited: bool) -> Written<'_> {
+        Written { marked, delimited, fresh: candidate.fresh, text: &self.buf[candidate.at..to] }
     }
 
     /// The text after a call, as far as it may be about the call. `delimited`: closing markers may come first. `None`: more text

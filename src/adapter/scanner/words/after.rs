@@ -63,8 +63,8 @@ pub(crate) fn takes_back(text: &str, call: Written<'_>) -> bool {
     };
     let replaced = || is_choice(&prose) || corrects(&prose);
     let is_against = |(at, sentence): (usize, &str)| {
-        let is_foreign = !is_english(sentence) && says_foreign(sentence);
-        (is_foreign || retracts(sentence, at == 0)) && !is_another_deed(sentence, call.text)
+        let is_withdrawn = !is_english(sentence) && says_foreign(sentence) || retracts(sentence, at == 0);
+        is_withdrawn && !is_another_deed(sentence, call.text)
     };
     asks || withdrawn() || replaced() || sentences(&prose).enumerate().any(is_against)
 }

@@ -74,12 +74,13 @@ fn is_wrong(words: &[&str]) -> bool {
 pub(crate) fn is_disowned_before_pointer(line: &str, is_supposed: &dyn Fn(&str) -> bool) -> bool {
     let Some(before) = before_pointer(line) else { return false };
     let plain = plain(before);
-    let said = words(last_sentence(&plain));
+    let sentence = last_sentence(&plain);
+    let said = words(sentence);
     // `The server is not running.`
     let is_thing = said.first().is_some_and(|first| {
         (Word::Determiner.is(first) || Word::Whose.is(first)) && !Word::Pointer.is(first) && !is_about_a_text(&said)
     });
-    was_done(last_sentence(&plain)) || !is_thing && is_supposed(before)
+    was_done(sentence) || !is_thing && is_supposed(before)
 }
 
 /// What a line says before such a clause.

@@ -3,7 +3,7 @@
 use super::{clauses::words, languages::Says, signs::last_sentence};
 
 /// Signs that separate the clauses of a sentence.
-const ENDS: [char; 8] = [',', '，', '،', '、', ':', '：', '—', '–'];
+const SEPARATORS: [char; 8] = [',', '，', '،', '、', ':', '：', '—', '–'];
 /// A line that only points at a call has at most this many words before it: `Hier ist der richtige Aufruf`.
 const HERE_WORDS: usize = 4;
 /// A line that continues a plan has at most this many words after the connecting one, and at most this many letters.
@@ -21,7 +21,7 @@ pub(super) fn acts(sentence: &str) -> bool {
         let (clause, joined) = after_joint(clause);
         Says::Acts.is_in(clause) || begins_with_an_act(clause, joined)
     };
-    sentence.split(ENDS).any(|clause| acts(clause) && !denies(clause) && !is_past(clause))
+    sentence.split(SEPARATORS).any(|clause| acts(clause) && !denies(clause) && !is_past(clause))
 }
 
 /// Whether a sentence denies something, is hypothetical, depends on a condition, is about the past, or advises the reader.
@@ -48,18 +48,18 @@ pub(super) fn is_past(clause: &str) -> bool {
 /// Whether a sentence names a later time in its main clause, or in a clause of its own: `La semaine prochaine, ..`.
 pub(super) fn is_put_off(sentence: &str) -> bool {
     let is_time = |clause: &str| Says::Later.is_in(clause) && words(clause).len() <= TIME_WORDS;
-    Says::Later.is_in(main_clause(sentence)) || sentence.split(ENDS).any(is_time)
+    Says::Later.is_in(main_clause(sentence)) || sentence.split(SEPARATORS).any(is_time)
 }
 
 /// Whether a clause is a condition that is still open.
 pub(super) fn is_conditional(sentence: &str) -> bool {
-    sentence.split(ENDS).any(|clause| Says::When.is_in(clause))
+    sentence.split(SEPARATORS).any(|clause| Says::When.is_in(clause))
 }
 
 /// The last clause that is not a condition.
 pub(super) fn main_clause(sentence: &str) -> &str {
     let is_main = |clause: &&str| clause.contains(char::is_alphabetic) && !Says::When.is_in(clause);
-    sentence.rsplit(ENDS).find(is_main).unwrap_or(sentence)
+    sentence.rsplit(SEPARATORS).find(is_main).unwrap_or(sentence)
 }
 
 /// Whether a question is about a further act: `¿Quieres que avise también al cliente?`

@@ -127,10 +127,12 @@ pub(super) fn instructs(sentence: &str) -> bool {
     let speaks = |word: &&str| is_speaker(word) || *word == "me";
     let reader = (0..words.len()).find(|&at| is_reader(at));
     // `Run this on your machine:`, but not `I run this on your machine:`.
-    let is_there = |place: &[&str]| matches!(place, ["your", rest @ ..] if rest.last().is_some_and(|noun| PLACES.contains(noun)));
-    let is_yours = words.first().is_some_and(|verb| Word::Act.is(verb) || *verb == "please")
-        && (1..4).any(|count| words.len() > count && is_there(&words[words.len() - count..]));
-    let asked = is_yours || matches!(words.as_slice(), ["please", verb, ..] if Word::Submits.is(verb));
+    let asks = |verb: &str| Word::Act.is(verb) || verb == "please";
+    let asked = match words.as_slice() {
+        ["please", verb, ..] if Word::Submits.is(verb) => true,
+        [verb, .., "your", place] | [verb, .., "your", _, place] => asks(verb) && PLACES.contains(place),
+        _ => false,
+    };
     asked || reader.is_some_and(|at| !words[at..].iter().any(speaks))
 }
 

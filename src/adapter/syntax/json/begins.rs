@@ -3,7 +3,7 @@
 use super::{
     super::{Context, Start, WORD_BYTES, doubled::DOUBLED, members::beyond_comments},
     calls::wraps,
-    keys::{MESSAGE, OTHER_KEYS, SAID, THOUGHTS, UNSURE_NAMES},
+    keys::{MESSAGE, SAID, UNSURE_NAMES, is_usual},
 };
 use crate::{adapter::JsonKeys, event::ToolChoice, fix::name::is_known};
 
@@ -59,7 +59,8 @@ pub(super) fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     // A colon ends a key without quotes.
     let key = if quote.is_alphabetic() { key.split(':').next().unwrap_or(key) } else { key };
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
-        || [&OTHER_KEYS[..], &UNSURE_NAMES, &THOUGHTS, &MESSAGE, &SAID].concat().contains(&key)
+        || is_usual(key)
+        || [&UNSURE_NAMES[..], &MESSAGE, &SAID].concat().contains(&key)
         || wraps(key)
         || context.tools.iter().any(|tool| tool.name == key);
     Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))

@@ -16,7 +16,7 @@ use super::{
     described::{describes, is_schema, lists_names, reports},
     flags,
     keys::{
-        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, NAME_KEYS, OTHER_KEYS, RECORD, SAID, THOUGHTS, UNSURE_NAMES, WHOLE_MESSAGE, WRAPPERS,
+        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, NAME_KEYS, OTHER_KEYS, RECORD, SAID, UNSURE_NAMES, WHOLE_MESSAGE, WRAPPERS, is_usual,
     },
 };
 use crate::{
@@ -345,9 +345,8 @@ fn with_members_beside<'m>(
 ) -> String {
     let Some(tool) = known_tool(tools, name) else { return arguments.to_owned() };
     let types = Types::new(Some(tool));
-    let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
     let given = members(arguments).unwrap_or_default();
-    let lacks = |key: &str| types.has(key) && !said.contains(&key) && !given.iter().any(|(known, _)| known == key);
+    let lacks = |key: &str| types.has(key) && !is_usual(key) && !given.iter().any(|(known, _)| known == key);
     let mut whole = if matches!(arguments, "\"\"" | "[]") { "{}".to_owned() } else { arguments.to_owned() };
     for (key, value) in beside.filter(|(key, _)| lacks(key)) {
         let Some(open) = whole.trim_end().strip_suffix('}') else { return UNFINISHED.to_owned() };

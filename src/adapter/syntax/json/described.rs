@@ -7,7 +7,7 @@ use super::{
         members::{members, unquote},
         typing::Types,
     },
-    keys::{DESCRIPTION, OTHER_KEYS, RECORD, THOUGHTS},
+    keys::{DESCRIPTION, RECORD, is_usual},
 };
 use crate::{
     adapter::JsonKeys,
@@ -30,11 +30,10 @@ pub(super) fn reports(members: &[(String, &str)], name: &str, arguments: &str, t
         let value = value.to_lowercase();
         key == "type" && value.starts_with('"') && !CALL_TYPES.iter().any(|word| value.contains(word))
     };
-    let is_unknown = |key: &str| !OTHER_KEYS.contains(&key) && !THOUGHTS.contains(&key);
     RECORD.into_iter().any(has)
         || DESCRIPTION.into_iter().any(|key| has(key) && (key != "description" || arguments == "parameters"))
         || beside().any(is_of_another_type)
-        || beside().filter(|(key, _)| is_unknown(key)).count() > MAX_UNKNOWN
+        || beside().filter(|(key, _)| !is_usual(key)).count() > MAX_UNKNOWN
 }
 
 /// Whether these arguments are the schema of a tool's parameters, without values.
@@ -52,8 +51,7 @@ pub(super) fn is_schema(arguments: &str) -> bool {
 pub(super) fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
     let Some(tool) = known_tool(tools, written) else { return false };
     let types = Types::new(Some(tool));
-    let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
-    let known = |key: &str| said.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
+    let known = |key: &str| is_usual(key) || types.keys().any(|known| fold(known) == fold(key));
     let unknown = members.iter().filter(|(key, _)| key != name && !known(key)).count();
     if members.iter().any(|(key, _)| DESCRIPTION.contains(&key.as_str()) && !known(key)) {
         return true;

@@ -17,7 +17,7 @@ pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id
 /// The method of an MCP request whose parameters are a call.
 pub(super) const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of the reasoning before a call.
-pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
+const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys that a whole message around calls begins with.
 pub(super) const MESSAGE: [&str; 2] = ["role", WHOLE_MESSAGE];
 /// Keys of the text of a message, which a message without a role begins with.
@@ -35,3 +35,8 @@ pub(super) const DESCRIPTION: [&str; 8] =
     ["description", "summary", "version", "enabled", "installed", "inputSchema", "input_schema", "annotations"];
 /// Keys of the name that are also common parameters. They count only if the value is the name of an offered tool.
 pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
+
+/// Whether a key may stand beside the name and the arguments of a call without being a parameter.
+pub(super) fn is_usual(key: &str) -> bool {
+    OTHER_KEYS.contains(&key) || THOUGHTS.contains(&key)
+}
