@@ -23,6 +23,7 @@ mod connection;
 mod counts;
 mod discard;
 mod draining;
+mod facts;
 mod forward;
 mod generate;
 mod greeting;

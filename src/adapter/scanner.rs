@@ -29,6 +29,7 @@ use crate::{
     fix::Schemas,
 };
 
+mod attempt;
 mod buffer;
 mod candidate;
 mod chain;

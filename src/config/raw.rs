@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Alias, Backend, Limits, Mode, Route, ShellForm, ShellVia};
+use super::{Alias, Backend, Limits, Mode, Route, ShellForm, ShellVia, checks::nearest};
 use crate::error::Error;
 
 #[derive(Debug, Default, Deserialize)]
@@ -143,10 +143,4 @@ fn hint(message: &str) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// The name that was probably meant, if one is near enough.
-pub fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distance = |name: &str| strsim::damerau_levenshtein(written, name);
-    names.iter().copied().min_by_key(|name| distance(name)).filter(|name| distance(name) * 2 <= written.len().max(name.len()))
 }

@@ -17,7 +17,6 @@ use super::{
     received::Received,
     reply,
     state::App,
-    target::Target,
 };
 use crate::{
     client::front::{self, TRACE},
@@ -96,7 +95,7 @@ async fn generate(app: &App, received: Received, request: Value, tools: bool) ->
         Some(model) => model,
         None => first_model(app, &received.sender.tenant).await?,
     };
-    let target = Target::find(app, &received.sender.tenant, called).await?;
+    let target = app.target(&received.sender.tenant, called).await?;
     let tools = tools && react::has_servers(app, &received.sender.tenant);
     let chat = ChatRequest::from_value(chat(&target.model, params, tools)).map_err(invalid_params)?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };

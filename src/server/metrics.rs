@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Mutex, time::Duration};
 
-use super::account::Facts;
+use super::facts::Facts;
 use crate::lock::Hold;
 
 pub(super) mod exposition;

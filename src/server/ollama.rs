@@ -113,7 +113,7 @@ pub(super) async fn show(app: App, request: Request) -> Result<Response, Error> 
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
     let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };
-    let Target { model: name, backend, .. } = Target::find(&app, &sender.tenant, called).await?;
+    let Target { model: name, backend, .. } = app.target(&sender.tenant, called).await?;
     if backend.kind != Kind::Ollama {
         return described(&app, &backend, &name).await;
     }

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use tokio::{sync::Notify, time};
 
-use super::account::Facts;
+use super::facts::Facts;
 use crate::{
     config::Environment,
     error::Error,

@@ -79,7 +79,7 @@ impl Received {
         let written = Named::read(&received.body).map(|(_, written)| written);
         received.list(app, written.as_deref().unwrap_or_default());
         let written = written?;
-        let target = Target::find(app, &received.sender.tenant, front.own_name(&written).to_owned()).await?;
+        let target = app.target(&received.sender.tenant, front.own_name(&written).to_owned()).await?;
         received.account.is_about(&target);
         if target.model != written {
             received.body = renamed(&received.body, &target.model)?;

@@ -16,13 +16,14 @@ use super::{
     page::{bypass::Bypass, turns::Turns},
     recording::Recorder,
     settings::Settings,
+    target::Target,
     unknown::Missed,
 };
 use crate::{
     adapter::{Adapter, Library},
     backend::Backend,
     client::profile,
-    config::{Config, Overlay},
+    config::{Config, Overlay, Tenant},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
     plan,
@@ -115,8 +116,30 @@ impl State {
         Ok(Arc::clone(adapter.get_or_init(|| found.adapter)))
     }
 
+    /// The model with the name that a client used, and its backend. Models that the tenant may not use do not exist for it.
+    pub(super) async fn target(&self, tenant: &Tenant, called: String) -> Result<Target, Error> {
+        let model = self.config.own_name(&called);
+        let found = if tenant.may_use(&model, &called) {
+            self.backend_of(&model).await
+        } else {
+            Err(Error::client("").with_status(404).with_code("model_not_found"))
+        };
+        match (found, &tenant.models) {
+            (Ok(backend), _) => Ok(Target { called, model, backend }),
+            // Why it is not there may name models of others.
+            (Err(error), Some(own)) => {
+                let what = match error.status {
+                    404 => format!("there is no model `{called}` for your key, which is for: {}", own.join(", ")),
+                    _ => format!("no backend that has the model `{called}` answers"),
+                };
+                Err(Error { message: what, ..error })
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
     /// The backend that serves this model (by its own name): that of its route, else the one that has it.
-    pub(super) async fn backend_of(&self, model: &str) -> Result<Arc<Backend>, Error> {
+    async fn backend_of(&self, model: &str) -> Result<Arc<Backend>, Error> {
         let Some(name) = self.config.route(model).and_then(|route| route.backend.as_deref()) else {
             return self.backends.locate(model).await;
         };

@@ -18,7 +18,6 @@ use super::{
     forward::{self, Endpoint},
     received::Received,
     state::App,
-    target::Target,
 };
 use crate::{
     adapter::{Adapter, Found},
@@ -162,7 +161,7 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
 
 /// How this chat would be answered.
 pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
-    let target = Target::find(app, &Tenant::default(), std::mem::take(&mut chat.model)).await?;
+    let target = app.target(&Tenant::default(), std::mem::take(&mut chat.model)).await?;
     chat.model.clone_from(&target.model);
     let (received, front) = (Received::default(), front::Kind::OpenAi);
     let asked = Asked { received, target, mode: Mode::Rewrite, front, last_counts: false };
@@ -172,7 +171,7 @@ pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
 /// The same chat without toolglot: the answer of the backend's own endpoint to this body.
 pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let target = Target::find(app, &Tenant::default(), model).await?;
+    let target = app.target(&Tenant::default(), model).await?;
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let sent = forward::send(app, &target.backend, Endpoint::OpenAi("/chat/completions"), &headers, body.to_string().into());
     let mut answer = sent.await?;

@@ -14,15 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
-use super::{
-    account::{Account, milliseconds},
-    metrics::Metrics,
-    otel,
-    page::turns::Entry,
-    reply,
-    state::App,
-    woken::Woken,
-};
+use super::{account::Account, facts::milliseconds, metrics::Metrics, otel, page::turns::Entry, reply, state::App, woken::Woken};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");

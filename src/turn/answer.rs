@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{gate::Gate, quoted::Quoted};
+use super::gate::{Gate, Texts};
 pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
@@ -116,8 +116,8 @@ impl Answer {
     }
 
     /// Sets what the model has read.
-    pub(super) fn quoting(mut self, quoted: Arc<Quoted>) -> Answer {
-        self.gate.before.quoted = quoted;
+    pub(super) fn quoting(mut self, texts: Arc<dyn Texts>) -> Answer {
+        self.gate.before.texts = Some(texts);
         self
     }
 

@@ -17,10 +17,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    quoted::Quoted,
-    reask::{Reask, WHOLE_LINE},
-};
+use super::reask::{Reask, WHOLE_LINE};
 use crate::{
     adapter::scanner::UsersWords,
     client::shape::Carrier,
@@ -84,6 +81,12 @@ struct Refused<'a> {
     written: &'a str,
 }
 
+/// What the model has read before its answer (`quoted`).
+pub(super) trait Texts: std::fmt::Debug + Send + Sync {
+    /// Whether the model has read this call as text, so that it is to be asked about it.
+    fn has(&self, call: &same::Call) -> bool;
+}
+
 /// What precedes the answer.
 #[derive(Debug, Default)]
 pub(super) struct Before {
@@ -91,8 +94,8 @@ pub(super) struct Before {
     repeats: Repeats,
     /// The tools of the request.
     pub(super) tools: Arc<Tools>,
-    /// What the model has read. It is asked whether it means a call that is in there.
-    pub(super) quoted: Arc<Quoted>,
+    /// What the model has read; `None`: nothing. It is asked whether it means a call that is in there.
+    pub(super) texts: Option<Arc<dyn Texts>>,
     /// The user's words. A call that they forbid is never delivered.
     pub(super) asked: Arc<UsersWords>,
     /// The unmarked calls of unknown tools that the model was asked about in this turn. If it writes one of them again, it is the
@@ -283,7 +286,9 @@ impl Gate {
         if let Some(doubt) = doubt.filter(|_| may_ask) {
             return self.refuse(refused(&doubt), out);
         }
-        if (self.delivered.count == 0 || self.policy.answers_refused) && self.before.quoted.has(&key) {
+        if (self.delivered.count == 0 || self.policy.answers_refused)
+            && self.before.texts.as_ref().is_some_and(|texts| texts.has(&key))
+        {
             if self.policy.may_reask {
                 return self.refuse(refused(&Why::Quoted), out);
             }

@@ -6,7 +6,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::answer::{Answer, Setup};
+use super::{
+    answer::{Answer, Setup},
+    gate::Texts,
+};
 use crate::{
     adapter::{CLIENT_RESULT, scanner},
     event::{Assembly, Channel, Delta, Effect, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
@@ -105,8 +108,15 @@ impl Quoted {
         quoted
     }
 
-    /// Whether the model has read this call as text, so that it is to be asked about it.
-    pub(super) fn has(&self, call: &same::Call) -> bool {
+    /// The calls that the texts since the model's last answer are read to have.
+    fn read(&self) -> Vec<same::Call> {
+        let last = self.texts.iter().filter(|text| text.is_last);
+        self.setup.iter().flat_map(|setup| last.clone().flat_map(|text| read_all(setup, &text.text))).collect()
+    }
+}
+
+impl Texts for Quoted {
+    fn has(&self, call: &same::Call) -> bool {
         if self.meant.contains(call) {
             return false;
         }
@@ -129,12 +139,6 @@ impl Quoted {
             }
         };
         self.texts.iter().any(is_there)
-    }
-
-    /// The calls that the texts since the model's last answer are read to have.
-    fn read(&self) -> Vec<same::Call> {
-        let last = self.texts.iter().filter(|text| text.is_last);
-        self.setup.iter().flat_map(|setup| last.clone().flat_map(|text| read_all(setup, &text.text))).collect()
     }
 }
 

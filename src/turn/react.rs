@@ -2,7 +2,7 @@
 //! client. Here the agent collects the calls of an answer, runs those of the registry, keeps the client's, and writes exactly one
 //! result per call into the conversation. Dropping the turn drops every running call, except those with effects (`flight`).
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::{Map, Value};
@@ -44,6 +44,7 @@ use results::Seen;
 use runs::{Done, Runner};
 pub(super) use steps::{AfterCalls, Step};
 use trace::Trace;
+use words::Told;
 
 /// Runs the calls of a turn.
 pub(super) struct Agent {
@@ -58,10 +59,7 @@ pub(super) struct Agent {
     last: Option<Limit>,
     seen: Seen,
     repeats: Repeats,
-    /// What the user has not been told yet about dropped calls.
-    told: Vec<String>,
-    /// The lines that the user has been told about calls.
-    told_before: HashSet<String>,
+    told: Told,
     trace: Trace,
     unfinished: resume::Unfinished,
 }
@@ -109,8 +107,7 @@ impl Agent {
             last,
             seen: Seen::default(),
             repeats: Repeats::default(),
-            told: Vec::new(),
-            told_before: HashSet::new(),
+            told: Told::default(),
             trace: Trace::default(),
             unfinished: resume::Unfinished::default(),
         }

@@ -346,10 +346,10 @@ impl Scanner {
                 self.before.after_mentioned(Mentioned { end, across_lines: true });
             }
         }
-        let begins = (candidate.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);
+        let begins = (candidate.tried.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);
         let after = self.buf[candidate.at + candidate.marker.length..].trim_start();
         let is_prose = || after.starts_with(char::is_alphabetic) && after.split_whitespace().nth(PROSE_WORDS).is_some();
-        if candidate.nameless && !candidate.mentions && !lone && !self.is_drafting() && begins && !is_prose() {
+        if candidate.tried.nameless && !candidate.mentions && !lone && !self.is_drafting() && begins && !is_prose() {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
         if candidate.fence.is_none() {

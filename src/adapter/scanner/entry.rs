@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Region, Scanner,
-    candidate::{Candidate, Fence, Marker},
+    candidate::{Candidate, Fence, Marker, Tried},
     entered::{Entered, entry},
     words::leaves_a_step,
 };
@@ -318,10 +318,7 @@ impl Scanner {
             fresh: self.before.is_fresh(),
             fence,
             tag: None,
-            nameless: false,
-            is_unread: false,
-            is_cut: false,
-            opened: false,
+            tried: Tried::default(),
             mentions: false,
             read: None,
         });

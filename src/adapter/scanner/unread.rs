@@ -22,7 +22,7 @@ impl Scanner {
     pub(super) fn unread(&self, candidate: &Candidate, end: bool) -> Seen<String> {
         let text = &self.buf[candidate.at..];
         let may_ask = self.refuses_strays() && self.options.answer == Wanted::Text;
-        let is_damaged = candidate.is_unread && !candidate.is_cut && !candidate.mentions;
+        let is_damaged = candidate.tried.is_unread && !candidate.tried.is_cut && !candidate.mentions;
         if !is_damaged || !may_ask || self.is_drafting() || text.len() > self.options.held_bytes {
             return Seen::No;
         }

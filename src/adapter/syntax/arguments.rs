@@ -24,6 +24,7 @@ mod residue;
 mod searched;
 mod value_end;
 
+use doubt::Values;
 pub(super) use form::{Between, Form, Tag, hint_of};
 use members::Members;
 use residue::{
@@ -58,16 +59,7 @@ pub(super) struct Arguments {
     leads: Vec<u8>,
     /// The range of the tag that opened the current value.
     tag: Range<usize>,
-    /// A value continues over a misspelt tag of another parameter.
-    damaged: bool,
-    /// A value contains a closing tag of its own: content, or the remains of the tags of a missing parameter.
-    doubtful: bool,
-    /// The key's tag has more text than the key. It may be the value.
-    loses_text: bool,
-    /// The closing tags of elements that another tag ended.
-    unclosed: Vec<String>,
-    /// A value has several lines.
-    has_lines: bool,
+    values: Values,
     /// The text ended after a closed value, and no parameter is missing that could follow.
     closed: bool,
     /// A limit truncated the text.
@@ -130,7 +122,7 @@ impl Arguments {
         }
         let from = next + tag.len();
         // An empty value may as well be the second of the two tags.
-        self.damaged |= text[from..to].trim().is_empty();
+        self.values.damaged |= text[from..to].trim().is_empty();
         from
     }
 
@@ -165,7 +157,7 @@ impl Arguments {
                         Place::Leave => (at + 1, depth - 1),
                         Place::End(to) => {
                             let value = &text[self.value_start(text, start, at, form)..at];
-                            self.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
+                            self.values.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
                             let value = if to == at { self.without_torn(value, form, types) } else { value };
                             self.take(value, to > at, form, types);
                             self.phase = Phase::Between { at: to };
@@ -175,7 +167,7 @@ impl Arguments {
                             let start = self.value_start(text, start, at, form);
                             let value = self.without_torn(&text[start..at], form, types);
                             self.take(value, false, form, types);
-                            return if self.damaged { self.torn() } else { self.open(marked) };
+                            return if self.values.damaged { self.torn() } else { self.open(marked) };
                         }
                         Place::Maybe => {
                             self.phase = Phase::Value { start, seen: at, depth };
@@ -252,9 +244,9 @@ impl Arguments {
                         };
                     }
                     let key = known_key(&tag.key, types);
-                    self.loses_text = !types.has(&tag.key) && loses_text(&tag.key, &key);
+                    self.values.loses_text = !types.has(&tag.key) && loses_text(&tag.key, &key);
                     // A quote in the remains of a tag: the value may begin there.
-                    self.damaged |= tag.torn || (self.loses_text && tag.key.contains('"'));
+                    self.values.damaged |= tag.torn || (self.values.loses_text && tag.key.contains('"'));
                     self.members.expect(key, tag.hint);
                     let given = tag.value.is_some();
                     if let Some(value) = tag.value {
@@ -287,7 +279,7 @@ impl Arguments {
                 // A value of several lines may itself contain the tag that seems to close it. A schema that requires nothing may not
                 // name all parameters.
                 let has_all = types.required().next().is_some() && self.has_all(types);
-                self.closed = marked && !self.has_lines && has_all && self.damage(types).is_none();
+                self.closed = marked && !self.values.has_lines && has_all && self.damage(types).is_none();
                 Some(self.open(marked))
             }
             Mark::Other if fresh && text[at..].starts_with('{') => {
@@ -339,13 +331,13 @@ impl Arguments {
         match stand_in(value, &[name, key]).filter(|_| known) {
             Some(tag) if tag.own || name == key && !value[..tag.at].trim().contains('\n') => &value[..tag.at],
             Some(_) => {
-                self.damaged = true;
+                self.values.damaged = true;
                 value
             }
             None => {
                 let alone = value.trim_end();
                 // The end of a text of several lines is uncertain.
-                self.damaged |= alone.trim_start().contains('\n');
+                self.values.damaged |= alone.trim_start().contains('\n');
                 if value.contains('\n') { alone } else { value }
             }
         }
@@ -354,30 +346,30 @@ impl Arguments {
     /// Adds the value of the oldest argument that has none. `closed`: its own tag ended it.
     fn take(&mut self, text: &str, closed: bool, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.members.arrived() else { return };
-        self.damaged |= self.loses_text && text.trim().is_empty();
+        self.values.damaged |= self.values.loses_text && text.trim().is_empty();
         // Any text may be content for an unknown tool, in CDATA, and in elements named after parameters.
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
         let ends_wrong = !closed && ends_with_lone_tag(text);
         // A tag in an element's content was read as the next parameter.
-        self.damaged |= self.unclosed.iter().any(|element| text.contains(element.as_str()));
+        self.values.damaged |= self.values.unclosed.iter().any(|element| text.contains(element.as_str()));
         if tag == key && !closed {
-            self.unclosed.push(format!("</{key}>"));
-            self.damaged |= self.swallows(text, form, types);
+            self.values.unclosed.push(format!("</{key}>"));
+            self.values.damaged |= self.swallows(text, form, types);
         }
         let holds_residue = |text: &str| checked && is_residue(text, tag, closed, &|key| types.has(key));
         // Inside a closed value it is content, unless a parameter is missing.
         let is_inside = closed && holds_residue(without_ends(text));
-        self.damaged |= checked && ends_wrong || !is_inside && holds_residue(text);
-        self.doubtful |= is_inside;
+        self.values.damaged |= checked && ends_wrong || !is_inside && holds_residue(text);
+        self.values.doubtful |= is_inside;
         if checked && closed {
             self.look_into(text, &key, form, types);
-            self.damaged |= closes_by_name(text, &key);
+            self.values.damaged |= closes_by_name(text, &key);
         }
         // An object of all parameters that is cut: its tag is no parameter.
-        self.damaged |= checked && !types.has(&key) && text.trim_start().starts_with('{') && !is_json(text.trim());
+        self.values.damaged |= checked && !types.has(&key) && text.trim_start().starts_with('{') && !is_json(text.trim());
         let text = form.value(text, &key, self.between);
-        self.has_lines |= text.contains('\n');
+        self.values.has_lines |= text.contains('\n');
         let (place, value) = (types.parameter(&key), types.value(&key, &text, hint));
         let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
         let wants_list = place.is_list() && !value.starts_with('[') && !fits();

@@ -19,10 +19,9 @@ use crate::{
 };
 
 mod in_tag;
-mod markers;
+pub(super) mod markers;
 
-use markers::Head;
-pub(super) use markers::{Markers, named_closers, own_closers};
+use markers::{Head, Markers, named_closers};
 
 /// Reads one call.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use url::Url;
 use super::context::{Context, span_id};
 use crate::{
     redact,
-    server::account::{Facts, Ran},
+    server::facts::{Facts, Ran},
 };
 
 /// `SpanKind`.

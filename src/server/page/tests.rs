@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     backend::{Backend, Kind},
-    server::{account::Facts, target::Target},
+    server::{facts::Facts, target::Target},
 };
 
 fn opening<'a>(model: &'a str, body: &'a Bytes, always: bool) -> Opening<'a> {

@@ -19,7 +19,7 @@ use crate::{
         registry::Permission,
     },
     redact,
-    server::{account::milliseconds, received::Received, reply, sender::Sender, state::App},
+    server::{facts::milliseconds, received::Received, reply, sender::Sender, state::App},
 };
 
 /// How long a tool may take while a person waits.

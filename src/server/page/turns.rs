@@ -18,7 +18,7 @@ use super::kept::Kept;
 use crate::{
     lock::Hold,
     redact,
-    server::account::{Facts, Turn, milliseconds},
+    server::facts::{Facts, Turn, milliseconds},
 };
 
 /// Maximum number of rows.

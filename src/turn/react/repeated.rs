@@ -66,7 +66,7 @@ impl Agent {
                 continue;
             }
             let why = told(&call.name, is_unknown);
-            if self.told.contains(&why) {
+            if self.told.dropped.contains(&why) {
                 continue;
             }
             reask::tell(
@@ -75,7 +75,7 @@ impl Agent {
             );
             let content = Content::Text(format!("error: {why}"));
             self.trace.call(self.used.rounds, call, &Observation { content, ended: Ended::Failed }, Duration::ZERO);
-            self.told.push(why);
+            self.told.dropped.push(why);
         }
     }
 }

@@ -1,11 +1,22 @@
 //! Words the lines that the user gets in addition to the model's answer: what runs, what was not run, and the results if the
 //! model writes nothing.
 
+use std::collections::HashSet;
+
 use super::{Agent, Fate, observe};
 use crate::plan::Plan;
 
 /// How much of each result is shown to a user whom the model does not answer, in bytes.
 const SHOWN_BYTES: usize = 2000;
+
+/// What the user is told about calls.
+#[derive(Default)]
+pub(super) struct Told {
+    /// What they have not been told yet about dropped calls.
+    pub(super) dropped: Vec<String>,
+    /// The lines that they have been told.
+    before: HashSet<String>,
+}
 
 impl Agent {
     /// What runs now, for the user.
@@ -17,13 +28,13 @@ impl Agent {
 
     /// What the user is told about calls that were not run, once.
     pub(in crate::turn) fn complaints(&mut self) -> Vec<String> {
-        let dropped = std::mem::take(&mut self.told).into_iter().map(|told| format!("[toolglot] {told}"));
+        let dropped = std::mem::take(&mut self.told.dropped).into_iter().map(|told| format!("[toolglot] {told}"));
         let calls = self.round.iter().flat_map(|round| &round.calls);
         let told = calls.filter_map(|call| match &call.fate {
             Fate::Answered { told: Some(told), .. } => Some(format!("[toolglot] {told}")),
             _ => None,
         });
-        dropped.chain(told).filter(|line| self.told_before.insert(line.clone())).collect()
+        dropped.chain(told).filter(|line| self.told.before.insert(line.clone())).collect()
     }
 
     /// What the user is told after the last answer: which limit ended the turn. If the model says nothing, the results of its

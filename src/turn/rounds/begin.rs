@@ -74,7 +74,7 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()),
         };
-        let answer = answer.quoting(Arc::clone(&self.asks.quoted)).asked_about(self.asks.strays.clone());
+        let answer = answer.quoting(self.asks.quoted.clone()).asked_about(self.asks.strays.clone());
         let answer = match &self.asks.because {
             Some(_) => answer.again(self.asks.kept.clone(), self.asks.left.clone()),
             None => answer,

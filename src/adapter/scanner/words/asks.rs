@@ -1,10 +1,10 @@
 //! English and other lines that wait for the user: they ask for permission, request an answer, or leave the decision to the user.
 
 use super::{
-    clauses::{STOPS, begins, conclusion, without_quotes, words},
+    clauses::{STOPS, begins, without_quotes, words},
     english::{Phrase, Word, is_english},
     languages::{Says, is_letter},
-    subject::{is_speaker, sets_to_work},
+    subject::{conclusion, is_speaker, sets_to_work},
 };
 
 /// Whether a line before a call asks the user for permission to act, or to answer first. `last`: its last sentence, without the

@@ -1,6 +1,6 @@
 //! Sentences, clauses and words of a text in lower case.
 
-use super::{english::Word, languages::is_letter, subject::is_actor};
+use super::languages::is_letter;
 
 /// Signs that end a sentence.
 pub(super) const STOPS: [char; 10] = ['.', '!', '?', ';', '…', '。', '！', '？', '؟', '।'];
@@ -53,23 +53,6 @@ pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
 /// The text after the last comma that separates clauses.
 pub(super) fn last_clause(sentence: &str) -> &str {
     sentence.rsplit(COMMAS).next().unwrap_or_default()
-}
-
-/// The last clause of an English sentence, if it draws a conclusion from the others and says who acts: `.., so I run it`.
-pub(super) fn conclusion(sentence: &str) -> &str {
-    let clause = last_clause(sentence);
-    let said = words(clause);
-    let concludes = matches!(said.as_slice(), ["so" | "but" | "now" | "therefore" | "hence", ..]);
-    if concludes && said.iter().any(|word| is_actor(word)) { clause } else { sentence }
-}
-
-/// The words of the clause that says what happens, without those that join it to others: of the last one, unless that only names
-/// what is left out (`.., not the build output`).
-pub(super) fn main_words(sentence: &str) -> Vec<&str> {
-    let begins_with_not = |clause: &&str| !clause.trim_start().starts_with("not ");
-    let clause = sentence.rsplit(COMMAS).find(begins_with_not).unwrap_or_default();
-    let all = words(clause.rsplit(" but ").next().unwrap_or_default());
-    Word::Joins.skip(&all).to_vec()
 }
 
 /// Whether these words, in this order and without others between them, are among `words`.

@@ -8,7 +8,7 @@
 use super::{
     alternatives::{counts_choices, is_option, offers_another},
     asks::{self, asks_to_wait},
-    clauses::{clauses, conclusion, main_words, plain, sentences, words},
+    clauses::{clauses, plain, sentences, words},
     depends::depends,
     english::{Phrase, Word, is_english, is_negation},
     foreign::{
@@ -19,7 +19,7 @@ use super::{
     reported::{instructs, quotes, reports, tells, tells_a_habit},
     retracts::adds,
     signs::{is_letter_of_a_list, is_note, last_sentence, without_asides, without_emphasis},
-    subject::{is_about_a_text, is_actor, is_speaker, sets_to_work, speaks_of_calling},
+    subject::{conclusion, is_about_a_text, is_actor, is_speaker, main_words, sets_to_work, speaks_of_calling},
 };
 
 /// The words before a call, on its line or the last one above it.

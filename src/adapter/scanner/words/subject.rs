@@ -1,7 +1,7 @@
-//! Who acts in an English line, and what the line is about: an act of its speaker, or a text in which a call is quoted.
+//! Who acts in an English line, in which clause, and what the line is about: an act of its speaker, or a text in which a call is quoted.
 
 use super::{
-    clauses::{begins, ends, last_clause, words},
+    clauses::{COMMAS, begins, ends, last_clause, words},
     english::Word,
 };
 
@@ -41,6 +41,23 @@ pub(super) fn sets_to_work(sentence: &str) -> bool {
     };
     let act = rest.iter().find(|word| !Word::Between.is(word));
     act.is_some_and(|act| !Word::Shows.is(act) && !Word::Lacks.is(act))
+}
+
+/// The last clause of an English sentence, if it draws a conclusion from the others and says who acts: `.., so I run it`.
+pub(super) fn conclusion(sentence: &str) -> &str {
+    let clause = last_clause(sentence);
+    let said = words(clause);
+    let concludes = matches!(said.as_slice(), ["so" | "but" | "now" | "therefore" | "hence", ..]);
+    if concludes && said.iter().any(|word| is_actor(word)) { clause } else { sentence }
+}
+
+/// The words of the clause that says what happens, without those that join it to others: of the last one, unless that only names
+/// what is left out (`.., not the build output`).
+pub(super) fn main_words(sentence: &str) -> Vec<&str> {
+    let begins_with_not = |clause: &&str| !clause.trim_start().starts_with("not ");
+    let clause = sentence.rsplit(COMMAS).find(begins_with_not).unwrap_or_default();
+    let all = words(clause.rsplit(" but ").next().unwrap_or_default());
+    Word::Joins.skip(&all).to_vec()
 }
 
 /// Whether these words name a call, the form in which it is written, or a text that may quote one; or say what somebody wrote, or

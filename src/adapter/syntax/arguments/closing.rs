@@ -6,8 +6,8 @@ use crate::adapter::syntax::{torn_arguments, typing::Types};
 impl Arguments {
     /// Why the arguments are probably not what the model meant, or `None`.
     pub(in crate::adapter::syntax) fn damage(&self, types: &Types) -> Option<&'static str> {
-        let doubtful = || self.doubtful && !self.has_all(types);
-        (self.damaged || doubtful()).then_some("a tag of a parameter is misspelt, or not closed")
+        let doubtful = || self.values.doubtful && !self.has_all(types);
+        (self.values.damaged || doubtful()).then_some("a tag of a parameter is misspelt, or not closed")
     }
 
     /// Whether every parameter of the tool was given.

@@ -6,6 +6,21 @@ use crate::adapter::syntax::{Start, ahead::Seen, typing::Types};
 /// At most this many characters after a closing tag may be the remains of another tag.
 const TAG_SIGNS: usize = 3;
 
+/// What is known of the values so far.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    /// A value continues over a misspelt tag of another parameter.
+    pub(super) damaged: bool,
+    /// A value contains a closing tag of its own: content, or the remains of the tags of a missing parameter.
+    pub(super) doubtful: bool,
+    /// The key's tag has more text than the key. It may be the value.
+    pub(super) loses_text: bool,
+    /// The closing tags of elements that another tag ended.
+    pub(super) unclosed: Vec<String>,
+    /// A value has several lines.
+    pub(super) has_lines: bool,
+}
+
 /// Whether the element of a parameter begins here and does not end: this is a parameter and not content.
 fn reopens(text: &str, types: &Types) -> bool {
     let element = text.trim_start().strip_prefix('<').and_then(|text| text.split_once('>'));
@@ -39,12 +54,12 @@ impl Arguments {
                 depth = depth.saturating_sub(1);
                 continue;
             }
-            self.doubtful = true;
+            self.values.doubtful = true;
             // Text that short was part of a tag.
             let after = after.trim();
-            self.damaged |= after.len() < TAG_SIGNS && !after.contains(char::is_alphanumeric);
+            self.values.damaged |= after.len() < TAG_SIGNS && !after.contains(char::is_alphanumeric);
         }
-        self.damaged |= last.is_some_and(|after| reopens(after, types));
+        self.values.damaged |= last.is_some_and(|after| reopens(after, types));
     }
 
     /// Whether a value without its closing tag has the tag of a parameter that is still missing, in the tags of another form.

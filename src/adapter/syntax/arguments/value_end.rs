@@ -133,7 +133,7 @@ impl Arguments {
         if matches!(mark, Mark::Other) && !value.contains('<') {
             match closes(next) {
                 Start::Yes(length) => {
-                    self.damaged |= value.trim().is_empty();
+                    self.values.damaged |= value.trim().is_empty();
                     stop = next + length;
                     (next, mark) = self.mark(text, stop, form, end);
                 }
@@ -163,7 +163,7 @@ impl Arguments {
             }
             // Neither the value nor the call has its own closing tag: the next call may be content.
             Mark::Call if !is_own => {
-                self.damaged = true;
+                self.values.damaged = true;
                 Place::Content
             }
             Mark::Call | Mark::End => Place::End(stop),
@@ -173,7 +173,7 @@ impl Arguments {
             Mark::Other => match self.names_another(&text[next..], types) {
                 None if !end => Place::Maybe,
                 named => {
-                    self.damaged |= named == Some(true);
+                    self.values.damaged |= named == Some(true);
                     Place::Content
                 }
             },
@@ -221,7 +221,7 @@ impl Arguments {
         if text[start..at].trim().is_empty() {
             match self.call_follows(text, at + length, form, end) {
                 Start::Yes(_) => {
-                    self.damaged = true;
+                    self.values.damaged = true;
                     return Some(Place::Content);
                 }
                 Start::Maybe => return Some(Place::Maybe),
@@ -230,8 +230,8 @@ impl Arguments {
         }
         Some(match mark {
             // As above.
-            Mark::Call if self.damaged || own && !matches!(form.own_close(rest, end), Start::Yes(_)) => {
-                self.damaged = true;
+            Mark::Call if self.values.damaged || own && !matches!(form.own_close(rest, end), Start::Yes(_)) => {
+                self.values.damaged = true;
                 Place::Content
             }
             Mark::Call => Place::End(at),
@@ -269,7 +269,7 @@ impl Arguments {
             Ahead::Closes(_) => Some(Place::Content),
             // The calls between are content if others precede them in the value. Otherwise they may be the next calls.
             Ahead::CloseAfterCall(_) => {
-                self.damaged |= self.entered != Some(spot.start);
+                self.values.damaged |= self.entered != Some(spot.start);
                 Some(Place::Content)
             }
             Ahead::Maybe => Some(Place::Maybe),

@@ -8,7 +8,7 @@ use super::{
         field::{in_cdata, without_layout},
         marker::starts_with_tag,
         starts_with_any,
-        tagged::{Markers, named_closers, own_closers},
+        tagged::markers::{Markers, named_closers, own_closers},
     },
     Element,
 };
