@@ -168,18 +168,18 @@ async fn one(stream: &mut TcpStream, request: &[u8]) -> io::Result<Seen> {
 
 /// A chunked answer as it comes in: a proxy may cut it anywhere.
 #[derive(Default)]
-struct Framed {
-    held: Vec<u8>,
+pub(super) struct Framed {
+    pub(super) held: Vec<u8>,
     /// The head is over.
     begun: bool,
     /// Bytes of the chunk that are still to come, its line break included.
     left: usize,
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 impl Framed {
     /// Moves what the chunks hold into `text`.
-    fn take(&mut self, text: &mut Vec<u8>) {
+    pub(super) fn take(&mut self, text: &mut Vec<u8>) {
         while !self.ended {
             if self.left > 0 {
                 let taken = self.left.min(self.held.len());

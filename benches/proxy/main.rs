@@ -17,6 +17,7 @@ use std::{
 mod backend;
 mod load;
 mod parts;
+mod relay;
 
 use load::{Load, Outcome};
 use parts::Target;
@@ -30,7 +31,7 @@ struct Scenario {
 }
 
 const PLAIN: &[&str] = &["direct", "nginx", "toolglot"];
-const ALL: &[&str] = &["direct", "nginx", "toolglot", "with page", "with scraper", "react", "shell"];
+const ALL: &[&str] = &["direct", "nginx", "libraries alone", "toolglot", "with page", "with scraper", "react", "shell"];
 const PACE: Duration = Duration::from_millis(20);
 const SCENARIOS: [Scenario; 6] = [
     Scenario { name: "paced", load: Load { streams: 200, at_once: 200, pieces: 150, pace: PACE, ..Load::CHAT }, targets: ALL },
@@ -51,6 +52,10 @@ fn main() -> io::Result<()> {
     let (mut rounds, mut wanted) = (ROUNDS, Vec::new());
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--relay" => {
+                let mut port = || arguments.next().and_then(|port| port.parse().ok()).expect("--relay PORT BACKEND");
+                return relay::serve(port(), port());
+            }
             "--rounds" => rounds = arguments.next().and_then(|count| count.parse().ok()).expect("--rounds N"),
             name if SCENARIOS.iter().any(|scenario| scenario.name == name) => wanted.push(argument),
             other => return Err(io::Error::other(format!("there is no scenario {other}"))),

@@ -29,6 +29,8 @@ pub(super) fn targets(folder: &Path, port: u16) -> io::Result<Vec<Target>> {
     let nginx = free()?;
     let nginx = Target { name: "nginx", port: nginx, prefix: "", part: Some(Rc::new(start_nginx(folder, nginx, port)?)) };
     let openai = format!("kind = \"openai\"\nurl = \"http://127.0.0.1:{port}/v1\"");
+    let alone = free()?;
+    let alone = Target { name: "libraries alone", port: alone, prefix: "", part: Some(Rc::new(start_relay(alone, port)?)) };
     let plain = start_toolglot(folder, "toolglot", &openai)?;
     let (page, scraped) = (start_toolglot(folder, "with page", &openai)?, start_toolglot(folder, "with scraper", &openai)?);
     let ollama = format!("kind = \"ollama\"\nurl = \"http://127.0.0.1:{port}\"");
@@ -38,7 +40,7 @@ pub(super) fn targets(folder: &Path, port: u16) -> io::Result<Vec<Target>> {
     let within = |name, prefix| Target { name, prefix, port: plain.port, part: plain.part.clone() };
     let (react, shell) = (within("react", "/react"), within("shell", "/shell"));
     let direct = Target { name: "direct", port, prefix: "", part: None };
-    Ok(vec![direct, nginx, plain, page, scraped, react, shell, ollama])
+    Ok(vec![direct, nginx, alone, plain, page, scraped, react, shell, ollama])
 }
 
 fn start_nginx(folder: &Path, port: u16, backend: u16) -> io::Result<Part> {
@@ -58,6 +60,13 @@ fn start_nginx(folder: &Path, port: u16, backend: u16) -> io::Result<Part> {
     fs::write(folder.join("nginx.conf"), configuration)?;
     let mut command = Command::new("nginx");
     command.arg("-p").arg(folder).args(["-c", "nginx.conf"]);
+    start(command, port)
+}
+
+/// This program again, as [`super::relay`].
+fn start_relay(port: u16, backend: u16) -> io::Result<Part> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["--relay", &port.to_string(), &backend.to_string()]);
     start(command, port)
 }
 

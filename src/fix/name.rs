@@ -18,7 +18,7 @@ pub enum Resolved<'t> {
     },
     /// No offered tool.
     Unknown {
-        /// Up to three similar names, nearest first, for the error that the model gets.
+        /// Up to three similar names, nearest first, for the log and the user. The question to the model sorts all names by itself.
         near: Vec<&'t str>,
     },
 }
@@ -279,28 +279,13 @@ fn parts(name: &str) -> Vec<String> {
 
 /// Up to three offered names with the smallest edit distance, which is at most half the length.
 fn near<'t>(tools: &'t Tools, written: &str) -> Vec<&'t str> {
-    let letters = |name: &str| fold(name).chars().take(64).collect::<Vec<_>>();
+    let letters = |name: &str| fold(name).chars().take(64).collect::<String>();
     let written = letters(written);
     let mut list: Vec<(usize, &str)> = tools
         .iter()
-        .map(|tool| (distance(&written, &letters(&tool.name)), tool.name.as_str()))
+        .map(|tool| (strsim::levenshtein(&written, &letters(&tool.name)), tool.name.as_str()))
         .filter(|(apart, name)| *apart * 2 <= name.len().max(written.len()))
         .collect();
     list.sort_by_key(|(apart, _)| *apart);
     list.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein distance.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
