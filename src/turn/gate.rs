@@ -269,7 +269,7 @@ impl Gate {
     }
 
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
-        let (placed, doubt) = self.carrier.placed(name, arguments);
+        let (placed, doubt) = self.carrier.checked(name, arguments);
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
         let refused = |why| Refused { name, why, raw: arguments, written: arguments };
