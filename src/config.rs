@@ -162,11 +162,12 @@ pub enum Exchanges {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// A candidate whose name is still unknown becomes text beyond this size.
+    /// A candidate whose name is still unknown becomes text beyond this size, in bytes.
     pub held_bytes: usize,
-    /// The largest arguments of a call.
+    /// The largest arguments of a call, in bytes. A larger call is refused; in text, the rest of the answer is
+    /// discarded. More than 8 MiB (`fix::MAX_BYTES`) has no effect: the fixer refuses such a call.
     pub argument_bytes: usize,
-    /// The largest request body.
+    /// The largest request body, in bytes.
     pub body_bytes: usize,
     /// Maximum number of connected clients.
     pub connections: usize,

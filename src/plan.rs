@@ -263,7 +263,7 @@ fn shell(config: &Config, answer: &str) -> Shell {
     }
 }
 
-/// The limits of the model's context, in tokens. Ollama is never asked for more than the cap.
+/// The model's context, in tokens; `None`: unknown. For Ollama, at most `limits.context_tokens`.
 pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64> {
     let cap = config.limits.context_tokens;
     match backend.kind {

@@ -69,7 +69,8 @@ pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Er
     }
 }
 
-/// All facts that the backend reports about one model. Costs one or two requests; callers keep the answer for minutes.
+/// All facts that the backend reports about one model. Costs one or two requests. `server::backends`
+/// keeps the answer for five minutes.
 ///
 /// # Errors
 /// As [`models`].

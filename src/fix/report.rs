@@ -29,7 +29,8 @@ pub enum Verdict {
     Lossless,
     /// The schema decided, and each value converts both ways.
     Coerced,
-    /// There is more than one reading, and exactly one of them is the cheapest.
+    /// There is more than one reading, and exactly one of them is the cheapest. Delivered like the others; the model is asked only
+    /// about the guesses that `fixer::unsure` names.
     Guess,
     /// No arguments may be delivered.
     Refused,
