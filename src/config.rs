@@ -221,6 +221,9 @@ impl Config {
     }
 
     /// The same from a text; `file` is where it came from. Precedence: command line, `TOOLGLOT_LISTEN`, file, default.
+    ///
+    /// # Errors
+    /// The first fault. Unlike that of [`Config::load`], it has no code.
     pub fn parse(text: &str, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         Config::parse_all(text, file, overrides, environment).map_err(first)
     }
@@ -314,6 +317,9 @@ impl Config {
 
     /// Reads the configuration again, from its file and with the same command line. An empty file is refused, because editors
     /// empty a file before they write it.
+    ///
+    /// # Errors
+    /// As [`Config::load`]; an empty file.
     pub fn again(&self, environment: &Environment) -> Result<Config, Error> {
         if let Some(file) = self.file.as_ref().filter(|file| file.metadata().is_ok_and(|known| known.len() == 0)) {
             return Err(Error::proxy(format!("{} is empty", file.display())));

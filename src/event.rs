@@ -316,7 +316,7 @@ pub struct ToolCall {
     pub name: String,
     /// JSON text of the arguments.
     pub arguments: String,
-    /// Opaque data for the backend's next turn.
+    /// Opaque text for the backend's next turn (Google: a thought signature).
     pub extra: Option<String>,
 }
 

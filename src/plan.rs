@@ -297,7 +297,8 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
 }
 
 impl Plan {
-    /// A round of this turn. `offer`: whether tools may be called. `num_ctx`: the context to request from Ollama.
+    /// A round of this turn. `offer`: whether tools may be called. `num_ctx`: the context to request from Ollama, in tokens; `None`:
+    /// Ollama decides.
     pub fn round(&self, offer: bool, num_ctx: Option<u64>) -> backend::Round<'_> {
         backend::Round {
             backend: &self.backend,

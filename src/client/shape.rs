@@ -139,7 +139,10 @@ impl Carrier {
         unknown(&self.tools, name)
     }
 
-    /// Whether the client's form can carry the call; `Err` says why not.
+    /// Checks that the client's form can carry the call.
+    ///
+    /// # Errors
+    /// Why it cannot.
     pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
         if self.in_shell && !shell::is_the_clients(&self.tools, name) {
             return shell::runnable(&self.tools, name);
