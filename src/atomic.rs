@@ -8,6 +8,9 @@ use std::{
 
 /// Writes a file in one step. A link is followed. An existing file keeps its permissions. A new file, and every folder created
 /// for it, can be read by its owner only (0600 and 0700).
+///
+/// # Errors
+/// A folder or the file cannot be created, written or replaced. The old content then stays.
 pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -24,6 +27,9 @@ pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Creates a folder, if it does not exist, for its owner only (0700).
+///
+/// # Errors
+/// It cannot be created.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

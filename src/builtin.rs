@@ -43,13 +43,19 @@ impl Builtin {
         Builtin { file: file.into() }
     }
 
-    /// Runs a tool; an error is a sentence that a model can act on. Blocks for a few file reads.
+    /// Runs a tool. Blocks for a few file reads.
+    ///
+    /// # Errors
+    /// A sentence that a model can act on.
     #[cfg(feature = "sample-tools")]
     pub fn execute_tool(&self, name: &str, arguments: &Map<String, Value>) -> Result<Value, String> {
         samples::run(&self.file, name, arguments)
     }
 
     /// The same, in a build that has no tools.
+    ///
+    /// # Errors
+    /// Always.
     #[cfg(not(feature = "sample-tools"))]
     pub fn execute_tool(&self, name: &str, _: &Map<String, Value>) -> Result<Value, String> {
         Err(format!("there is no built-in tool `{name}` in this build"))

@@ -3,6 +3,8 @@
 //!
 //! Exit codes: 0 done (also if the reader closed the pipe), 1 failed, 2 wrong command line or configuration, 3 the address to
 //! listen on is taken.
+//!
+//! Each command has a `run`, which prints data to `out`. `main` prints its error, whose code decides the exit code.
 
 use std::{
     io::{self, BufWriter, Write},

@@ -162,11 +162,12 @@ pub enum Exchanges {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// A candidate whose name is still unknown becomes text beyond this size.
+    /// A candidate whose name is still unknown becomes text beyond this size, in bytes.
     pub held_bytes: usize,
-    /// The largest arguments of a call.
+    /// The largest arguments of a call, in bytes. A larger call is refused; in text, the rest of the answer is
+    /// discarded. More than 8 MiB (`fix::MAX_BYTES`) has no effect: the fixer refuses such a call.
     pub argument_bytes: usize,
-    /// The largest request body.
+    /// The largest request body, in bytes.
     pub body_bytes: usize,
     /// Maximum number of connected clients.
     pub connections: usize,
@@ -220,6 +221,9 @@ impl Config {
     }
 
     /// The same from a text; `file` is where it came from. Precedence: command line, `TOOLGLOT_LISTEN`, file, default.
+    ///
+    /// # Errors
+    /// The first fault. Unlike that of [`Config::load`], it has no code.
     pub fn parse(text: &str, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         Config::parse_all(text, file, overrides, environment).map_err(first)
     }
@@ -313,6 +317,9 @@ impl Config {
 
     /// Reads the configuration again, from its file and with the same command line. An empty file is refused, because editors
     /// empty a file before they write it.
+    ///
+    /// # Errors
+    /// As [`Config::load`]; an empty file.
     pub fn again(&self, environment: &Environment) -> Result<Config, Error> {
         if let Some(file) = self.file.as_ref().filter(|file| file.metadata().is_ok_and(|known| known.len() == 0)) {
             return Err(Error::proxy(format!("{} is empty", file.display())));

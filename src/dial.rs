@@ -32,7 +32,10 @@ impl Clients {
         Clients(Arc::new(Each { configure: Box::new(configure), here, here_tls, elsewhere }))
     }
 
-    /// The client for this address. Fails only if the system's certificates cannot be used.
+    /// The client for this address.
+    ///
+    /// # Errors
+    /// 500 if none can be made, because the system's certificates cannot be used.
     pub fn of(&self, url: &Url) -> Result<&Client, Error> {
         let each = &*self.0;
         let (kept, builder) = match (is_loopback(url), url.scheme()) {

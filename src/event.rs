@@ -52,7 +52,8 @@ pub enum Event<'a> {
     Reasoning(&'a str),
     /// A call begins.
     CallStart {
-        /// Position of the call in the answer, counted from 0 without gaps.
+        /// Position among the calls. Behind the fixer, counted from 0 without gaps. The scanner also counts the calls that it
+        /// refuses, so its positions may have gaps.
         index: u32,
         /// The model's or the backend's own id, if it must be kept (Kimi, Mistral, native calls); otherwise the front makes one.
         id: Option<&'a str>,
@@ -132,8 +133,8 @@ pub enum Why {
     Markup(String),
     /// The arguments are a complete object that does not fit the schema. Holds the validator's message with its path.
     Schema(String),
-    /// The arguments fit, but contain a guess or a value that must not be wrong. The model is asked once, and its next answer is
-    /// delivered. Holds what is doubtful.
+    /// The arguments fit, but contain a guess or a value that must not be wrong. The model is asked; if it may not be asked any
+    /// more, the call is delivered. Holds what is doubtful.
     Unsure(String),
     /// No offered tool has this name.
     UnknownTool(String),
@@ -315,7 +316,7 @@ pub struct ToolCall {
     pub name: String,
     /// JSON text of the arguments.
     pub arguments: String,
-    /// Opaque data for the backend's next turn.
+    /// Opaque text for the backend's next turn (Google: a thought signature).
     pub extra: Option<String>,
 }
 

@@ -62,7 +62,7 @@ pub enum Wire {
 /// Bytes that arrived in one piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Read {
-    /// The pause before it.
+    /// The pause since the read before it; of the first, since the request. In the file, in whole milliseconds.
     pub after: Duration,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -91,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// From the word in the section's header.
+    /// From the word in the section's header; `None`: the word is unknown.
     pub fn parse(word: &str) -> Option<Wire> {
         [Wire::OpenAi, Wire::Ollama, Wire::Google, Wire::Text].into_iter().find(|wire| wire.as_str() == word)
     }

@@ -23,6 +23,9 @@ use crate::{
 };
 
 /// Opens the configured registry, and creates a pool over it.
+///
+/// # Errors
+/// `configuration`: the registry cannot be read.
 pub fn open(config: &Mcp, environment: &Environment, store: Arc<dyn Store>) -> Result<Arc<pool::Pool>, Error> {
     let registry = registry::Registry::open(&config.registry, environment.clone())?;
     let builtin = config.builtin_tools.then(|| Builtin::new(&config.database));

@@ -33,7 +33,7 @@ pub struct ChatRequest {
     /// `tool_choice`, unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
-    /// All other fields.
+    /// All other fields, as the client sent them, in its order.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -109,6 +109,9 @@ pub fn json(body: &[u8]) -> Result<Value, Error> {
 }
 
 /// The same, read in another way than a [`Value`] is.
+///
+/// # Errors
+/// 400, with the place that is not valid.
 pub fn json_with<T>(body: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<T>) -> Result<T, Error> {
     parse_with(body, read).map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))
 }
@@ -198,7 +201,10 @@ impl ChatRequest {
         Ok(request)
     }
 
-    /// Reads a request from parsed JSON; errors as in reading the body.
+    /// Reads a request from parsed JSON. Unlike [`ChatRequest::parse`], it does not check that numeric fields are numbers.
+    ///
+    /// # Errors
+    /// 400, with the field that is wrong.
     pub fn from_value(value: Value) -> Result<ChatRequest, Error> {
         let Value::Object(mut rest) = value else {
             return Err(Error::client("the request body must be a JSON object"));

@@ -263,7 +263,7 @@ fn shell(config: &Config, answer: &str) -> Shell {
     }
 }
 
-/// The limits of the model's context, in tokens. Ollama is never asked for more than the cap.
+/// The model's context, in tokens; `None`: unknown. For Ollama, at most `limits.context_tokens`.
 pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64> {
     let cap = config.limits.context_tokens;
     match backend.kind {
@@ -297,7 +297,8 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
 }
 
 impl Plan {
-    /// A round of this turn. `offer`: whether tools may be called. `num_ctx`: the context to request from Ollama.
+    /// A round of this turn. `offer`: whether tools may be called. `num_ctx`: the context to request from Ollama, in tokens; `None`:
+    /// Ollama decides.
     pub fn round(&self, offer: bool, num_ctx: Option<u64>) -> backend::Round<'_> {
         backend::Round {
             backend: &self.backend,

@@ -88,7 +88,7 @@ pub struct Place<'a> {
     pub password: Option<&'a str>,
     /// Whether it is a cluster.
     pub cluster: bool,
-    /// How long a command may take: [`PATIENCE`] if a request waits for it.
+    /// How long a command may take before it counts as failed: [`PATIENCE`] if a request waits for it.
     pub patience: Duration,
 }
 
@@ -126,7 +126,7 @@ pub trait Store: Send + Sync {
 /// The store for all requests of a server, and of the other servers that share it.
 pub trait Common: Store {
     /// Adds one to the counter of this key. Returns the count in the current window, and the rest of the window, which begins
-    /// with the first count.
+    /// with the first count. If the shared store is absent, this process counts alone.
     fn count<'a>(&'a self, key: &'a Key, window: Duration) -> Stored<'a, (u64, Duration)>;
     /// The state of the connection to the shared store; `None` if the store is not shared.
     fn link(&self) -> Option<&Link> {
@@ -153,7 +153,7 @@ impl Link {
         self.present.load(Relaxed)
     }
 
-    /// Waits until the shared store can be reached, at most this long.
+    /// Waits until the shared store can be reached, at most this long. Does not say whether it can ([`Link::is_present`]).
     #[cfg(feature = "daemon")]
     pub async fn opened(&self, patience: Duration) {
         let present = async {
@@ -186,6 +186,9 @@ pub fn open(place: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::erro
 }
 
 /// Always fails: this program was built without the feature `redis`.
+///
+/// # Errors
+/// `configuration`.
 #[cfg(all(feature = "daemon", not(feature = "redis")))]
 pub fn open(_: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::error::Error> {
     let what = "`store`: this toolglot was built without the feature `redis`";

@@ -187,7 +187,10 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
     }
 }
 
-/// Runs the turn to its end. Returns the whole answer as one object, and the warnings for the user.
+/// Runs the turn to its end. Returns the whole answer as one object of the client's protocol, and the warnings for the user.
+///
+/// # Errors
+/// The error of the backend or of the turn, which [`run`] would write into the stream; 502 if the answer is larger than 64 MiB.
 pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<(Value, Vec<Note>), Error> {
     let begun = Instant::now();
     let collected = Collected::new(plan.reply.head.clone());

@@ -25,7 +25,7 @@ pub use silence::Silence;
 /// Limits of waiting. There is no limit for a whole answer: a slow model may read a prompt for many minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// For the connection (TCP and TLS).
     pub connect: Duration,
     /// For the next byte of the answer, its head included.
     pub idle: Duration,

@@ -11,7 +11,10 @@ use notify::{RecursiveMode, Watcher};
 const REST: Duration = Duration::from_millis(100);
 
 /// Calls `changed` whenever one of these files, or a file directly in one of these folders, was changed, created or removed.
-/// Paths whose folder does not exist are ignored. Never ends by itself.
+/// Paths whose folder does not exist are ignored. `changed` runs in this future, at most every 100 ms. Never ends by itself.
+///
+/// # Errors
+/// The system cannot watch a folder.
 pub async fn watch(places: &[PathBuf], mut changed: impl FnMut()) -> Result<(), notify::Error> {
     let (tell, mut told) = tokio::sync::watch::channel(());
     let wanted = places.to_vec();

@@ -62,7 +62,7 @@ enum Data {
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl Frames {
-    /// A decoder for this framing. A frame of more than `limit` bytes is an error.
+    /// A decoder for this framing. A line, or the data of an event, of more than `limit` bytes is an error.
     pub fn new(framing: Framing, limit: usize) -> Frames {
         Frames {
             state: State::Start(framing),
@@ -85,8 +85,10 @@ impl Frames {
         self.buffer.len() + self.data.len()
     }
 
-    /// The next complete frame, `None` if more bytes are needed. An error means that the limit was exceeded; the stream
-    /// cannot be read any further.
+    /// The next complete frame, `None` if more bytes are needed.
+    ///
+    /// # Errors
+    /// 502 if the limit was exceeded. The stream cannot be read any further.
     #[expect(clippy::should_implement_trait, reason = "it is not an iterator: after `None` there may be more")]
     pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if let State::Start(framing) = self.state {

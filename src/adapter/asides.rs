@@ -36,7 +36,8 @@ pub(super) const RESULTS: [[&str; 2]; 8] = [
     ["<\u{ff5c}tool\u{2581}output\u{2581}begin\u{ff5c}>", "<\u{ff5c}tool\u{2581}output\u{2581}end\u{ff5c}>"],
 ];
 
-/// Tags that mark a result only if they directly follow a call. Elsewhere they are too general.
+/// Text that begins a result only right after a call. Elsewhere it is too general. Forms with `transcript` list `Observation:` as a
+/// closing marker instead, and `scanner/deliver.rs` ends the answer there.
 pub(super) const RESULTS_OF_CALLS: [&str; 31] = [
     "<response>", "<result>", "<output>", "<observation>", "<tool_output>", "<function_response>", "[Tool result:",
     "[Tool Result:", "[Result:", "Result:", "Results:", "**Result:**", "**Result**:", "Observation:", "**Observation:**",

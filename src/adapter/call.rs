@@ -101,7 +101,7 @@ pub struct Named {
     pub name_from_arguments: bool,
 }
 
-/// The markers of [`Syntax::Tagged`], each as `[before, after]`.
+/// The markers of [`Syntax::Tagged`], each as `[before, after]`. Both are lists of alternatives, which are not paired.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tagged {
     /// Around the name.

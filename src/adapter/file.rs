@@ -115,7 +115,10 @@ pub(super) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
 }
 
 impl Adapter {
-    /// Parses an adapter file. `generic` are the forms that follow every family's own.
+    /// Parses an adapter file. `name`: its name without `.toml`. `generic` are the forms that follow every family's own.
+    ///
+    /// # Errors
+    /// 500, with the file and what is wrong in it.
     pub fn parse(name: &str, text: &str, generic: &[Arc<Call>]) -> Result<Adapter, Error> {
         let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
         let mut file: File = toml::from_str(text)

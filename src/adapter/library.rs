@@ -44,11 +44,17 @@ pub struct Found {
 
 impl Library {
     /// Loads the embedded adapters.
+    ///
+    /// # Errors
+    /// One of the files is not a valid adapter.
     pub fn embedded() -> Result<Library, Error> {
         Library::from_files(EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect())
     }
 
     /// Loads the embedded adapters, overlaid by the `*.toml` files of a directory. A file replaces the adapter of the same name.
+    ///
+    /// # Errors
+    /// The directory or a file cannot be read, or a file is not a valid adapter. One faulty file fails the whole library.
     pub fn with_overlay(directory: &Path) -> Result<Library, Error> {
         let mut files: Vec<(String, String)> = EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
         let read = |error: std::io::Error| Error::proxy(format!("`adapters`: {}: {error}", directory.display()));
@@ -114,7 +120,7 @@ impl Library {
         Some((&found.adapter, &found.written))
     }
 
-    /// The adapter with this file name.
+    /// The adapter with this file name, without `.toml`.
     pub fn get(&self, name: &str) -> Option<&Arc<Adapter>> {
         self.iter().find(|adapter| adapter.name == name)
     }

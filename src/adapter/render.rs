@@ -128,7 +128,10 @@ const RENDERED_BYTES: usize = 16 * 1024 * 1024;
 const TEMPLATE_BYTES: usize = 64 * 1024;
 
 impl Prompt {
-    /// Checks that the templates compile. The error names the template and the line.
+    /// Checks that the templates compile.
+    ///
+    /// # Errors
+    /// 500, with the template and the line.
     pub fn check(&self) -> Result<(), Error> {
         Templates::new(self, true).map(|_| ())
     }
@@ -142,7 +145,10 @@ impl Prompt {
 }
 
 /// Renders a request for a model without native tools. `raw`: the model has them, but the backend's parser destroys what it
-/// writes, so it is always asked for its own form. Fails only if a template of the adapter fails.
+/// writes, so it is always asked for its own form.
+///
+/// # Errors
+/// 500 if a template of the adapter fails, takes too long, or renders more than 16 MiB.
 pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
     let prompt = &adapter.prompt;
     // A form without a marker has no advantage over JSON.

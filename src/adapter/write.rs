@@ -84,7 +84,7 @@ impl Adapter {
 }
 
 impl Call {
-    /// Writes calls in this form, one after another.
+    /// Writes calls in this form, one after another; `None`: the form needs a header, or cannot express a call.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
         let bodies: Vec<String> = calls.iter().map(|call| self.body(call)).collect::<Option<_>>()?;
         let unmarked = self.open.is_empty() && self.section.is_empty();

@@ -119,7 +119,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The call whose arguments are still arriving: its name, and their bytes so far.
+    /// The call whose arguments are still arriving: its name, and their bytes so far. `None`: no native call is open.
     pub fn writing(&self) -> Option<(&str, usize)> {
         self.answer.calls.writing()
     }

@@ -113,7 +113,7 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
 }
 
-/// Why an answer cannot be used, whatever its body says: it is compressed, or only names another address.
+/// Why an answer cannot be used, whatever its body says (a 502): it is compressed, or only names another address. `None`: it can.
 pub fn unusable(status: StatusCode, headers: &HeaderMap) -> Option<Error> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(target) = text(header::LOCATION).filter(|_| status.is_redirection()) {
@@ -133,7 +133,7 @@ pub fn is_loading(error: &Error) -> bool {
     error.status == 503 && error.message.to_lowercase().contains("loading model")
 }
 
-/// How long the server asks to wait (`retry-after` in seconds).
+/// How long the server asks to wait (`retry-after` in seconds); `None`: it does not say, or names a date.
 pub fn retry_after(error: &Error) -> Option<Duration> {
     let (_, value) = error.headers.iter().find(|(name, _)| name == "retry-after")?;
     value.trim().parse().ok().map(Duration::from_secs)

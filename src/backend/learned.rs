@@ -24,7 +24,7 @@ pub struct Learned {
     pub no_thinking: bool,
     /// Its reasoning can be switched on and off, but has no levels.
     pub no_effort: bool,
-    /// The fields that it refused by name.
+    /// Names of the fields that it refused, at most 16.
     pub refused: Vec<String>,
     /// It refuses unknown fields, and did not say which ones.
     pub plain: bool,

@@ -69,7 +69,8 @@ pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Er
     }
 }
 
-/// All facts that the backend reports about one model. Costs one or two requests; callers keep the answer for minutes.
+/// All facts that the backend reports about one model. Costs one or two requests. `server::backends`
+/// keeps the answer for five minutes.
 ///
 /// # Errors
 /// As [`models`].
@@ -96,17 +97,26 @@ pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Mo
 }
 
 /// Ollama's answer to `/api/show`, unchanged; `question` is the body of the request.
+///
+/// # Errors
+/// As [`models`]. The backend must be an Ollama.
 pub async fn show(client: &Client, backend: &Backend, question: &Value) -> Result<Value, Error> {
     send(client, backend, Method::POST, format!("{}/api/show", backend.url), Some(question)).await
 }
 
-/// The models in Ollama's memory: the entries of `/api/ps`, unchanged.
+/// The models in Ollama's memory: the entries of `models` in `/api/ps`, unchanged.
+///
+/// # Errors
+/// As [`models`]. The backend must be an Ollama.
 pub async fn running(client: &Client, backend: &Backend) -> Result<Vec<Value>, Error> {
     let mut list = get(client, backend, &backend.url, "/api/ps").await?;
     Ok(list.get_mut("models").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default())
 }
 
 /// How a model is loaded in Ollama's memory; `None` if it is not loaded, and for other backends.
+///
+/// # Errors
+/// As [`models`].
 pub async fn loaded(client: &Client, backend: &Backend, id: &str) -> Result<Option<Loaded>, Error> {
     if backend.kind != Kind::Ollama {
         return Ok(None);

@@ -69,6 +69,9 @@ impl Overlay {
 
 impl Adapters {
     /// Runs the command. Writes to `log` what an import omits.
+    ///
+    /// # Errors
+    /// What was wrong, for `main` to print.
     pub fn run(
         self,
         environment: &Environment,

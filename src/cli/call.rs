@@ -105,7 +105,10 @@ impl Source {
 }
 
 impl Call {
-    /// Runs the command. Reports about long calls go to `beat`. If the tool fails, the error's text is already printed.
+    /// Runs the command. Reports about long calls go to `beat`.
+    ///
+    /// # Errors
+    /// What was wrong. If the tool fails, the error's text is already printed.
     pub fn run(
         self,
         environment: &Environment,

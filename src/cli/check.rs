@@ -58,7 +58,10 @@ const WITHOUT_EVENTS: &str = "without expected events (`--update` writes them)";
 const DEPTH: usize = 2;
 
 impl Check {
-    /// Runs the command. Writes faults to `out`, and fails if there are any.
+    /// Runs the command. Writes faults to `out`.
+    ///
+    /// # Errors
+    /// There are faults, or something cannot be read.
     pub fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let io = |error: std::io::Error| Error::proxy(format!("check: {error}"));
         let mut findings = Findings { update: self.update, ..Findings::default() };

@@ -75,8 +75,10 @@ struct Change<'r> {
 }
 
 impl Fix {
-    /// Runs the command: reads `input` to its end, writes data to `out` and a person's report to `notes`. Arguments that
-    /// are refused are an error, unless the input is JSON lines.
+    /// Runs the command: reads `input` to its end, writes data to `out` and a person's report to `notes`.
+    ///
+    /// # Errors
+    /// The arguments are refused, unless the input is JSON lines; a stream fails.
     pub fn run(&self, input: &mut dyn BufRead, out: &mut dyn Write, notes: &mut dyn Write) -> Result<(), Error> {
         if self.jsonl {
             return lines(input, out);

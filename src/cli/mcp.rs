@@ -109,6 +109,9 @@ const DESCRIPTION_CHARS: usize = 60;
 
 impl Mcp {
     /// Runs the command. Data goes to `out`, remarks to `remarks`.
+    ///
+    /// # Errors
+    /// What was wrong, for `main` to print.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let source = self.source;
         let registry = || Registry::open(source.config(environment)?.mcp.registry, environment.clone());

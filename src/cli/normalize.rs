@@ -94,6 +94,9 @@ struct Call {
 
 impl Normalize {
     /// Runs the command.
+    ///
+    /// # Errors
+    /// What was wrong, for `main` to print.
     pub fn run(self, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<(), Error> {
         let library = match &self.adapters {
             Some(directory) => Library::with_overlay(directory)?,

@@ -67,6 +67,9 @@ const CLIENTS: &str = include_str!("setup/clients.toml");
 
 impl Setup {
     /// Runs the command. What was done is written to `remarks`.
+    ///
+    /// # Errors
+    /// What was wrong, for `main` to print.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let client: Client = listed(CLIENTS, "client", &self.client)?;
         let config = self.configured.load(environment)?;

@@ -167,7 +167,8 @@ impl Kind {
         }
     }
 
-    /// The response body of an error before the answer.
+    /// The response body of an error before the answer. OpenAI's APIs: `{"error": {message, type, param, code}}`. Ollama's:
+    /// `{"error": "text"}`. Messages: `{"type": "error", "error": {type, message}}`.
     pub fn error_body(self, error: &Error) -> Value {
         match self {
             Kind::OpenAi | Kind::Functions | Kind::Responses => error_body(error),

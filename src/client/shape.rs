@@ -121,9 +121,10 @@ impl Shape {
 }
 
 impl Carrier {
-    /// The arguments with relative paths moved into the workspace, for clients that open them at the root of the file system, and
-    /// why the model should confirm the call first: a path, or a name that is not offered.
-    pub fn placed<'a>(&self, name: &str, arguments: &'a str) -> (Cow<'a, str>, Option<Why>) {
+    /// The arguments to deliver, and why the model should confirm the call first (`None`: it need not). Relative paths are moved
+    /// into the workspace, for clients that open them at the root of the file system. The reason is a doubtful path, or a name
+    /// that is not offered.
+    pub fn checked<'a>(&self, name: &str, arguments: &'a str) -> (Cow<'a, str>, Option<Why>) {
         let (placed, doubt) = placed(&self.tools, name, arguments).unwrap_or_default();
         (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure).or_else(|| self.strange(name)))
     }
@@ -138,7 +139,10 @@ impl Carrier {
         unknown(&self.tools, name)
     }
 
-    /// Whether the client's form can carry the call; `Err` says why not.
+    /// Checks that the client's form can carry the call.
+    ///
+    /// # Errors
+    /// Why it cannot.
     pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
         if self.in_shell && !shell::is_the_clients(&self.tools, name) {
             return shell::runnable(&self.tools, name);

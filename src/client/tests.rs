@@ -129,10 +129,11 @@ fn the_folder_of_a_command_is_one_of_the_workspace() {
     let carrier = shape::Shape::new(incoming.shape, std::sync::Arc::new(incoming.tools), true).carrier();
     for (given, placed) in [("src", "/w/demo/src"), ("workspace", "/w/demo"), ("/tmp", "/tmp"), ("~", "~")] {
         let call = |cwd: &str| json!({"command": "ls", "cwd": cwd}).to_string();
-        assert_eq!(carrier.placed("run_command", &call(given)).0, call(placed));
+        assert_eq!(carrier.checked("run_command", &call(given)).0, call(placed));
     }
-    let asked =
-        |cwd: &str| carrier.placed("run_command", &json!({"command": "ls", "cwd": cwd}).to_string()).1.map(|why| why.to_string());
+    let asked = |cwd: &str| {
+        carrier.checked("run_command", &json!({"command": "ls", "cwd": cwd}).to_string()).1.map(|why| why.to_string())
+    };
     assert!(asked("src").is_none());
     assert!(
         asked("/w/docs")
@@ -179,6 +180,6 @@ fn a_path_is_placed_without_a_change_to_anything_else() {
     let mut tools = Tools::new([tool], crate::event::ToolChoice::Auto);
     tools.workspace = crate::event::Workspace::new("/home/ana/app", Vec::new(), Vec::new(), String::new());
     let shape = shape::Shape::new(shape::Kind::Native, tools.into(), false);
-    let (placed, _) = shape.carrier().placed("copy", r#"{"from": "src/a", "n": 100000000000000000001,  "to":"b"}"#);
+    let (placed, _) = shape.carrier().checked("copy", r#"{"from": "src/a", "n": 100000000000000000001,  "to":"b"}"#);
     assert_eq!(placed, r#"{"from": "/home/ana/app/src/a", "n": 100000000000000000001,  "to":"/home/ana/app/b"}"#);
 }

@@ -72,7 +72,7 @@ pub struct Tenant {
 const UNNAMED: &str = "client";
 
 impl Access {
-    /// The owner of a key. Takes the same time wherever keys differ.
+    /// The owner of a key; `None`: no client has it. Takes the same time wherever keys differ.
     pub fn tenant_of(&self, given: &str) -> Option<&Arc<Tenant>> {
         let given: [u8; 32] = Sha256::digest(given).into();
         let opens = |key: &ClientKey| key.digest.iter().zip(given).fold(0, |differ, (own, given)| differ | (own ^ given)) == 0;

@@ -95,7 +95,7 @@ impl Environment {
         self.get("NO_COLOR").is_none()
     }
 
-    /// The user's home directory.
+    /// The user's home directory; `None`: `HOME` (on Windows `USERPROFILE`) is not set.
     pub fn home(&self) -> Option<PathBuf> {
         self.get(if self.system == System::Windows { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
     }

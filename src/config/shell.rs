@@ -27,7 +27,10 @@ pub enum ShellForm {
 }
 
 impl Config {
-    /// Whether mode `shell` can work: its commands must be found where the user's shell looks.
+    /// Checks that mode `shell` can work: its commands must be found where the user's shell looks.
+    ///
+    /// # Errors
+    /// 400 `shell_not_available` if `toolglot` is not in PATH.
     pub fn check_runner(&self) -> Result<(), Error> {
         if self.runner_found {
             Ok(())

@@ -54,7 +54,10 @@ impl SharedStore {
         Ok(Some(SharedStore { url: url.clone(), password, cluster: raw.store_cluster, missing }))
     }
 
-    /// Its address for [`crate::store`]. Fails if the password is missing.
+    /// Its address for [`crate::store`].
+    ///
+    /// # Errors
+    /// `configuration` if the password is missing.
     pub fn place(&self) -> Result<Place<'_>, Error> {
         match &self.missing {
             Some(what) => Err(Error::proxy(format!("the password of `store`: {what}")).with_code("configuration")),

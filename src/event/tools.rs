@@ -65,9 +65,9 @@ pub struct Tool {
     pub fixing_schema: Option<Arc<str>>,
     /// Its effect.
     pub effect: Effect,
-    /// Parameters whose explicit `null` has a meaning (a tool policy merges it), so the fixer must keep it.
+    /// Names of top-level parameters whose explicit `null` has a meaning (a tool policy merges it), so the fixer must keep it.
     pub keeps_null: Vec<String>,
-    /// Parameters with the path of a file or folder that the client opens without resolving it.
+    /// Names of top-level parameters with the path of a file or folder that the client opens without resolving it.
     pub paths: Vec<String>,
     /// Who runs it.
     pub origin: Origin,
@@ -240,7 +240,8 @@ impl Tools {
         true
     }
 
-    /// Leaves only the tools with these names: `tool_choice` permits no others. Calls of the others may still be in the history.
+    /// Leaves only the tools with these names (not wire names; unknown ones are ignored): `tool_choice` permits no others. Sets
+    /// `is_limited`. Calls of the others may still be in the history.
     pub fn limit(&mut self, names: &[&str]) {
         let all = std::mem::take(&mut self.list);
         self.is_limited = true;

@@ -18,7 +18,8 @@ pub enum Resolved<'t> {
     },
     /// No offered tool.
     Unknown {
-        /// Up to three similar names, nearest first, for the log and the user. The question to the model sorts all names by itself.
+        /// Up to three similar names, nearest first, for the log and the notice to the user. The question to the model sorts
+        /// the names by itself (`turn::reask`).
         near: Vec<&'t str>,
     },
 }

@@ -29,7 +29,8 @@ pub enum Verdict {
     Lossless,
     /// The schema decided, and each value converts both ways.
     Coerced,
-    /// There is more than one reading, and exactly one of them is the cheapest.
+    /// There is more than one reading, and exactly one of them is the cheapest. Delivered like the others; the model is asked only
+    /// about the guesses that `fixer::unsure` names.
     Guess,
     /// No arguments may be delivered.
     Refused,
@@ -63,7 +64,7 @@ pub struct Report {
     pub why: Option<Why>,
     /// All changes.
     pub fixes: Vec<Fix>,
-    /// JSON pointers to the members that were left out because the schema forbids them.
+    /// JSON pointers, in the arguments as they were written, to the members that were left out because the schema forbids them.
     pub dropped: Vec<String>,
     /// Those of `dropped` that carried a value: without them, the call may do something else than the model meant.
     pub lost: Vec<String>,
@@ -86,7 +87,8 @@ impl Fix {
         Fix { path: Pointer::from(path.as_str()), at, ..self }
     }
 
-    /// The cost of the change: higher for bolder changes. Used to compare readings and for [`Report::confidence`].
+    /// The cost of the change, from 0 to 20, without a unit: higher for bolder changes. Used to compare readings and for
+    /// [`Report::confidence`].
     pub fn cost(&self) -> u32 {
         match (self.level, self.rule) {
             (Verdict::Clean, _) => 0,
@@ -117,7 +119,7 @@ impl Report {
         Report { verdict, arguments: Some(arguments), why: None, fixes, dropped, lost: Vec::new() }
     }
 
-    /// 100 minus the cost of the fixes. Information for people; nothing depends on it.
+    /// From 0 to 100: 100 minus the cost of the fixes. Information for people; nothing depends on it.
     pub fn confidence(&self) -> u32 {
         100u32.saturating_sub(cost(&self.fixes))
     }

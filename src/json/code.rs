@@ -1,5 +1,6 @@
-//! The repair rules. Each has a code, its meaning in one sentence, and an example. `docs/rules.md` lists them, and a test
-//! compares the two. Counters and logs name a rule by its code, so the meaning of a code never changes.
+//! The repair rules. Each has a code, its meaning in one sentence, and an example. `fix/tests/rules.rs`
+//! compares them with `docs/rules.md`, and prints the table to paste. Counters and logs name a rule by its code, so the meaning of
+//! a code never changes.
 
 use std::fmt;
 

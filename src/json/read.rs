@@ -94,13 +94,14 @@ pub struct Reading<'s> {
     pub repairs: Vec<Repair>,
     /// How the text ended.
     pub ending: Ending,
-    /// The byte after the container.
+    /// Byte offset in the source after the container.
     pub end: usize,
     /// Set if a value is missing or has no JSON form: a sentence that says which.
     pub void: Option<String>,
-    /// Set if another reading of the same cost gives other values (a tie): the path of the first value that differs.
+    /// Set if another reading of the same cost gives other values (a tie): the JSON pointer of the first value that
+    /// differs.
     pub rival: Option<String>,
-    /// Set if the text ended before the value of a key: the path of that value.
+    /// Set if the text ended before the value of a key: the JSON pointer of that value.
     pub dangling: Option<String>,
     /// Whether a closing tag directly follows an open container.
     pub tagged: bool,

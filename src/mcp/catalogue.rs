@@ -95,7 +95,10 @@ impl Offered {
         }
     }
 
-    /// Arguments in the declared types: some clients send every value as a string. `Err`: why they are refused.
+    /// Arguments in the declared types: some clients send every value as a string.
+    ///
+    /// # Errors
+    /// Why they are refused.
     pub fn arguments(&self, written: &str, schemas: &Schemas) -> Result<Map<String, Value>, String> {
         let report = fix::fix(written, Some(&schemas.get(&self.schema)), &self.keeps_null, End::Whole);
         match (report.accepted(), &report.why) {

@@ -83,7 +83,10 @@ const FACTOR: &str = "targetServiceFactor";
 const FACTORS: &str = "mcp_service_factors";
 
 impl Policy {
-    /// Reads an operator's decision; the error names the place.
+    /// Reads an operator's decision.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
     pub fn parse(value: &Value) -> Result<Policy, String> {
         let object = value.as_object().ok_or("must be an object with `parameters` or `mcp_service_factors`")?;
         let mut policy = Policy::default();

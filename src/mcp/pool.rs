@@ -75,7 +75,7 @@ pub struct Call {
     pub headers: Vec<(String, String)>,
     /// Whether a person has agreed to this call, so that a tool with `ask` may run.
     pub consent: bool,
-    /// A time limit below the server's own.
+    /// A time limit below the server's own; `None`: the server's own.
     pub timeout: Option<Duration>,
 }
 
@@ -152,7 +152,11 @@ impl Pool {
         response
     }
 
-    /// Accepts the current definition of a tool; without a name, those of all tools and the server's instructions.
+    /// Accepts the current definition of a tool; without a name, those of all tools and the server's instructions. Waits for the
+    /// server.
+    ///
+    /// # Errors
+    /// 404: there is no such server or tool. The server cannot be reached.
     pub async fn accept(&self, server: &str, tool: Option<&str>) -> Result<(), Error> {
         let server = self.server(server)?;
         let connection = self.slot(&server).connection(LONG).await?;

@@ -146,6 +146,9 @@ impl Registry {
     }
 
     /// Reads the file again. If that fails, nothing changes.
+    ///
+    /// # Errors
+    /// `configuration`: the file cannot be read or parsed. A faulty entry is no error; the snapshot lists it with the reason.
     pub fn reload(&self) -> Result<Diff, Error> {
         let document = self.read()?;
         let now = Snapshot::of(&document, &self.environment);
@@ -177,6 +180,9 @@ impl Registry {
     }
 
     /// Registers a server, and replaces one of the same name.
+    ///
+    /// # Errors
+    /// 400: the name or the entry is not valid. The file cannot be read or written.
     pub fn put(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
         self.check(name, entry)?;
         self.edit(|document| {
@@ -188,6 +194,9 @@ impl Registry {
     /// Registers a server by its URL, for callers that may do no more than that: no commands, no variables. A known server gets
     /// the new URL. If its host or port differs, the rest of the old entry is removed, because its headers and parameters are not
     /// for another server.
+    ///
+    /// # Errors
+    /// 400: the name or the URL is not valid, or the URL has a variable. The file cannot be read or written.
     pub fn put_url(&self, name: &str, url: &str) -> Result<Diff, Error> {
         server::check_name(name).map_err(Error::client)?;
         address::parse(url).map_err(Error::client)?;
@@ -224,6 +233,9 @@ impl Registry {
 
     /// Imports the servers of another client's file, but only how to reach them. What their tools may do is decided in this
     /// registry, so keys that permit or change something are skipped.
+    ///
+    /// # Errors
+    /// 400: the text is not such a file. The registry's own file cannot be read or written.
     pub fn import(&self, text: &str) -> Result<Imported, Error> {
         let other = Document::parse(text).map_err(|error| Error::client(format!("the file cannot be read: {error}")))?;
         let mut imported = Imported::default();
@@ -243,7 +255,10 @@ impl Registry {
         Ok(imported)
     }
 
-    /// Watches the file and reads it again when it changes. Never ends unless the file cannot be watched.
+    /// Watches the file and reads it again when it changes. Never ends by itself.
+    ///
+    /// # Errors
+    /// The file cannot be watched.
     pub async fn watch(&self) -> Result<(), Error> {
         while !self.folder().is_dir() {
             tokio::time::sleep(MISSING).await;

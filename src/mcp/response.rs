@@ -32,7 +32,7 @@ pub struct McpResponse {
 /// The result of a tool. Serialized, it is MCP's `CallToolResult`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToolResult {
-    /// Content items in MCP's form.
+    /// Content items in MCP's form: `{"type": "text", "text": ..}` and others.
     pub content: Vec<Value>,
     /// Machine-readable result.
     #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]

@@ -145,7 +145,8 @@ impl Chunks {
 }
 
 impl Completion {
-    /// The `chat.completion` object. `reasoning_field`: the message field for reasoning; `None`: reasoning is omitted.
+    /// The `chat.completion` object: `{id, object, created, model, choices: [..], usage}`. `reasoning_field`: the message field for
+    /// reasoning; `None`: reasoning is omitted.
     pub fn to_value(&self, envelope: &Envelope, reasoning_field: Option<&str>) -> Value {
         let silent = self.content.is_empty() && !self.calls.is_empty();
         let mut message = json!({"role": "assistant", "content": if silent { Value::Null } else { json!(self.content) }});

@@ -1,5 +1,6 @@
 //! Ollama's own API, for clients that look for an Ollama: its lists and descriptions cover the models of all backends. Also
-//! its text completion. With toolglot, every model that chats can call tools, so each is listed as able to.
+//! its text completion. The chat is written in `client/front/ollama.rs`. With toolglot, every model that chats can call tools, so
+//! each is listed as able to.
 
 use axum::{
     Extension,

@@ -57,6 +57,9 @@ struct Shift {
 }
 
 /// Listens and serves until a signal ends it.
+///
+/// # Errors
+/// `address_taken` (exit code 3), `configuration` (2), or any other fault (1).
 pub fn serve(settings: Settings) -> Result<(), Error> {
     let runtime = runtime()?;
     let served = runtime.block_on(run(settings));

@@ -118,6 +118,10 @@ const MODELS: usize = 100;
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// All backends with their models, or only the models of this name. `tools`, in OpenAI's form, are only priced.
+///
+/// # Errors
+/// A route names an adapter that does not exist, or (with `tools`) a template of the adapter fails. A backend that does not answer
+/// is no error: [`Surveyed::error`].
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
     let found = app.backends.current().await;
     let looks = found.iter().map(|found| async {
@@ -148,7 +152,10 @@ pub fn places(app: &App) -> Vec<String> {
     app.backends.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect()
 }
 
-/// One chat, as a client would have it; `tap` watches.
+/// One chat, as a client would have it in mode `rewrite`; `tap` watches.
+///
+/// # Errors
+/// As [`planned`] and [`turn::collect`].
 pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
     let plan = planned(app, chat).await?;
     let (planned, key) = (plan.asking.learned.clone(), plan.learned_key());
@@ -159,7 +166,10 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
     Ok(Tried { completion, learned, asked_again: asked_again() - before })
 }
 
-/// How this chat would be answered.
+/// How this chat would be answered in mode `rewrite`.
+///
+/// # Errors
+/// 404 `model_not_found`, or the model cannot be asked.
 pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
     let target = app.target(&Tenant::default(), std::mem::take(&mut chat.model)).await?;
     chat.model.clone_from(&target.model);
@@ -169,6 +179,9 @@ pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
 }
 
 /// The same chat without toolglot: the answer of the backend's own endpoint to this body.
+///
+/// # Errors
+/// 404 `model_not_found`, or the error of the backend.
 pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
     let target = app.target(&Tenant::default(), model).await?;

@@ -24,7 +24,10 @@ struct Counted {
 /// How long to wait for a tokenizer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The tokens of this chat's prompt as it would be sent.
+/// The tokens of this chat's prompt as it would be sent: counted by the backend's tokenizer within 2 s, else estimated.
+///
+/// # Errors
+/// As making the request itself (`backend::request`).
 pub async fn tokens(plan: &Plan, shared: &Shared) -> Result<u64, Error> {
     let prepared = backend::request(&plan.round(true, None))?;
     let asked = backend::tokens(&shared.client, &plan.backend, &prepared.outgoing);

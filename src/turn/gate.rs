@@ -3,16 +3,17 @@
 //!
 //! * If a call is refused, or the client's form cannot carry it, toolglot asks the model again (`retry` times), hidden from the
 //!   client, unless a call of this answer was already delivered. If the model cannot be asked again, a complete object that does
-//!   not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked about. Any other
-//!   refused call becomes a one-line notice, and so does a refused call after a delivered one. Valid calls after the refused one
-//!   are kept, and delivered after those of the next answer.
+//!   not fit the schema is delivered as the model wrote it, and a call that only had to be confirmed (`Why::Unsure`) is delivered
+//!   with its repairs. Any other refused call becomes a one-line notice, and so does a refused call after a delivered one. Valid
+//!   calls after the refused one are kept, and delivered after those of the next answer.
 //! * An unmarked call of an unknown tool is text if the model writes it again.
 //! * A call with effects is never delivered if the user's words forbid it.
-//! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
+//! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows. The scanner already
+//!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/deliver.rs`); this rule is for the rest.
 //! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
-//!   once more, for the call alone.
-//! * If the client demands a call and none came, toolglot also asks once more, for the call alone.
+//!   again, for the call alone.
+//! * If the client demands a call and none came, toolglot also asks again, for the call alone.
 //! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
 use std::sync::Arc;
@@ -269,7 +270,7 @@ impl Gate {
     }
 
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
-        let (placed, doubt) = self.carrier.placed(name, arguments);
+        let (placed, doubt) = self.carrier.checked(name, arguments);
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
         let refused = |why| Refused { name, why, raw: arguments, written: arguments };

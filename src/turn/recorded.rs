@@ -55,6 +55,9 @@ struct Lines {
 const FRAME_BYTES: usize = 1 << 20;
 
 /// Decodes a recorded answer whose bytes arrived in these pieces.
+///
+/// # Errors
+/// As [`read`], as text.
 pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<Vec<Owned>, String> {
     let mut out = Vec::new();
     let read = read(round.wire, pieces, |delta| out.push(delta));
@@ -62,6 +65,9 @@ pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> 
 }
 
 /// Does the same delta by delta, so that the caller gets what came before a fault.
+///
+/// # Errors
+/// A frame cannot be read, or the answer has no end. `out` has got the deltas before that.
 pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out: impl FnMut(Owned)) -> Result<(), Error> {
     let dialect = match wire {
         Wire::OpenAi => Dialect::OpenAi,
@@ -78,6 +84,9 @@ pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out:
 }
 
 /// Decodes the stream of a backend that arrived in these pieces.
+///
+/// # Errors
+/// As [`read`].
 pub fn stream<'b>(
     dialect: Dialect,
     pieces: impl IntoIterator<Item = &'b [u8]>,
@@ -98,6 +107,9 @@ pub fn stream<'b>(
 
 /// The events of each answer of a fixture, one per line, with the adapter that its model's name selects. `look` sees each answer
 /// that can be read: its round, how it is read, its deltas and its events.
+///
+/// # Errors
+/// A request cannot be read, or `look` fails. An answer that cannot be read is no error, but a line `fault`.
 pub fn events(
     fixture: &Fixture,
     library: &Library,
@@ -125,6 +137,9 @@ pub fn events(
 
 impl Case {
     /// Read with the adapter that the model's name selects.
+    ///
+    /// # Errors
+    /// The request cannot be read.
     pub fn of(round: &Round, library: &Library) -> Result<Case, String> {
         let adapter = library.find(&round.request.model, None).adapter;
         let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;

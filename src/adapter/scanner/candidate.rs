@@ -110,7 +110,8 @@ impl Scanner {
         self.buf.len() + self.draft.field_bytes()
     }
 
-    /// The offered tool whose call is being read, and the bytes of the body so far.
+    /// The offered tool whose call is being read, and the bytes of the body so far. `None`: no call is being read, or its name is
+    /// not known yet.
     pub fn writing(&self) -> Option<(String, usize)> {
         let candidate = self.candidate.as_ref()?;
         let entry = candidate.entries.front()?;

@@ -21,7 +21,8 @@ impl Scanner {
             self.buf.scan_to(at);
             return (!end).then_some(false);
         }
-        // The marker of a result is handled as an aside.
+        // Markers of results are handled in `marker`. `Observation:` of a transcript never gets here: its call ends the answer
+        // (`deliver`).
         let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
         let closed = {
             let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));

@@ -87,8 +87,13 @@ impl Scanner {
         self.emitted.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);
-        // After the marker of a result, the model invents the result, and calls that depend on it.
-        let read = &self.buf[candidate.at..to];
+        self.end_after_transcript(form, candidate.at, to);
+    }
+
+    /// Ends the answer if the form is a transcript's, and the marker of a result ends the text read in `at..to`: the model invents
+    /// the result, and calls that depend on it.
+    fn end_after_transcript(&mut self, form: usize, at: usize, to: usize) {
+        let read = &self.buf[at..to];
         let call = self.adapter.calls.get(form);
         if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
             self.region = Region::Lost;

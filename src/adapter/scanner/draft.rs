@@ -1,5 +1,6 @@
 //! Holds calls inside reasoning. They count if the reasoning is never closed and only calls follow, because then the model forgot
-//! to close it. Otherwise they are drafts and remain reasoning.
+//! to close it. Otherwise they are drafts and remain reasoning: `framing` (the region closes) and `text` (text follows) give them
+//! up.
 
 use super::{Region, Scanner, candidate::Candidate};
 use crate::{

@@ -9,7 +9,7 @@ use super::words::UsersWords;
 pub struct Options {
     /// Maximum bytes held for a candidate without a known name. Beyond them it becomes text.
     pub held_bytes: usize,
-    /// Maximum bytes of a call's arguments. A longer call is refused.
+    /// Maximum bytes of a call's arguments. A longer call is refused, and the rest of the answer is discarded.
     pub argument_bytes: usize,
     /// Whether to separate reasoning and control tokens from the text, and to discard turns of others.
     pub framing: bool,

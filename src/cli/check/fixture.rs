@@ -45,6 +45,9 @@ const SAMPLED_PREFIXES: usize = 96;
 
 /// Compares what a fixture's file expects with what it comes to, or writes that down (`update`). `false`: it expects no events, as
 /// a new recording does, so there was nothing to compare.
+///
+/// # Errors
+/// What cannot be read, or differs.
 pub fn check(path: &Path, library: &Library, prefixes: Prefixes, update: bool) -> Result<bool, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let mut recorded = Fixture::parse(&text).map_err(|error| error.message)?;
@@ -185,6 +188,9 @@ fn is_quoted(text: &str, early: &str, full: &str) -> bool {
 }
 
 /// The exact bytes for a client's shape, where the model's text came as it was recorded, or in single characters (`in_letters`).
+///
+/// # Errors
+/// What cannot be read.
 pub fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str, in_letters: bool) -> Result<String, String> {
     let recorded = decode(round, std::iter::once(round.bytes().as_slice()))?;
     let deltas = if in_letters { letters(&recorded) } else { recorded };

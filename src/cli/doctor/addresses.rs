@@ -1,4 +1,5 @@
-//! Finds the addresses at which this process and its backends can be reached, on a plain machine, in WSL and in a container.
+//! Words what the system tells about this machine's addresses: on a plain machine, in WSL, in a container, with Docker. Finds no
+//! server: `server::backends` does.
 //! Half of all first starts fail because of a wrong address.
 
 use std::{net::Ipv4Addr, path::Path};

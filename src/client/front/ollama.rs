@@ -137,6 +137,9 @@ impl Protocol for Stream {
 
 /// Reads the body of `/api/chat`. Streaming is the default. Options get OpenAI's names if it has one, so that they mean the same
 /// at every backend. Calls in the history get ids, which connect them with their results.
+///
+/// # Errors
+/// 400, with the field that is wrong.
 pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
     let mut value = exact::read(body, EARLIER)?;
     if let Some(object) = value.as_object_mut() {
@@ -173,7 +176,7 @@ pub fn without_own(request: &mut ChatRequest) -> Vec<Note> {
     lost.map(warning).collect()
 }
 
-/// The answer to a request that only loads the model.
+/// The answer to a request that only loads the model. `created`: Unix time, in seconds.
 pub fn loaded(model: &str, created: u64) -> Value {
     let message = json!({"role": "assistant", "content": ""});
     json!({"model": model, "created_at": timestamp(created), "message": message, "done": true, "done_reason": "load"})

@@ -20,7 +20,11 @@ const READ_BYTES: usize = 64 * 1024;
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
 impl Engine {
-    /// Serves one client over these streams until its input ends and everything that it asked is answered.
+    /// Serves one client over these streams until its input ends and everything that it asked is answered, for at most 60 s after
+    /// the last message.
+    ///
+    /// # Errors
+    /// Too many sessions are open, a message is too large, or the output cannot be written.
     pub async fn stdio(&self, mut input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> Result<(), Error> {
         let broken = |error: std::io::Error| Error::proxy(format!("standard output: {error}"));
         let mut session = self.open().ok_or_else(|| Error::proxy("too many MCP sessions are open"))?;

@@ -152,7 +152,8 @@ impl Server {
         }))
     }
 
-    /// Whether a tool may be called, by the lists of the entry. Deny goes before ask, ask before allow.
+    /// Whether a tool may be called, by the lists of the entry; `None`: they do not say, and its effect decides. Deny goes before
+    /// ask, ask before allow.
     pub fn permission(&self, tool: &str) -> Option<Permission> {
         let rule = self.rules.iter().find(|(glob, _)| matches(glob, tool)).map(|(_, permission)| *permission);
         let unlisted = || self.listed.as_ref().is_some_and(|globs| !globs.iter().any(|glob| matches(glob, tool)));

@@ -51,7 +51,7 @@ pub(super) struct Judge<'a> {
     pub(super) tainted: Option<&'a str>,
     /// The services of the last results, the latest first.
     pub(super) context: &'a [ServiceInfo],
-    /// Whether the model may still be told once that its call of a client's tool does not fit the schema.
+    /// Whether the model may still be told that its call of a client's tool does not fit the schema.
     pub(super) may_reask: bool,
 }
 
@@ -77,7 +77,7 @@ impl Judge<'_> {
     }
 
     fn known(&self, call: ToolCall, why: Option<Why>, tool: &Tool) -> (ToolCall, Fate) {
-        // A guess is asked about once.
+        // A guess is asked about, as long as the model may be asked.
         let why = why.filter(|why| self.may_reask || !matches!(why, Why::Unsure(_)));
         let Origin::Registry { server, tool: own } = &tool.origin else {
             let fate = match why {

@@ -1,4 +1,12 @@
 //! Whether the words after a call take it back.
+//!
+//! * The next sentence takes it back if it says so or asks for permission. In languages other than English, also if it is negative
+//!   and either speaks of a call or is too short to be about anything else (`Ingenting raderas.`).
+//! * An interjection such as `Wait.` belongs to the sentence after it.
+//! * Later sentences in the same window take it back if they cancel it, call it an example, or wait for consent. In English, each
+//!   needs a word for the call (`retracts`): `I ignore the warnings.` takes nothing back.
+//! * A question about something further (`Should I also update the docs?`) takes nothing back, nor do words in quotes, nor a
+//!   sentence about another act than the call (`deeds`).
 
 use super::{
     alternatives::{is_option, offers_another},

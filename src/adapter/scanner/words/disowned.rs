@@ -70,7 +70,8 @@ fn is_wrong(words: &[&str]) -> bool {
 }
 
 /// Whether a line denies or reports the call before a last clause that only points at it: `This is a demonstration. Here's the
-/// call:`. `is_supposed`: whether a text says that the call is not made.
+/// call:`. The words before that clause do not count if their subject is a thing: `The server is not running. Here's the call:`.
+/// `is_supposed`: whether a text says that the call is not made.
 pub(crate) fn is_disowned_before_pointer(line: &str, is_supposed: &dyn Fn(&str) -> bool) -> bool {
     let Some(before) = before_pointer(line) else { return false };
     let plain = plain(before);

@@ -3,7 +3,15 @@
 //! The words that introduce an example cannot be listed for all languages, so these rules describe announcements. A whole
 //! sentence announces what follows it. An English line that ends in a colon or without punctuation announces a call unless it
 //! asks, is hypothetical, or advises; a line in another language (`languages.toml`) only if the model speaks of itself or of
-//! the present. After any other line, the model is asked once whether it meant the call.
+//! the present. After any other line, the model is asked whether it means the call.
+//!
+//! * A short label that begins with "and" or "then" continues the announcement before it: `And the tests:`, `Und die Tests:`.
+//! * Conditions and reports count only in a line that ends in a colon or without punctuation, and not if a conclusion follows
+//!   (`.., so I run:`).
+//! * A whole sentence must speak of a call to be hypothetical or to deny one: `This could break the build.` is a reason to act.
+//! * In languages other than English, a line also speaks against the call if it denies that the speaker acts, or advises the
+//!   reader. A whole sentence is a report if it points at the call (`Das habe ich ausgeführt.`), and denies the call if it names
+//!   what is done with one (`No ejecutes esto.`).
 
 use super::{
     alternatives::{counts_choices, is_option, offers_another},
@@ -190,7 +198,11 @@ impl Lead {
         asks::awaits_an_answer(&self.text, self.sentence())
     }
 
-    /// Whether it only points at what follows, or ends in a colon and introduces something other than an act of the model.
+    /// Whether it only points at what follows, or ends in a colon and introduces something other than an act of the model. An
+    /// English line does the latter if it denies the call, or if it neither says who acts nor leads to a step, and names a call,
+    /// its form, a text that may quote one, or what somebody wrote or did (`The log has this entry:`). A line in another language
+    /// does if it does not announce a call (`Bir çağrı böyle yazılır:`); a label of the next step announces one (`Siguiente
+    /// paso:`).
     pub(crate) fn only_introduces(&self) -> bool {
         if !self.ends_in_a_colon() {
             return self.ends_a_sentence() && !self.says_who_acts();

@@ -26,6 +26,9 @@ const ARGUMENTS: Path = &["messages", "content", "input"];
 const UNPARSED: &str = "__unparsedToolInput";
 
 /// Reads the body.
+///
+/// # Errors
+/// 400, with the field that is wrong.
 pub fn read(body: &[u8]) -> Result<Request, Error> {
     let Value::Object(mut body) = exact::read(body, ARGUMENTS)? else {
         return Err(Error::client("the request body must be a JSON object"));

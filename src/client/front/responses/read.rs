@@ -24,6 +24,9 @@ const ECHO: &[&str] = &[
 ];
 
 /// Reads the body, in which the items of earlier responses come before the new ones.
+///
+/// # Errors
+/// 400, with the field that is wrong (`not_supported` for `background`).
 pub fn read(body: Value) -> Result<Request, Error> {
     let Value::Object(body) = body else { return Err(Error::client("the request body must be a JSON object")) };
     if body.get("background").and_then(Value::as_bool) == Some(true) {
