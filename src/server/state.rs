@@ -67,10 +67,6 @@ pub struct Live(Arc<ArcSwap<State>>);
 
 impl Live {
     /// The current state.
-    ///
-    /// # Errors
-    /// The adapters, the registry, the store or the folder for recordings cannot be used (`configuration`), or threads cannot be
-    /// started.
     pub fn app(&self) -> App {
         self.0.load_full()
     }
@@ -152,6 +148,10 @@ impl State {
 }
 
 /// The shared state of a server with these settings. Connects to no backend and no MCP server.
+///
+/// # Errors
+/// The adapters, the registry, the store or the folder for recordings cannot be used (`configuration`), or threads cannot be
+/// started.
 pub fn app(settings: Settings) -> Result<App, Error> {
     let client = upstream::Client::new(upstream::Timeouts::default());
     let library = library(&settings.config)?;

@@ -85,9 +85,8 @@ pub(super) struct NoTools {
     pub(super) is_final: bool,
 }
 
-/// How long a list of tools is fresh: the default, and the maximum.
+/// How long a list of tools is fresh at most. A server can say less.
 const FRESH: Duration = Duration::from_secs(300);
-const FRESH_AT_MOST: Duration = Duration::from_secs(3600);
 /// Time limit for a whole list. Its size is limited by `PAGES` and `TOOLS`.
 const LISTING: Duration = Duration::from_secs(15);
 /// The error code for a server that does not answer.
@@ -289,7 +288,7 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
         let page = cursors.last().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.clone())));
         let page = peer.list_tools(page).await.map_err(|error| Error::tool(describe(fault, &error)))?;
         if let Some(milliseconds) = page.ttl_ms {
-            fresh = fresh.min(Duration::from_millis(milliseconds)).min(FRESH_AT_MOST);
+            fresh = fresh.min(Duration::from_millis(milliseconds));
         }
         let wrong = page.meta.as_ref().and_then(|meta| meta.get(LEFT_OUT)).and_then(Value::as_array);
         left_out.extend(wrong.into_iter().flatten().filter_map(|what| what.as_str().map(str::to_owned)));
