@@ -43,6 +43,7 @@ use crate::{
 pub mod answer;
 mod attempts;
 pub mod count;
+mod declined;
 mod extras;
 mod fit;
 mod gate;

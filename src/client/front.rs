@@ -310,7 +310,6 @@ pub(super) fn not_offered(at: usize, kind: &str) -> Note {
     Note::Warning { code: "tool_ignored", text }
 }
 
-/// A note in one line, as a user reads it.
 /// The schema of an offered tool's parameters.
 ///
 /// # Errors
@@ -323,6 +322,7 @@ fn schema<'t>(place: &str, tool: &'t Value, name: &str) -> Result<Option<&'t Map
     }
 }
 
+/// A note in one line, as a user reads it.
 fn note_text(note: &Note) -> String {
     match note {
         Note::Writing { name, bytes } if *bytes < 1000 => format!("writing {name}, {bytes} B"),

@@ -122,8 +122,8 @@ impl Shape {
 
 impl Carrier {
     /// The arguments to deliver, and why the model should confirm the call first (`None`: it need not). Relative paths are moved
-    /// into the workspace, for clients that open them at the root of the file system. The reason is a doubtful path, or a name
-    /// that is not offered.
+    /// into the workspace, for clients that open them at the root of the file system, and a folder gets the slash that marks it.
+    /// The reason is a doubtful path, or a name that is not offered.
     pub fn checked<'a>(&self, name: &str, arguments: &'a str) -> (Cow<'a, str>, Option<Why>) {
         let (placed, doubt) = placed(&self.tools, name, arguments).unwrap_or_default();
         (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure).or_else(|| self.strange(name)))
@@ -176,8 +176,10 @@ fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<(Option<String>,
         if doubt.is_none() {
             doubt = workspace.doubt(&path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, tools));
         }
-        if let Some(placed) = workspace.place(&path) {
-            tracing::debug!(tool = name, "a path was placed in the workspace");
+        let placed = workspace.place(&path);
+        let folder = || workspace.as_folder(placed.as_deref().unwrap_or(&path)).filter(|_| tool.folders.contains(key));
+        if let Some(placed) = folder().or_else(|| placed.clone()) {
+            tracing::debug!(tool = name, "a path was completed");
             let start = raw.as_ptr().addr() - arguments.as_ptr().addr();
             changed.push((start..start + raw.len(), Value::String(placed).to_string()));
         }

@@ -20,13 +20,13 @@ pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
         return None;
     }
     let words = messages.iter().rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
-    let (names, entries) = overview(&prompt, Workspace::name_of(folder));
-    Workspace::new(folder, names, entries, words.unwrap_or_default())
+    let (names, entries, listed) = overview(&prompt, Workspace::name_of(folder));
+    Some(Workspace::new(folder, names, entries, words.unwrap_or_default())?.with_listed(listed))
 }
 
-/// The names that mean the folder itself, and the entries in it. Such names are the folder's own and `workspace`, unless the
-/// overview of files lists something with that name. Both are empty if the overview does not begin with the folder.
-fn overview(prompt: &str, name: &str) -> (Vec<String>, Vec<String>) {
+/// The names that mean the folder itself, the entries in it, and the names of all that is listed. Such names are the folder's own and `workspace`, unless the
+/// overview of files lists something with that name. All are empty if the overview does not begin with the folder.
+fn overview(prompt: &str, name: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
     let [open, close] = OVERVIEW;
     let overview = prompt.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(overview, _)| overview.trim());
     let mut lines = overview.unwrap_or_default().lines();
@@ -36,7 +36,7 @@ fn overview(prompt: &str, name: &str) -> (Vec<String>, Vec<String>) {
     }
     let held: Vec<String> = lines.clone().map(entry).collect();
     let names = [name, "workspace"].into_iter().map(str::to_owned).filter(|name| !held.contains(name)).collect();
-    (names, lines.filter(|line| line.starts_with(['├', '└'])).map(entry).collect())
+    (names, lines.filter(|line| line.starts_with(['├', '└'])).map(entry).collect(), held)
 }
 
 #[cfg(test)]

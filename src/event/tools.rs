@@ -69,6 +69,8 @@ pub struct Tool {
     pub keeps_null: Vec<String>,
     /// Names of top-level parameters with the path of a file or folder that the client opens without resolving it.
     pub paths: Vec<String>,
+    /// Those of them that mean a folder only with a slash at the end.
+    pub folders: Vec<String>,
     /// Who runs it.
     pub origin: Origin,
     /// The namespace in which the client offered it, and its name there; `name` joins both.

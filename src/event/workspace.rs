@@ -10,6 +10,8 @@ pub struct Workspace {
     names: Vec<String>,
     /// What the client lists in the folder, by name; empty if it lists nothing.
     entries: Vec<String>,
+    /// What the client lists in the folder and in the folders below, by name.
+    listed: Vec<String>,
     /// The text of the user's last message.
     words: String,
 }
@@ -34,12 +36,61 @@ const ROOTS: [&str; 24] = [
     "opt", "private", "proc", "root", "run", "sbin", "srv", "sys", "tmp", "var",
 ];
 
+/// Verbs with which a user asks what a file says.
+const EXPLAINS: [&str; 5] = ["explain", "describe", "summarize", "summarise", "tell"];
+/// A longer message has code or logs with it, in bytes.
+const QUESTION_BYTES: usize = 1000;
+/// Words for a folder before its name, or after it.
+const FOLDERS: [&str; 17] = [
+    "folder", "directory", "dir", "subfolder", "subdirectory", "ordner", "verzeichnis", "dossier", "répertoire", "carpeta",
+    "directorio", "cartella", "pasta", "diretório", "папку", "каталог", "директорию",
+];
+/// Words for a file in the same place.
+const FILES: [&str; 7] = ["file", "datei", "fichier", "archivo", "fichero", "arquivo", "файл"];
+/// Words between such a word and the name.
+const NAMED: [&str; 11] =
+    ["named", "called", "name", "namens", "nommé", "appelé", "llamada", "llamado", "chiamata", "chamada", "именем"];
+/// Words before those.
+const WITH: [&str; 4] = ["with", "of", "the", "с"];
+
 impl Workspace {
     /// A workspace with this folder; `None` if the folder is not absolute. `names`: names that mean the folder itself at the
     /// beginning of a path. `entries`: what the client lists in the folder. `words`: the text of the user's last message.
     pub fn new(folder: &str, names: Vec<String>, entries: Vec<String>, words: String) -> Option<Workspace> {
         let folder = folder.trim().trim_end_matches(['/', '\\']);
-        is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, entries, words })
+        let listed = Vec::new();
+        is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, entries, listed, words })
+    }
+
+    /// With what the client lists in the folder and in the folders below, by name.
+    pub fn with_listed(self, listed: Vec<String>) -> Workspace {
+        Workspace { listed, ..self }
+    }
+
+    /// The listed file about which the user's message asks what it says, as the user names it. A message with a file's text does
+    /// not ask that, nor does a question how to do something with the file.
+    pub fn asked_about<'w>(&'w self) -> Option<&'w str> {
+        if self.words.contains("```") || self.words.len() > QUESTION_BYTES {
+            return None;
+        }
+        let is_sign = |c: char| !c.is_alphanumeric();
+        let named = |sentence: &'w str| {
+            let mut words = sentence
+                .split_whitespace()
+                .map(|word| word.trim_end_matches(is_sign).trim_start_matches(|c| is_sign(c) && c != '/'));
+            words.find(|word| word.contains('.') && self.listed.iter().any(|name| name == Workspace::name_of(word)))
+        };
+        let asks = |sentence: &&str| {
+            let plain = sentence.to_lowercase();
+            let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+            let advice = |some: &[&str]| {
+                matches!(some, ["how", "to", ..] | ["can" | "could" | "should" | "must", "i" | "we", ..] | ["without", ..])
+                    || matches!(some, ["how", "do" | "would", "i" | "we" | "you", ..])
+            };
+            let is_question = sentence.trim_end().ends_with('?') || words.iter().any(|word| EXPLAINS.contains(word));
+            is_question && !(0..words.len()).any(|at| advice(&words[at..]))
+        };
+        self.words.split_inclusive(['\n', '?', '!']).flat_map(|line| line.split(". ")).filter(asks).find_map(named)
     }
 
     /// The name of a folder, the last part of its path.
@@ -49,9 +100,9 @@ impl Workspace {
 
     /// The absolute path that the model means by `path`; `None`: the path is right already, or its meaning is unknown.
     ///
-    /// A relative path is in the workspace. So is a path with a leading slash, if the user named it without the slash and it does
-    /// not begin with a folder that systems have at their root. A path in the folder that names the folder once more means what
-    /// the client lists there. Spaces and quotes around a path do not count.
+    /// A relative path is in the workspace. So is a path with a leading slash, if the user named it without the slash (a single
+    /// word only as a folder), and it does not begin with a folder that systems have at their root. A path in the folder that
+    /// names the folder once more means what the client lists there. Spaces and quotes around a path do not count.
     pub fn place(&self, path: &str) -> Option<String> {
         let bare = path.trim();
         let bare = ['"', '\'', '`'].into_iter().find_map(|quote| bare.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(bare);
@@ -66,6 +117,32 @@ impl Workspace {
         let separator = if self.folder.contains('\\') { '\\' } else { '/' };
         let gap = if inside.is_empty() { String::new() } else { separator.to_string() };
         Some(format!("{}{gap}{inside}", self.folder))
+    }
+
+    /// The path with a slash at its end, for tools that take it for a folder only then; `None`: the path has one, or the user has
+    /// not called it a folder.
+    pub fn as_folder(&self, path: &str) -> Option<String> {
+        let is_open = !path.is_empty() && !path.ends_with(['/', '\\']);
+        let names = [path, self.inside(path).unwrap_or(path), Workspace::name_of(path)];
+        (is_open && self.is_called_folder(&names)).then(|| format!("{path}/"))
+    }
+
+    /// Whether the user calls something of one of these names a folder, and nothing of these names a file.
+    fn is_called_folder(&self, names: &[&str]) -> bool {
+        let is_sign = |c: char| !c.is_alphanumeric() && !matches!(c, '/' | '\\' | '.' | '_' | '-');
+        let plain = |word: &str| word.trim_end_matches(['.', ',', ';', ':', '?', '!']).trim_matches(is_sign).to_owned();
+        let words: Vec<String> = self.words.split_whitespace().map(plain).collect();
+        let is_one_of = |word: Option<&String>, of: &[&str]| word.is_some_and(|word| of.contains(&word.to_lowercase().as_str()));
+        let is_called = |at: usize, what: &[&str]| {
+            let (before, after) = (&words[..at], words.get(at + 1));
+            // `the folder with the name x`
+            let named = before.iter().rposition(|word| !is_one_of(Some(word), &NAMED) && !is_one_of(Some(word), &WITH));
+            let is_named = is_one_of(before.last(), &NAMED);
+            is_one_of(before.last(), what) || is_one_of(after, what) || (is_named && is_one_of(named.map(|at| &before[at]), what))
+        };
+        let is_name = |at: &usize| names.contains(&words[*at].trim_end_matches('/').trim_start_matches("./"));
+        let is_folder = |at: usize| words[at].ends_with('/') || is_called(at, &FOLDERS);
+        (0..words.len()).filter(is_name).any(is_folder) && !(0..words.len()).filter(is_name).any(|at| is_called(at, &FILES))
     }
 
     /// A relative path without the names that mean the workspace. `None` if it is not relative, or leads out of the workspace.
@@ -141,7 +218,10 @@ impl Workspace {
     fn was_named(&self, path: &str) -> bool {
         let first = path.split('/').next().unwrap_or_default();
         let path = path.trim_end_matches('/');
-        path.contains(['/', '.']) && !ROOTS.contains(&first) && !first.is_empty() && mentions(&self.words, path)
+        (path.contains(['/', '.']) || self.is_called_folder(&[path]))
+            && !ROOTS.contains(&first)
+            && !first.is_empty()
+            && mentions(&self.words, path)
     }
 }
 
@@ -173,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_path_that_can_only_mean_the_workspace_is_placed_in_it() {
-        let words = "Create src/util.rs and /srv/x.txt, then look at etc/hosts, `docs/a.md`. docs is a folder.";
+        let words = "Create src/util.rs and /srv/x.txt, then look at etc/hosts, `docs/a.md`. docs is a folder. Add the folders logs and var: the folder logs, the folder var.";
         let demo = |names: &[&str]| {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
             Workspace::new("/workspace/demo/", names, vec!["src".into()], words.into()).unwrap()
@@ -214,6 +294,9 @@ mod tests {
             ("/srv/x.txt", None),
             ("/etc/hosts", None),
             ("/docs", None),
+            ("/logs", Some("/workspace/demo/logs")),
+            ("/logs/", Some("/workspace/demo/logs/")),
+            ("/var", None),
             ("//src/util.rs", None),
             ("", None),
             ("../x", None),
@@ -237,6 +320,70 @@ mod tests {
         assert_eq!(windows.place("C:/Work/demo/demo/src/a"), Some("c:\\work\\demo\\src/a".into()));
         assert_eq!(Workspace::new("demo", Vec::new(), Vec::new(), String::new()), None);
         assert_eq!(Workspace::new("NO FOLDERS OPEN", Vec::new(), Vec::new(), String::new()), None);
+    }
+
+    #[test]
+    fn a_question_about_a_listed_file_asks_what_it_says() {
+        let asks = |words: &str| {
+            let listed = ["src", "main.rs", "README.md", "notes.txt"].map(str::to_owned).to_vec();
+            Workspace::new("/w/demo", Vec::new(), Vec::new(), words.into()).unwrap().with_listed(listed).asked_about().is_some()
+        };
+        for words in [
+            "Explain to me what src/main.rs does.",
+            "What does README.md say about the license?",
+            "Hi. Can the port be changed in `/w/demo/src/main.rs`?",
+            "Please summarize notes.txt.",
+            "How does src/main.rs start the server?",
+        ] {
+            assert!(asks(words), "{words}");
+        }
+        for words in [
+            "Hi!",
+            "What does main do?",
+            "How do I delete notes.txt?",
+            "How can I run src/main.rs?",
+            "Should I commit notes.txt?",
+            "Explain it without reading src/main.rs.",
+            "Thanks, README.md is fine now.",
+            "Delete notes.txt.",
+            "What does src/lib.rs do?",
+            "What does src/main.rs do?\n```\nfn main() {}\n```",
+        ] {
+            assert!(!asks(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_calls_a_folder_is_one() {
+        let as_folder = |words: &str, path: &str| {
+            Workspace::new("/w/demo", Vec::new(), Vec::new(), words.into()).unwrap().as_folder(path).is_some()
+        };
+        for (words, path) in [
+            ("Create a folder docs in the workspace.", "/w/demo/docs"),
+            ("Add a folder `docs`, then look at it.", "/w/demo/docs"),
+            ("Make a new directory called \"build\".", "/w/demo/build"),
+            ("I need the tests/data folder.", "/w/demo/tests/data"),
+            ("Create the folder /w/demo/src/net.", "/w/demo/src/net"),
+            ("Create src/net/ for me", "/w/demo/src/net"),
+            ("Please create the Directory .github", "/w/demo/.github"),
+            ("Create an empty folder with the name logs.", "/w/demo/logs"),
+            ("Lege einen Ordner namens bilder an.", "/w/demo/bilder"),
+            ("Crée le dossier images.", "/w/demo/images"),
+        ] {
+            assert!(as_folder(words, path), "{words}");
+        }
+        for (words, path) in [
+            ("Create a file docs in the workspace.", "/w/demo/docs"),
+            ("Create the file notes in the folder docs.", "/w/demo/docs/notes"),
+            ("Create LICENSE.", "/w/demo/LICENSE"),
+            ("Delete the folder tmp, then create a file tmp.", "/w/demo/tmp"),
+            ("Create a folder docs.", "/w/demo/docs/"),
+            ("Create a folder docs.", "/w/demo/docs2"),
+            ("Which folder has util.rs? Create util.rs there.", "/w/demo/util.rs"),
+            ("Create a folder.", ""),
+        ] {
+            assert!(!as_folder(words, path), "{words}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
 //!   again, for the call alone.
+//! * If an answer to a result only declines, it is held, and toolglot asks again.
+//! * If the user asks what a file says, and the model answers without a call, toolglot asks again, for a call that reads.
 //! * If the client demands a call and none came, toolglot also asks again, for the call alone.
 //! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
@@ -28,6 +30,7 @@ use crate::{
 };
 
 mod finish;
+mod held;
 mod told;
 
 use told::{Delivered, Said, Written, is_beginning};
@@ -46,6 +49,8 @@ pub struct Policy {
     /// Whether the user has ordered an action of tools. If so, the model is also asked for the call if it only explains the
     /// action.
     pub ordered: bool,
+    /// Whether only calls that read count, because the model was asked to read.
+    pub reads_only: bool,
     /// Whether the client demands a call (`tool_choice`). If so, the model is asked for it if the answer contains none.
     pub must_call: bool,
     /// Whether the model was asked for the call alone. If so, a valid call is delivered, and everything else is dropped.
@@ -70,6 +75,8 @@ pub(super) struct Gate {
     refused: u32,
     again: Again,
     said: Said,
+    /// The text of this answer so far, while it may still be one that only declines; `None` otherwise.
+    declining: Option<String>,
     pub(super) ended: Ended,
 }
 
@@ -99,6 +106,8 @@ pub(super) struct Before {
     pub(super) texts: Option<Arc<dyn Texts>>,
     /// The user's words. A call that they forbid is never delivered.
     pub(super) asked: Arc<UsersWords>,
+    /// The file about which the user asks, if the model has not read it. If the answer has no call, the model is asked for one.
+    pub(super) unread: Option<String>,
     /// The unmarked calls of unknown tools that the model was asked about in this turn. If it writes one of them again, it is the
     /// answer's text.
     pub(super) strays: Vec<same::Call>,
@@ -152,6 +161,7 @@ impl Gate {
             refused: 0,
             again: Again::default(),
             said: Said { text: false, reasoning: false, line_start: true, prose: String::new(), prose_bytes },
+            declining: None,
             ended: Ended::default(),
         }
     }
@@ -159,6 +169,11 @@ impl Gate {
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         if self.again.reask.is_some() {
             return self.after_refused(&event, out);
+        }
+        match event {
+            Event::Text(text) if self.holds(text) => return,
+            Event::Finish { .. } | Event::Note(_) => {}
+            _ => self.release(out),
         }
         match event {
             Event::Text(text) => self.text(text, out),
@@ -222,6 +237,8 @@ impl Gate {
         if self.before.tools.iter().any(|tool| tool.input.is_patch()) {
             self.said.prose_bytes = WITHHELD_BYTES;
         }
+        // A client that demands a call gets the text.
+        self.declining = (self.policy.may_reask && !self.policy.must_call && !repeats.is_empty()).then(String::new);
         self.before.repeats = repeats;
     }
 
@@ -277,6 +294,10 @@ impl Gate {
         if self.before.asked.forbid(name, &self.before.tools) {
             return self.refuse(refused(&Why::Forbidden(None)), out);
         }
+        let reads = self.before.tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
+        if self.policy.reads_only && !reads {
+            return;
+        }
         if let Err(why) = self.carrier.carries(name, arguments) {
             return self.refuse(refused(&why), out);
         }
@@ -298,10 +319,8 @@ impl Gate {
                 return self.notice(&Why::Quoted.notice(name), out);
             }
         }
-        let Before { repeats, tools, .. } = &self.before;
-        let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         // A model that insists on a call with effects may have a reason.
-        if self.delivered.count == 0 && repeats.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
+        if self.delivered.count == 0 && self.before.repeats.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
             return self.refuse(refused(&Why::Repeated), out);
         }
         if !self.withheld.trim().is_empty() {

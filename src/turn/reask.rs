@@ -30,6 +30,10 @@ pub enum Reask {
     },
     /// It wrote nothing after a result.
     Silent,
+    /// It only declined after a result, in this text.
+    Declined(String),
+    /// It answered a question about this file, which it has not read.
+    Unread(String),
     /// It announced an action, or told the user to perform it, without a call.
     Announced,
     /// It wrote no call, and the client demands one.
@@ -45,23 +49,26 @@ impl Reask {
 
     /// Whether the model was asked for the call alone, because the client already has the text of the answer.
     pub(super) fn wants_call_alone(&self) -> bool {
-        matches!(self, Reask::Announced | Reask::Uncalled)
+        matches!(self, Reask::Announced | Reask::Unread(_) | Reask::Uncalled)
     }
 
     /// What the answer says in the place of the refused call, to add what follows it.
     pub(super) fn text_mut(&mut self) -> Option<&mut String> {
         match self {
             Reask::Refused { why, .. } => why.text_mut(),
-            Reask::Silent | Reask::Announced | Reask::Uncalled => None,
+            Reask::Silent | Reask::Declined(_) | Reask::Announced | Reask::Unread(_) | Reask::Uncalled => None,
         }
     }
 
-    /// What the user reads if nothing replaces the refused call: the text that it stands in, or a line about it.
+    /// What the user reads if nothing replaces the refused call or the hidden text: that text, or a line about the call.
     pub(super) fn left(&self) -> Option<String> {
-        let Reask::Refused { name, why, .. } = self else { return None };
-        match why.text() {
-            Some(text) => Some(text.to_owned()).filter(|text| !text.trim().is_empty()),
-            None => Some(format!("{}\n", why.notice(name))),
+        match self {
+            Reask::Refused { name, why, .. } => match why.text() {
+                Some(text) => Some(text.to_owned()).filter(|text| !text.trim().is_empty()),
+                None => Some(format!("{}\n", why.notice(name))),
+            },
+            Reask::Declined(text) => Some(text.clone()),
+            Reask::Silent | Reask::Announced | Reask::Unread(_) | Reask::Uncalled => None,
         }
     }
 }
@@ -71,6 +78,8 @@ impl std::fmt::Display for Reask {
         match self {
             Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
             Reask::Silent => f.write_str("nothing was said after a result"),
+            Reask::Declined(_) => f.write_str("the answer to a result only declines"),
+            Reask::Unread(file) => write!(f, "a question about {file} was answered, and the file was not read"),
             Reask::Uncalled => f.write_str("the client demands a call, and no tool was called"),
             Reask::Announced => f.write_str("an action was announced or explained, and no tool was called"),
         }
@@ -94,8 +103,12 @@ pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mu
     match reask {
         Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(&mut plan.chat.messages, GO_ON),
         Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
+        Reask::Unread(file) => {
+            let words = format!("(You have not read {file}. Write only the call that reads it, each parameter in its own tag.)");
+            tell(&mut plan.chat.messages, &words);
+        }
         Reask::Uncalled => demand(&mut plan.chat.messages, &plan.tools),
-        Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
+        Reask::Silent | Reask::Declined(_) | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
         Reask::Refused { name, why, raw, written } => {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);
             // A key that the tool does not know is not in the repaired arguments.

@@ -16,6 +16,11 @@ use crate::{
 impl Gate {
     /// Ends the answer, and returns the finish reason for the client.
     pub(super) fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
+        if let Some(reask) = self.declined(reason) {
+            self.again.reask = Some(reask);
+            return reason;
+        }
+        self.release(out);
         if self.ended.abandoned {
             return reason;
         }
@@ -45,6 +50,10 @@ impl Gate {
         }
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
         let prose = &self.said.prose;
+        if let Some(file) = self.before.unread.as_ref().filter(|_| nudges && self.said.text) {
+            self.again.reask = Some(Reask::Unread(file.clone()));
+            return reason;
+        }
         if nudges && (announces(prose, &self.before.tools) || (self.policy.ordered && advises(prose))) {
             self.again.reask = Some(Reask::Announced);
             return reason;

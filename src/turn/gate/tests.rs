@@ -150,6 +150,70 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
 }
 
 #[test]
+fn an_answer_to_a_result_is_held_only_while_it_may_only_decline() {
+    const DECLINED: &str = "I'm sorry, but I can't help with that.";
+    let mut repeats = Repeats::default();
+    repeats.next_answer();
+    repeats.note("read", "{}", true, crate::plan::Ended::Well);
+    let seen = |policy: Policy, repeats: &Repeats, said: &[&str], reason: FinishReason| {
+        let mut gate = Gate::new(policy);
+        gate.after(repeats.clone());
+        let mut pieces = Vec::new();
+        let end = Event::Finish { reason, usage: None };
+        for event in said.iter().map(|text| Event::Text(text)).chain([end]) {
+            gate.event(event, &mut |event: Event<'_>| {
+                if let Event::Text(piece) = event {
+                    pieces.push(piece.to_owned());
+                }
+            });
+        }
+        (pieces, gate.outcome().1)
+    };
+    let first = Policy { may_reask: true, ..Policy::default() };
+    let stop = FinishReason::Stop;
+    assert_eq!(seen(first, &repeats, &[DECLINED], stop), (vec![], Some(Reask::Declined(DECLINED.into()))));
+    let shown = |policy: Policy, repeats: &Repeats, said: &[&str], reason: FinishReason| {
+        let (pieces, reask) = seen(policy, repeats, said, reason);
+        assert_eq!((pieces.concat(), reask), (said.concat(), None));
+        pieces
+    };
+    let other = ["I'm sorry", ", but", " the file", " is empty."];
+    assert_eq!(shown(first, &repeats, &other, stop), ["I'm sorry, but", " the file", " is empty."], "as soon as it says more");
+    shown(first, &repeats, &["I'm sorry."], stop);
+    shown(first, &repeats, &[DECLINED, " The file is empty."], stop);
+    shown(first, &repeats, &[DECLINED], FinishReason::Length);
+    shown(first, &Repeats::default(), &[DECLINED], stop);
+    shown(Policy::default(), &repeats, &[DECLINED], stop);
+}
+
+#[test]
+fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
+    let reads = Tool { effect: Effect::Reads, ..Tool::new("read", "", "{}") };
+    let tools = Arc::new(Tools::new([reads, Tool::new("write", "", "{}")], ToolChoice::Auto));
+    let first = Policy { may_reask: true, nudges: true, ..Policy::default() };
+    let outcome = |policy: Policy, unread: Option<&str>, events: &[Event<'_>]| {
+        let mut gate = Gate::new(policy);
+        gate.before.tools = Arc::clone(&tools);
+        gate.before.unread = unread.map(str::to_owned);
+        let mut calls = 0;
+        for event in events {
+            gate.event(event.clone(), &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));
+        }
+        (calls, gate.outcome().1)
+    };
+    let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
+    let said = [Event::Text("It starts a server."), finish()];
+    assert_eq!(outcome(first, Some("a.rs"), &said), (0, Some(Reask::Unread("a.rs".into()))));
+    assert_eq!(outcome(first, None, &said), (0, None));
+    let second = Policy { call_alone: true, reads_only: true, ..Policy::default() };
+    let call = |name| {
+        let arguments = Event::CallArguments { index: 0, json: "{}" };
+        [Event::CallStart { index: 0, id: None, name }, arguments, Event::CallEnd { index: 0, extra: None }, finish()]
+    };
+    assert_eq!((outcome(second, None, &call("read")), outcome(second, None, &call("write"))), ((1, None), (0, None)));
+}
+
+#[test]
 fn a_demanded_call_is_asked_for_once() {
     let outcome = |policy: Policy, said: &str, reason| {
         let mut gate = Gate::new(policy);

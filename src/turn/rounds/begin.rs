@@ -17,7 +17,7 @@ use super::{
 use crate::{
     adapter::scanner,
     backend::{Decoder, Dialect, Size},
-    event::Sink,
+    event::{Sink, Workspace},
     openai, upstream,
     wire::Frames,
 };
@@ -64,6 +64,7 @@ impl<O: Sink> Rounds<O> {
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
                 ordered: plan.rules.nudges && openai::asked(&plan.chat.messages).is_some_and(users_words::orders),
+                reads_only: matches!(self.asks.because, Some(Reask::Unread(_))),
                 must_call: self.agent.is_none() && plan.tools.must_call(),
                 call_alone: self.asks.because.as_ref().is_some_and(Reask::wants_call_alone),
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
@@ -74,7 +75,8 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()),
         };
-        let answer = answer.quoting(self.asks.quoted.clone()).asked_about(self.asks.strays.clone());
+        let unread = plan.tools.workspace.as_ref().filter(|_| plan.rules.nudges).and_then(Workspace::asked_about);
+        let answer = answer.asked_what_is_in(unread).quoting(self.asks.quoted.clone()).asked_about(self.asks.strays.clone());
         let answer = match &self.asks.because {
             Some(_) => answer.again(self.asks.kept.clone(), self.asks.left.clone()),
             None => answer,

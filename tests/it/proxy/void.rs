@@ -199,3 +199,95 @@ async fn what_is_refused_is_answered_in_voids_own_form() {
     let said = asked["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
     assert!(said.contains("The tools are: run_command, ") && said.contains("<run_command>\n<command>\ncargo test\n"), "{said}");
 }
+
+#[tokio::test]
+async fn an_answer_to_a_result_that_only_declines_is_asked_about_once() {
+    const DECLINED: &str = "I apologize, but I can't assist with that.";
+    for (turn, second, expected, asked) in [
+        (2, "<read_file>\n<uri>/work/b.rs</uri>\n</read_file>", ("", Some("read_file")), 2),
+        (2, "It has a function.", ("It has a function.", None), 2),
+        (2, DECLINED, (DECLINED, None), 2),
+        (2, "", (DECLINED, None), 2),
+        (1, "It has a function.", (DECLINED, None), 1),
+    ] {
+        let (proxy, fake) = before_ollama(move |seen| match seen.line.as_str() {
+            "POST /api/chat" => {
+                let text = if seen.body.contains("You have this result.") { second } else { DECLINED };
+                let piece = |text: &str| format!("{}\n", json!({"message": {"content": text}, "done": false}));
+                let mut steps: Vec<Step> = text.split_inclusive(' ').map(|word| Step::Send(piece(word))).collect();
+                let end = json!({"message": {"content": ""}, "done": true, "done_reason": "stop"});
+                steps.push(Step::Send(format!("{end}\n")));
+                Script::lines(steps)
+            }
+            _ => Script::json(404, "{}"),
+        })
+        .await;
+        let sse = proxy.post("/v1/chat/completions", request(Setup::Xml, turn)).send().await.unwrap().text().await.unwrap();
+        let read = void::read_xml(&sse, &void::tools());
+        let call = read.call.as_ref().map(|(name, _)| name.as_str());
+        assert_eq!((read.text.as_str(), call), expected, "{turn} {second}");
+        assert_eq!(fake.seen("/api/chat").len(), asked, "{turn} {second}");
+    }
+}
+
+/// A request of Void in a workspace of one file, with these words of the user.
+fn in_a_workspace(words: &str) -> Value {
+    let folder = "- The user's workspace contains these folders:\n/work\n\n<files_overview>\nwork/\n└── a.rs\n";
+    let system = void::system_text().replace("<files_overview>\nwork/\n", folder);
+    json!({"model": "m", "stream": true, "messages": [{"role": "system", "content": system}, {"role": "user", "content": words}]})
+}
+
+/// A model that writes `second` where it was asked with `told`, and otherwise `first`.
+async fn model_that_is_told(first: &'static str, told: &'static str, second: &'static str) -> (Proxy, Fake) {
+    before_ollama(move |seen| match seen.line.as_str() {
+        "POST /api/chat" => {
+            let text = if seen.body.contains(told) { second } else { first };
+            let end = json!({"message": {"content": text}, "done": true, "done_reason": "stop"});
+            Script::lines(vec![Step::Send(format!("{end}\n"))])
+        }
+        _ => Script::json(404, "{}"),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn what_the_user_calls_a_folder_is_created_as_one() {
+    for (words, written, expected) in [
+        ("Create a folder `docs`.", "docs", "/work/docs/"),
+        ("Create the docs directory.", "/work/docs", "/work/docs/"),
+        ("Create a folder docs.", "/docs", "/work/docs/"),
+        ("Create a folder docs.", "/work/docs/", "/work/docs/"),
+        ("Create a file docs.", "/work/docs", "/work/docs"),
+        ("Create a folder docs.", "/work/docs/a.md", "/work/docs/a.md"),
+    ] {
+        let answer = format!("<create_file_or_folder>\n<uri>{written}</uri>\n</create_file_or_folder>");
+        let (proxy, _fake) = model_that_is_told(answer.leak(), "\u{0}", "").await;
+        let sse = proxy.post("/v1/chat/completions", in_a_workspace(words)).send().await.unwrap().text().await.unwrap();
+        let call = void::read_xml(&sse, &void::tools()).call;
+        let expected = ("create_file_or_folder".to_owned(), vec![("uri".to_owned(), expected.to_owned())]);
+        assert_eq!(call, Some(expected), "{words} {written}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_about_a_file_leads_to_a_call_that_reads_it() {
+    let reads = "<read_file>\n<uri>/work/a.rs</uri>\n</read_file>";
+    let deletes = "<delete_file_or_folder>\n<uri>/work/a.rs</uri>\n</delete_file_or_folder>";
+    for (words, second, call, asked) in [
+        ("What does a.rs do?", reads, Some("read_file"), 2),
+        ("What does a.rs do?", deletes, None, 2),
+        ("What does a.rs do?", "It is a program.", None, 2),
+        ("What does b.rs do?", reads, None, 1),
+        ("How do I delete a.rs?", reads, None, 1),
+    ] {
+        let (proxy, fake) = model_that_is_told("It is a program.", "You have not read a.rs.", second).await;
+        let sse = proxy.post("/v1/chat/completions", in_a_workspace(words)).send().await.unwrap().text().await.unwrap();
+        let read = void::read_xml(&sse, &void::tools());
+        assert_eq!(
+            (read.text.as_str(), read.call.as_ref().map(|(name, _)| name.as_str())),
+            ("It is a program.", call),
+            "{words}"
+        );
+        assert_eq!(fake.seen("/api/chat").len(), asked, "{words}");
+    }
+}

@@ -160,6 +160,9 @@ struct Entry {
     /// Parameters that hold a path.
     #[serde(default)]
     paths: Vec<String>,
+    /// Those that mean a folder only with a slash at the end.
+    #[serde(default)]
+    folders: Vec<String>,
     types: Map<String, Value>,
     required: Vec<String>,
 }
@@ -179,6 +182,7 @@ impl Overlay {
         let Some(entry) = self.tools.get(&tool.name) else { return };
         tool.effect = if entry.reads { Effect::Reads } else { Effect::default() };
         tool.paths.clone_from(&entry.paths);
+        tool.folders.clone_from(&entry.folders);
     }
 
     /// The schema of a tool from what its client said about each parameter (in the client's order), completed by what is
