@@ -3,7 +3,7 @@
 //!
 //! [`Turns`] breaks the control tokens that divide a family's prompt into turns, in every result and every mode. [`defused`] also
 //! breaks all call markers, and the names of offered tools where a call's name would be. It is used if toolglot runs the calls
-//! itself, because the model may repeat what it read. [`enclosed`] breaks the closing tags of the frame around a result. A space
+//! itself, because the model may repeat what it read. `enclosed` breaks the closing tags of the frame around a result. A space
 //! breaks a marker, parentheses break a name, and all other text stays unchanged.
 
 use std::{borrow::Cow, collections::HashMap};

@@ -88,7 +88,7 @@ impl Answer {
     }
 }
 
-/// The id of the answer that has the item with this id ([`Answer::id`]).
+/// The id of the answer that has the item with this id (`Answer::id`).
 pub fn answer_of(item: &str) -> Option<String> {
     let (_, rest) = item.split_once('_')?;
     let (answer, _) = rest.rsplit_once('_')?;
