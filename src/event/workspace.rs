@@ -68,7 +68,7 @@ impl Workspace {
     }
 
     /// The listed file about which the user's message asks what it says, as the user names it. A message with a file's text does
-    /// not ask that, nor does a question how to do something with the file.
+    /// not ask that, nor does a question how to do something with the file, or where something is.
     pub fn asked_about<'w>(&'w self) -> Option<&'w str> {
         if self.words.contains("```") || self.words.len() > QUESTION_BYTES {
             return None;
@@ -84,8 +84,10 @@ impl Workspace {
             let plain = sentence.to_lowercase();
             let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
             let advice = |some: &[&str]| {
-                matches!(some, ["how", "to", ..] | ["can" | "could" | "should" | "must", "i" | "we", ..] | ["without", ..])
-                    || matches!(some, ["how", "do" | "would", "i" | "we" | "you", ..])
+                matches!(
+                    some,
+                    ["how", "to", ..] | ["can" | "could" | "should" | "must", "i" | "we", ..] | ["without" | "where", ..]
+                ) || matches!(some, ["how", "do" | "would", "i" | "we" | "you", ..])
             };
             let is_question = sentence.trim_end().ends_with('?') || words.iter().any(|word| EXPLAINS.contains(word));
             is_question && !(0..words.len()).any(|at| advice(&words[at..]))
@@ -344,6 +346,8 @@ mod tests {
             "How can I run src/main.rs?",
             "Should I commit notes.txt?",
             "Explain it without reading src/main.rs.",
+            "Where is README.md?",
+            "Can you tell me where in src/main.rs the port is set?",
             "Thanks, README.md is fine now.",
             "Delete notes.txt.",
             "What does src/lib.rs do?",
