@@ -177,8 +177,8 @@ fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<(Option<String>,
             doubt = workspace.doubt(&path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, tools));
         }
         let placed = workspace.place(&path);
-        let folder = || workspace.as_folder(placed.as_deref().unwrap_or(&path)).filter(|_| tool.folders.contains(key));
-        if let Some(placed) = folder().or_else(|| placed.clone()) {
+        let folder = if tool.folders.contains(key) { workspace.as_folder(placed.as_deref().unwrap_or(&path)) } else { None };
+        if let Some(placed) = folder.or(placed) {
             tracing::debug!(tool = name, "a path was completed");
             let start = raw.as_ptr().addr() - arguments.as_ptr().addr();
             changed.push((start..start + raw.len(), Value::String(placed).to_string()));

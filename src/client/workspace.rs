@@ -24,8 +24,9 @@ pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
     Some(Workspace::new(folder, names, entries, words.unwrap_or_default())?.with_listed(listed))
 }
 
-/// The names that mean the folder itself, the entries in it, and the names of all that is listed. Such names are the folder's own and `workspace`, unless the
-/// overview of files lists something with that name. All are empty if the overview does not begin with the folder.
+/// The names that mean the folder itself, the entries in it, and the names of all that is listed. The folder itself is meant by
+/// its own name and by `workspace`, unless the overview of files lists something with that name. All are empty if the overview
+/// does not begin with the folder.
 fn overview(prompt: &str, name: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
     let [open, close] = OVERVIEW;
     let overview = prompt.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(overview, _)| overview.trim());

@@ -83,14 +83,17 @@ impl Workspace {
         let asks = |sentence: &&str| {
             let plain = sentence.to_lowercase();
             let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-            let advice = |some: &[&str]| {
+            let is_about_else = |some: &[&str]| {
                 matches!(
                     some,
-                    ["how", "to", ..] | ["can" | "could" | "should" | "must", "i" | "we", ..] | ["without" | "where", ..]
-                ) || matches!(some, ["how", "do" | "would", "i" | "we" | "you", ..])
+                    ["without" | "where", ..]
+                        | ["how", "to", ..]
+                        | ["how", "do" | "would", "i" | "we" | "you", ..]
+                        | ["can" | "could" | "should" | "must", "i" | "we", ..]
+                )
             };
             let is_question = sentence.trim_end().ends_with('?') || words.iter().any(|word| EXPLAINS.contains(word));
-            is_question && !(0..words.len()).any(|at| advice(&words[at..]))
+            is_question && !(0..words.len()).any(|at| is_about_else(&words[at..]))
         };
         self.words.split_inclusive(['\n', '?', '!']).flat_map(|line| line.split(". ")).filter(asks).find_map(named)
     }
@@ -143,8 +146,9 @@ impl Workspace {
             is_one_of(before.last(), what) || is_one_of(after, what) || (is_named && is_one_of(named.map(|at| &before[at]), what))
         };
         let is_name = |at: &usize| names.contains(&words[*at].trim_end_matches('/').trim_start_matches("./"));
+        let mut named = (0..words.len()).filter(is_name);
         let is_folder = |at: usize| words[at].ends_with('/') || is_called(at, &FOLDERS);
-        (0..words.len()).filter(is_name).any(is_folder) && !(0..words.len()).filter(is_name).any(|at| is_called(at, &FILES))
+        named.clone().any(is_folder) && !named.any(|at| is_called(at, &FILES))
     }
 
     /// A relative path without the names that mean the workspace. `None` if it is not relative, or leads out of the workspace.

@@ -134,12 +134,6 @@ impl Answer {
         self
     }
 
-    /// Sets the file about which the user asks, if the model has not read it.
-    pub(super) fn asked_what_is_in(mut self, file: Option<&str>) -> Answer {
-        self.gate.before.unread = file.map(str::to_owned);
-        self
-    }
-
     /// Counts repairs in `tally`. With `excerpts`, log lines may show pieces of arguments.
     pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
         self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);

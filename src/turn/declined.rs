@@ -1,5 +1,5 @@
-//! Answers that only decline, without a reason: `I'm sorry, but I can't assist with that.` Small models answer a result so, although
-//! they have called its tool themselves.
+//! Answers that only decline, without a reason: `I'm sorry, but I can't assist with that.` Small models answer a result so,
+//! although they have called its tool themselves.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 

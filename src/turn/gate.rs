@@ -106,8 +106,6 @@ pub(super) struct Before {
     pub(super) texts: Option<Arc<dyn Texts>>,
     /// The user's words. A call that they forbid is never delivered.
     pub(super) asked: Arc<UsersWords>,
-    /// The file about which the user asks, if the model has not read it. If the answer has no call, the model is asked for one.
-    pub(super) unread: Option<String>,
     /// The unmarked calls of unknown tools that the model was asked about in this turn. If it writes one of them again, it is the
     /// answer's text.
     pub(super) strays: Vec<same::Call>,
@@ -170,10 +168,8 @@ impl Gate {
         if self.again.reask.is_some() {
             return self.after_refused(&event, out);
         }
-        match event {
-            Event::Text(text) if self.holds(text) => return,
-            Event::Finish { .. } | Event::Note(_) => {}
-            _ => self.release(out),
+        if self.holds(&event, out) {
+            return;
         }
         match event {
             Event::Text(text) => self.text(text, out),

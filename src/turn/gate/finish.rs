@@ -9,7 +9,7 @@ use super::{
     Gate,
 };
 use crate::{
-    event::{FinishReason, Sink, Why},
+    event::{FinishReason, Sink, Why, Workspace},
     fix, same,
 };
 
@@ -50,8 +50,9 @@ impl Gate {
         }
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
         let prose = &self.said.prose;
-        if let Some(file) = self.before.unread.as_ref().filter(|_| nudges && self.said.text) {
-            self.again.reask = Some(Reask::Unread(file.clone()));
+        let workspace = self.before.tools.workspace.as_ref().filter(|_| nudges && self.said.text);
+        if let Some(file) = workspace.and_then(Workspace::asked_about) {
+            self.again.reask = Some(Reask::Unread(file.to_owned()));
             return reason;
         }
         if nudges && (announces(prose, &self.before.tools) || (self.policy.ordered && advises(prose))) {

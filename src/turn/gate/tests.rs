@@ -1,7 +1,7 @@
 //! Refused calls, announced actions, and what the client sees of them.
 
 use super::*;
-use crate::event::{Input, Tool, ToolChoice};
+use crate::event::{Input, Tool, ToolChoice, Workspace};
 
 fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
     let mut gate = Gate::new(policy);
@@ -181,9 +181,32 @@ fn an_answer_to_a_result_is_held_only_while_it_may_only_decline() {
     assert_eq!(shown(first, &repeats, &other, stop), ["I'm sorry, but", " the file", " is empty."], "as soon as it says more");
     shown(first, &repeats, &["I'm sorry."], stop);
     shown(first, &repeats, &[DECLINED, " The file is empty."], stop);
+    shown(first, &repeats, &["It is 8080. ", DECLINED], stop);
     shown(first, &repeats, &[DECLINED], FinishReason::Length);
     shown(first, &Repeats::default(), &[DECLINED], stop);
     shown(Policy::default(), &repeats, &[DECLINED], stop);
+}
+
+#[test]
+fn nobody_is_asked_after_a_call_that_was_delivered() {
+    let mut repeats = Repeats::default();
+    repeats.next_answer();
+    repeats.note("read", "{}", true, crate::plan::Ended::Well);
+    let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
+    gate.before.tools = Arc::new(Tools::new([Tool::new("write", "", "{}")], ToolChoice::Auto));
+    gate.after(repeats);
+    for event in [
+        Event::Reasoning("I write it."),
+        Event::CallStart { index: 0, id: None, name: "write" },
+        Event::CallArguments { index: 0, json: "{}" },
+        Event::CallEnd { index: 0, extra: None },
+        Event::Text("I'm sorry, but I can't help with that."),
+        Event::Finish { reason: FinishReason::Stop, usage: None },
+    ] {
+        gate.event(event, &mut |_: Event<'_>| {});
+    }
+    let (delivered, reask, _) = gate.outcome();
+    assert_eq!((delivered, reask), (1, None));
 }
 
 #[test]
@@ -193,8 +216,10 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
     let first = Policy { may_reask: true, nudges: true, ..Policy::default() };
     let outcome = |policy: Policy, unread: Option<&str>, events: &[Event<'_>]| {
         let mut gate = Gate::new(policy);
+        let words = unread.map(|file| format!("What does {file} do?")).unwrap_or_default();
+        let workspace = Workspace::new("/w", Vec::new(), Vec::new(), words).unwrap().with_listed(vec!["a.rs".into()]);
         gate.before.tools = Arc::clone(&tools);
-        gate.before.unread = unread.map(str::to_owned);
+        Arc::make_mut(&mut gate.before.tools).workspace = Some(workspace);
         let mut calls = 0;
         for event in events {
             gate.event(event.clone(), &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     adapter::scanner,
     backend::{Decoder, Dialect, Size},
-    event::{Sink, Workspace},
+    event::Sink,
     openai, upstream,
     wire::Frames,
 };
@@ -75,8 +75,7 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()),
         };
-        let unread = plan.tools.workspace.as_ref().filter(|_| plan.rules.nudges).and_then(Workspace::asked_about);
-        let answer = answer.asked_what_is_in(unread).quoting(self.asks.quoted.clone()).asked_about(self.asks.strays.clone());
+        let answer = answer.quoting(self.asks.quoted.clone()).asked_about(self.asks.strays.clone());
         let answer = match &self.asks.because {
             Some(_) => answer.again(self.asks.kept.clone(), self.asks.left.clone()),
             None => answer,
