@@ -3,7 +3,9 @@
 //! our own, because every answer passes through it: it is linear, bounded, skips a byte order mark, and accepts every line
 //! ending. `eventsource-stream` is its oracle in the tests.
 
-use bytes::{Buf, Bytes, BytesMut};
+use std::ops::Range;
+
+use bytes::{Buf, BytesMut};
 
 use crate::error::Error;
 
@@ -27,9 +29,11 @@ pub enum Framing {
 pub struct Frames {
     state: State,
     limit: usize,
-    /// What has not been consumed yet.
+    /// The bytes from the beginning of the event that is being read. Positions are offsets into them.
     buffer: BytesMut,
-    /// How much of `buffer` is known to contain no line ending.
+    /// End of the lines that were read.
+    read: usize,
+    /// Up to here there is no further line ending.
     scanned: usize,
     /// The last line ended with CR: an LF that follows belongs to it.
     after_cr: bool,
@@ -37,6 +41,8 @@ pub struct Frames {
     data: Data,
     /// That event is an error.
     is_error: bool,
+    /// The last frame, if it is not a part of the buffer.
+    joined: Vec<u8>,
 }
 
 /// What the bytes are read as.
@@ -50,12 +56,12 @@ enum State {
     Whole,
 }
 
-/// The data of an event: usually one line, taken out of the buffer without copying.
+/// The data of an event: usually one line of the buffer.
 #[derive(Debug, Default)]
 enum Data {
     #[default]
     None,
-    One(Bytes),
+    One(Range<usize>),
     Many(Vec<u8>),
 }
 
@@ -68,21 +74,42 @@ impl Frames {
             state: State::Start(framing),
             limit,
             buffer: BytesMut::new(),
+            read: 0,
             scanned: 0,
             after_cr: false,
             data: Data::None,
             is_error: false,
+            joined: Vec::new(),
         }
     }
 
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
+        self.room().extend_from_slice(bytes);
+    }
+
+    /// Where the next bytes may be appended, as with `push`. What is there must stay as it is.
+    pub fn room(&mut self) -> &mut BytesMut {
+        let needless = match &mut self.data {
+            Data::One(line) => line.start,
+            Data::None | Data::Many(_) => self.read,
+        };
+        self.buffer.advance(needless);
+        if let Data::One(line) = &mut self.data {
+            *line = 0..line.len();
+        }
+        (self.read, self.scanned) = (self.read - needless, self.scanned.saturating_sub(needless));
+        &mut self.buffer
+    }
+
+    /// The last bytes that were appended, `count` of them. Call it before `next`.
+    pub fn newest(&self, count: usize) -> &[u8] {
+        self.buffer.get(self.buffer.len().saturating_sub(count)..).unwrap_or_default()
     }
 
     /// Bytes that no frame has been made of yet.
     pub fn held_bytes(&self) -> usize {
-        self.buffer.len() + self.data.len()
+        self.buffer.len() - self.read + self.data.len()
     }
 
     /// The next complete frame, `None` if more bytes are needed.
@@ -90,7 +117,7 @@ impl Frames {
     /// # Errors
     /// 502 if the limit was exceeded. The stream cannot be read any further.
     #[expect(clippy::should_implement_trait, reason = "it is not an iterator: after `None` there may be more")]
-    pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
+    pub fn next(&mut self) -> Result<Option<&[u8]>, Error> {
         if let State::Start(framing) = self.state {
             match self.begin(framing) {
                 Some(state) => self.state = state,
@@ -102,28 +129,30 @@ impl Frames {
         {
             self.bounded(line.len())?;
             if let Some(frame) = self.take(line) {
-                return Ok(Some(frame));
+                return Ok(Some(self.shown(frame)));
             }
             self.bounded(self.data.len())?;
         }
-        self.bounded(self.buffer.len()).map(|()| None)
+        self.bounded(self.buffer.len() - self.read).map(|()| None)
     }
 
     /// The end of the stream: what is left counts as a last line and a last frame. To be called when `next` has nothing
     /// more to give.
-    pub fn finish(&mut self) -> Option<Bytes> {
-        let rest = self.buffer.split().freeze();
-        self.scanned = 0;
-        match self.state {
+    pub fn finish(&mut self) -> Option<&[u8]> {
+        let rest = self.read..self.buffer.len();
+        self.read = rest.end;
+        let frame = match self.state {
             State::Sse => {
-                self.field(&rest);
-                self.dispatch()
+                self.field(rest);
+                self.dispatch()?
             }
             State::Start(_) | State::Lines | State::Whole => {
-                let trimmed = rest.trim_ascii();
-                (!trimmed.is_empty() && !BOM.starts_with(trimmed)).then(|| rest.slice_ref(trimmed))
+                let trimmed = trimmed(&self.buffer, rest);
+                let text = &self.buffer[trimmed.clone()];
+                (!text.is_empty() && !BOM.starts_with(text)).then_some(Data::One(trimmed))?
             }
-        }
+        };
+        Some(self.shown(frame))
     }
 
     /// What the first bytes tell about the rest; `None` if they do not tell yet.
@@ -145,14 +174,15 @@ impl Frames {
     }
 
     /// The next line without its ending. CR, LF and CRLF end a line; a CR at the end of the buffer does so at once.
-    fn line(&mut self) -> Option<Bytes> {
+    fn line(&mut self) -> Option<Range<usize>> {
         if self.after_cr {
-            if self.buffer.first()? == &b'\n' {
-                self.buffer.advance(1);
+            if self.buffer.get(self.read)? == &b'\n' {
+                self.read += 1;
             }
             self.after_cr = false;
         }
-        let found = match self.buffer.get(self.scanned..)? {
+        let from = self.scanned.max(self.read);
+        let found = match self.buffer.get(from..)? {
             // Every second line is empty.
             [b'\n', ..] => Some(0),
             rest => memchr::memchr2(b'\n', b'\r', rest),
@@ -161,44 +191,72 @@ impl Frames {
             self.scanned = self.buffer.len();
             return None;
         };
-        let length = self.scanned + found;
-        let line = if length == 0 { Bytes::new() } else { self.buffer.split_to(length).freeze() };
-        self.after_cr = self.buffer.first() == Some(&b'\r');
-        self.buffer.advance(1);
-        self.scanned = 0;
+        let line = self.read..from + found;
+        self.after_cr = self.buffer.get(line.end) == Some(&b'\r');
+        self.read = line.end + 1;
         Some(line)
     }
 
     /// Takes a line; gives the frame that it completes.
-    fn take(&mut self, line: Bytes) -> Option<Bytes> {
+    fn take(&mut self, line: Range<usize>) -> Option<Data> {
         if self.state == State::Lines {
-            let trimmed = line.trim_ascii();
-            return (!trimmed.is_empty()).then(|| line.slice_ref(trimmed));
+            let trimmed = trimmed(&self.buffer, line);
+            return (!trimmed.is_empty()).then_some(Data::One(trimmed));
         }
         if line.is_empty() {
             return self.dispatch();
         }
-        self.field(&line);
+        self.field(line);
         None
     }
 
     /// Takes a line of an event.
-    fn field(&mut self, line: &Bytes) {
-        if let Some(value) = value_of(line, b"data") {
-            self.data.add(value);
-        } else if let Some(value) = value_of(line, b"error") {
+    fn field(&mut self, line: Range<usize>) {
+        let text = &self.buffer[line.clone()];
+        let value = |at: usize| line.start + at..line.end;
+        if let Some(at) = value_of(text, b"data") {
+            self.add(value(at));
+        } else if let Some(at) = value_of(text, b"error") {
             self.is_error = true;
-            self.data.add(value);
-        } else if value_of(line, b"event").is_some_and(|name| name == "error") {
+            self.add(value(at));
+        } else if value_of(text, b"event").is_some_and(|at| &text[at..] == b"error") {
             self.is_error = true;
         }
     }
 
-    /// The frame of the event that ends here.
-    fn dispatch(&mut self) -> Option<Bytes> {
+    /// Adds a line to the data of the event.
+    fn add(&mut self, line: Range<usize>) {
+        self.data = match std::mem::take(&mut self.data) {
+            Data::None => Data::One(line),
+            Data::One(first) => Data::Many([&self.buffer[first], &self.buffer[line]].join(&b'\n')),
+            Data::Many(mut all) => {
+                all.push(b'\n');
+                all.extend_from_slice(&self.buffer[line]);
+                Data::Many(all)
+            }
+        }
+    }
+
+    /// The frame of the event that ends here: its data, if it has any that is not empty.
+    fn dispatch(&mut self) -> Option<Data> {
         let is_error = std::mem::take(&mut self.is_error);
-        let data = self.data.take()?;
-        Some(if is_error { [b"{\"error\":", &data[..], b"}"].concat().into() } else { data })
+        let data = std::mem::take(&mut self.data);
+        if matches!(data, Data::None) || matches!(&data, Data::One(line) if line.is_empty()) {
+            return None;
+        }
+        Some(if is_error { Data::Many([b"{\"error\":", self.shown(data), b"}"].concat()) } else { data })
+    }
+
+    /// The bytes of a frame.
+    fn shown(&mut self, frame: Data) -> &[u8] {
+        match frame {
+            Data::None => &[],
+            Data::One(line) => &self.buffer[line],
+            Data::Many(all) => {
+                self.joined = all;
+                &self.joined
+            }
+        }
     }
 
     fn bounded(&self, bytes: usize) -> Result<(), Error> {
@@ -210,32 +268,11 @@ impl Frames {
 }
 
 impl Data {
-    fn add(&mut self, line: Bytes) {
-        *self = match std::mem::take(self) {
-            Data::None => Data::One(line),
-            Data::One(first) => Data::Many([&first, &line[..]].join(&b'\n')),
-            Data::Many(mut all) => {
-                all.push(b'\n');
-                all.extend_from_slice(&line);
-                Data::Many(all)
-            }
-        }
-    }
-
     fn len(&self) -> usize {
         match self {
             Data::None => 0,
             Data::One(line) => line.len(),
             Data::Many(all) => all.len(),
-        }
-    }
-
-    /// The data of the event, if it has any that is not empty.
-    fn take(&mut self) -> Option<Bytes> {
-        match std::mem::take(self) {
-            Data::None => None,
-            Data::One(line) => (!line.is_empty()).then_some(line),
-            Data::Many(all) => Some(all.into()),
         }
     }
 }
@@ -262,13 +299,19 @@ pub fn write_comment(out: &mut BytesMut, text: &str) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// The value of a line of this field; `None` for comments and all other fields.
-fn value_of(line: &Bytes, field: &[u8]) -> Option<Bytes> {
-    let value = line.strip_prefix(field)?;
-    let value = match value.first() {
-        None => value,
-        Some(b':') => value.get(1..)?,
-        Some(_) => return None,
-    };
-    Some(line.slice_ref(value.strip_prefix(b" ").unwrap_or(value)))
+/// Where the value begins in a line of this field; `None` for comments and all other fields.
+fn value_of(line: &[u8], field: &[u8]) -> Option<usize> {
+    match line.strip_prefix(field)? {
+        [] => Some(field.len()),
+        [b':', b' ', ..] => Some(field.len() + 2),
+        [b':', ..] => Some(field.len() + 1),
+        [_, ..] => None,
+    }
+}
+
+/// The line without white space around it.
+fn trimmed(buffer: &[u8], line: Range<usize>) -> Range<usize> {
+    let text = &buffer[line.clone()];
+    let start = line.end - text.trim_ascii_start().len();
+    start..start + text.trim_ascii().len()
 }

@@ -151,7 +151,9 @@ impl Scanner {
         // A byte order mark at the beginning is not part of the answer.
         let begins = self.buf.is_empty() && self.buf.in_answer(0) == 0;
         self.buf.push(if begins { text.trim_start_matches(BYTE_ORDER_MARK) } else { text });
-        while self.step(false, out) {}
+        if !self.step_prose(out) {
+            while self.step(false, out) {}
+        }
         let gone = self.buf.compact();
         if let Some(candidate) = &mut self.candidate {
             candidate.shift(gone);

@@ -94,7 +94,7 @@ pub(super) struct Triggers {
     marks: Vec<Mark>,
     /// Whether a marker begins with this byte.
     first: Box<[bool; 256]>,
-    /// A bit for each pair of bytes that a marker begins with.
+    /// A bit for each pair of bytes that a marker may begin with, or that begins with a marker of one byte.
     pairs: Vec<u64>,
     longest: usize,
     /// Indices of the forms that need no marker.
@@ -188,10 +188,17 @@ impl Triggers {
         let mut first = Box::new([false; 256]);
         texts.iter().filter_map(|text| text.as_bytes().first()).for_each(|&byte| first[usize::from(byte)] = true);
         let mut pairs = vec![0u64; 1 << 10];
-        for pair in texts.iter().filter_map(|text| text.as_bytes().first_chunk()) {
-            let (word, bit) = place(*pair);
+        let mut note = |pair| {
+            let (word, bit) = place(pair);
             if let Some(word) = pairs.get_mut(word) {
                 *word |= bit;
+            }
+        };
+        for text in &texts {
+            match text.as_bytes() {
+                [one] => (0..=u8::MAX).for_each(|two| note([*one, two])),
+                [one, two, ..] => note([*one, *two]),
+                [] => {}
             }
         }
         let mut marked: Vec<(String, Mark)> = texts.into_iter().zip(marks).collect();
@@ -232,9 +239,9 @@ impl Triggers {
     /// The first marker at or after `from`. `Err` has the offset up to which there is none; the text after it may still become
     /// one. A marker is not returned while an earlier, longer one may still be completed. `over`: the text is complete.
     pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
-        // Most prose has no byte that begins a marker.
-        let may_begin = |rest: &[u8]| rest.iter().position(|&byte| self.first[usize::from(byte)]);
-        let Some(skipped) = text.as_bytes().get(from..).and_then(may_begin) else { return Err(text.len()) };
+        // In most prose, no marker can begin.
+        let begins = |rest: &[u8]| (0..rest.len()).position(|at| self.may_begin(&rest[at..]));
+        let Some(skipped) = text.as_bytes().get(from..).and_then(begins) else { return Err(text.len()) };
         let from = from + skipped;
         let found = self.find(text, from);
         if let Some(found) = found.filter(|found| over || found.at + self.longest < text.len()) {
@@ -242,6 +249,24 @@ impl Triggers {
         }
         let held = if over { text.len() } else { self.held_from(text, from) };
         found.filter(|found| found.at <= held).ok_or(held)
+    }
+
+    /// Whether `text` is within a line and no marker can begin in it.
+    pub(super) fn is_prose(&self, text: &str) -> bool {
+        let text = text.as_bytes();
+        (0..text.len()).all(|at| text[at] != b'\n' && !self.may_begin(&text[at..]))
+    }
+
+    /// Whether a marker may begin with these bytes.
+    fn may_begin(&self, bytes: &[u8]) -> bool {
+        match bytes {
+            [] => false,
+            [one] => self.first[usize::from(*one)],
+            [one, two, ..] => {
+                let (word, bit) = place([*one, *two]);
+                self.first[usize::from(*one)] && self.pairs.get(word).is_some_and(|word| word & bit != 0)
+            }
+        }
     }
 
     fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
@@ -272,15 +297,7 @@ impl Triggers {
     fn held_from(&self, text: &str, from: usize) -> usize {
         let start = from.max(text.len().saturating_sub(self.longest));
         let tail = text.as_bytes().get(start..).unwrap_or_default();
-        let begins = |at: usize| match tail.get(at..) {
-            Some([one, two, ..]) => {
-                let (word, bit) = place([*one, *two]);
-                self.pairs.get(word).is_some_and(|word| word & bit != 0)
-            }
-            Some([one]) => self.first[usize::from(*one)],
-            _ => false,
-        };
-        let mut places = (0..tail.len()).filter(|&at| begins(at)).map(|at| start + at);
+        let mut places = (0..tail.len()).filter(|&at| self.may_begin(&tail[at..])).map(|at| start + at);
         places.find(|&at| text.is_char_boundary(at) && self.may_become(&text[at..])).unwrap_or(text.len())
     }
 }

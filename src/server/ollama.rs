@@ -186,7 +186,6 @@ struct Completion {
     body: upstream::Body,
     frames: Frames,
     decoder: Decoder,
-    batch: BytesMut,
     text: Generated,
     begun: Instant,
 }
@@ -195,24 +194,22 @@ impl Completion {
     fn new(body: upstream::Body, text: Generated) -> Completion {
         let dialect = Dialect::OpenAi;
         let frames = Frames::new(dialect.framing(), FRAME_BYTES);
-        Completion { body, frames, decoder: Decoder::new(dialect), batch: BytesMut::new(), text, begun: Instant::now() }
+        Completion { body, frames, decoder: Decoder::new(dialect), text, begun: Instant::now() }
     }
 
     /// Reads once; `false` at the end.
     async fn step(&mut self) -> Result<bool, Error> {
-        let Completion { body, frames, decoder, batch, text, .. } = self;
-        batch.clear();
+        let Completion { body, frames, decoder, text, .. } = self;
         let mut take = |delta: Delta<'_>| text.take(&delta);
-        if body.read(batch).await? == 0 {
+        if body.read(frames.room()).await? == 0 {
             if let Some(frame) = frames.finish() {
-                decoder.frame(&frame, &mut take)?;
+                decoder.frame(frame, &mut take)?;
             }
             decoder.finish(&mut take)?;
             return Ok(false);
         }
-        frames.push(batch);
         while let Some(frame) = frames.next()? {
-            decoder.frame(&frame, &mut take)?;
+            decoder.frame(frame, &mut take)?;
         }
         Ok(!decoder.is_done())
     }

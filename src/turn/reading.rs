@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use bytes::BytesMut;
 use tokio::{task::yield_now, time::Instant};
 
 use super::{answer::Answer, outlet::Onward};
@@ -24,7 +23,6 @@ pub(super) struct Reading {
     pub(super) frames: Frames,
     pub(super) decoder: Decoder,
     pub(super) answer: Answer,
-    pub(super) batch: BytesMut,
     /// The size of the conversation, if the backend may have silently truncated it.
     pub(super) cuttable: Option<Size>,
     /// Whether frames of the last batch have not been decoded yet.
@@ -34,8 +32,8 @@ pub(super) struct Reading {
 /// What to decode next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
-    /// A new batch.
-    Batch,
+    /// A new batch of this many bytes.
+    Batch(usize),
     /// The remaining frames of the last batch.
     Rest,
     /// The end of the stream.
@@ -69,8 +67,10 @@ impl Reading {
             yield_now().await;
             return Ok(Input::Rest);
         }
-        self.batch.clear();
-        Ok(if self.body.read(&mut self.batch).await? == 0 { Input::End } else { Input::Batch })
+        Ok(match self.body.read(self.frames.room()).await? {
+            0 => Input::End,
+            bytes => Input::Batch(bytes),
+        })
     }
 
     /// Decodes what `next` brought. `true`: the answer is over.
@@ -78,9 +78,9 @@ impl Reading {
     /// # Errors
     /// If the answer is incomplete. A failure of the connection takes precedence over the decoder's error.
     pub(super) fn take<O: Sink>(&mut self, next: Result<Input, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
-        let Reading { frames, decoder, answer, batch, cuttable, lags, .. } = self;
-        if let (Ok(Input::Batch), Some(tap)) = (&next, &mut onward.outlet.tap) {
-            tap.upstream(batch);
+        let Reading { frames, decoder, answer, cuttable, lags, .. } = self;
+        if let (Ok(Input::Batch(bytes)), Some(tap)) = (&next, &mut onward.outlet.tap) {
+            tap.upstream(frames.newest(*bytes));
         }
         let mut read_delta = |delta: Delta<'_>| {
             if let (Delta::Usage(usage), Some(size)) = (&delta, &cuttable)
@@ -95,19 +95,16 @@ impl Reading {
         let broken = match next {
             Ok(Input::End) => {
                 if let Some(frame) = frames.finish() {
-                    decoder.frame(&frame, &mut read_delta)?;
+                    decoder.frame(frame, &mut read_delta)?;
                 }
                 None
             }
-            Ok(next) => {
-                if next == Input::Batch {
-                    frames.push(batch);
-                }
+            Ok(Input::Batch(_) | Input::Rest) => {
                 // The clock is read between frames: most batches are one.
                 let mut begun: Option<Instant> = None;
                 *lags = false;
                 while let Some(frame) = frames.next()? {
-                    decoder.frame(&frame, &mut read_delta)?;
+                    decoder.frame(frame, &mut read_delta)?;
                     if frames.held_bytes() > 0 && begun.get_or_insert_with(Instant::now).elapsed() > SLICE {
                         *lags = true;
                         break;

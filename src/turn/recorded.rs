@@ -96,11 +96,11 @@ pub fn stream<'b>(
     for piece in pieces {
         frames.push(piece);
         while let Some(frame) = frames.next()? {
-            decoder.frame(&frame, out)?;
+            decoder.frame(frame, out)?;
         }
     }
     if let Some(frame) = frames.finish() {
-        decoder.frame(&frame, out)?;
+        decoder.frame(frame, out)?;
     }
     decoder.finish(out)
 }

@@ -140,9 +140,9 @@ fn one_large_event_in_small_reads_is_linear() {
     let mut found = None;
     for piece in stream.chunks(1400) {
         decoder.push(piece);
-        found = decoder.next().expect("within the limit").or(found);
+        found = decoder.next().expect("within the limit").map(<[u8]>::len).or(found);
     }
-    assert_eq!(found.map(|frame| frame.len()), Some(stream.len() - 8));
+    assert_eq!(found, Some(stream.len() - 8));
     assert!(started.elapsed() < std::time::Duration::from_secs(5));
 }
 

@@ -171,6 +171,9 @@ impl Scanner {
     /// Decides about the held calls because text follows them. The model is asked about doubtful ones if possible; all others are
     /// text.
     pub(super) fn give_up_tentative(&mut self, out: &mut dyn Sink) {
+        if self.tentative.is_idle() {
+            return;
+        }
         if self.tentative.chain().is_some() {
             // Something other than a call follows the last of them.
             self.accept_tentative(out);

@@ -102,16 +102,21 @@ impl Emitted {
     /// Records emitted text, reasoning or content.
     pub(super) fn text(&mut self, text: &str, reasoning: bool) {
         self.swallow_blank = false;
-        for (at, line) in text.split('\n').enumerate() {
-            if at > 0 {
-                self.end_line();
-            }
-            let line = if self.line_head.is_empty() { line.trim_start() } else { line };
-            line::extend(&mut self.line_head, line);
+        let mut rest = text;
+        while let Some(newline) = memchr::memchr(b'\n', rest.as_bytes()) {
+            self.extend_line(&rest[..newline]);
+            self.end_line();
+            rest = &rest[newline + 1..];
         }
+        self.extend_line(rest);
         self.tail = self.tail.after(text);
         self.end = text.chars().next_back().or(self.end);
         self.said = self.said || (!reasoning && !text.trim().is_empty());
+    }
+
+    fn extend_line(&mut self, text: &str) {
+        let text = if self.line_head.is_empty() { text.trim_start() } else { text };
+        line::extend(&mut self.line_head, text);
     }
 
     fn end_line(&mut self) {

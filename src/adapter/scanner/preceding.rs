@@ -35,6 +35,11 @@ impl Before {
         self.fresh
     }
 
+    /// Whether content that is not a call precedes this position.
+    pub(super) fn is_in_text(&self) -> bool {
+        !self.fresh && self.call.is_none()
+    }
+
     /// Whether the unmarked forms are still to be tried here.
     pub(super) fn is_untried(&self) -> bool {
         self.fresh && !self.tried

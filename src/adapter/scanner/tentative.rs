@@ -60,6 +60,11 @@ impl Tentative {
         self.calls.is_empty() && self.strays.is_empty()
     }
 
+    /// Whether there is nothing to decide: no held call, no label, no wrap.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_empty() && self.labels.is_empty() && self.wrap.is_none() && matches!(self.doubt, Doubt::Announced { .. })
+    }
+
     /// Holds calls. `announced`: the text before them announces them. `reads`: it says that the model acts, and they only read.
     pub(super) fn hold(&mut self, calls: Vec<Parsed>, announced: bool, reads: bool) {
         match &mut self.doubt {

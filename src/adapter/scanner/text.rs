@@ -37,6 +37,23 @@ fn is_bullet(line: &str) -> bool {
 }
 
 impl Scanner {
+    /// Emits a piece of text that only continues a line of prose, as most pieces do. It does what [`Scanner::step`] would do, but
+    /// asks nothing whose answer is known. Returns whether the piece is one.
+    pub(super) fn step_prose(&mut self, out: &mut dyn Sink) -> bool {
+        let is_prose = self.region == Region::Text
+            && self.candidate.is_none()
+            && self.message.begun
+            && !self.message.primed
+            && self.before.is_in_text()
+            && self.tentative.is_idle()
+            && !self.emitted.is_line_blank()
+            && self.adapter.triggers.is_prose(&self.buf[self.buf.from()..]);
+        if is_prose {
+            self.advance(self.buf.len(), out);
+        }
+        is_prose
+    }
+
     /// Emits the text up to `to`, which is not a call, except for trailing whitespace that a call may swallow.
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
         let text = &self.buf[self.buf.pos()..to];

@@ -52,7 +52,12 @@ impl Pattern {
         }
         let text = rest.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
         // The frame is the same JSON if, and only if, a string is in this place.
-        let text = text.starts_with(b"\"").then(|| serde_json::from_slice(text).ok())??;
+        let string = text.strip_prefix(b"\"")?;
+        let plain = string.strip_suffix(b"\"").filter(|plain| plain.iter().all(|&byte| !is_special(byte)));
+        let text = match plain {
+            Some(plain) => Text(std::str::from_utf8(plain).ok()?.into()),
+            None => serde_json::from_slice(text).ok()?,
+        };
         Some((self.channel, text))
     }
 }
@@ -60,6 +65,11 @@ impl Pattern {
 /// Whether a time may contain this byte. None of these bytes has a meaning in a JSON string.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.' | b'+')
+}
+
+/// Whether this byte ends a JSON string, begins an escape, or may not be in one.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..0x20)
 }
 
 /// The position of a piece in the frame that it borrows from.

@@ -39,11 +39,11 @@ fn pieces(dialect: Dialect, stream: &str, size: usize, by_pattern: bool) -> (Vec
             frames.push(piece);
             while let Some(frame) = frames.next()? {
                 decoder.pattern = decoder.pattern.take().filter(|_| by_pattern);
-                decoder.frame(&frame, &mut out)?;
+                decoder.frame(frame, &mut out)?;
             }
         }
         if let Some(frame) = frames.finish() {
-            decoder.frame(&frame, &mut out)?;
+            decoder.frame(frame, &mut out)?;
         }
         decoder.finish(&mut out)
     };
@@ -567,7 +567,7 @@ fn bytes_that_are_no_utf8_are_replaced_and_cost_nothing_else() {
         for piece in stream.chunks(size) {
             frames.push(piece);
             while let Some(frame) = frames.next().unwrap() {
-                decoder.frame(&frame, &mut out).unwrap();
+                decoder.frame(frame, &mut out).unwrap();
             }
         }
         decoder.finish(&mut out).unwrap();

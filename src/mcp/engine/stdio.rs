@@ -49,7 +49,7 @@ impl Engine {
                             next => next,
                         };
                         let Some(line) = line else { break };
-                        let error = match serde_json::from_slice::<ClientJsonRpcMessage>(&line) {
+                        let error = match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
                             Ok(message) => {
                                 if let ClientJsonRpcMessage::Request(request) = &message {
                                     open.insert(request.id.clone());

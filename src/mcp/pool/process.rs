@@ -103,7 +103,7 @@ impl Process {
         let mut patience = Duration::MAX;
         loop {
             match self.lines.next() {
-                Ok(Some(line)) => return Some(line),
+                Ok(Some(line)) => return Some(Bytes::copy_from_slice(line)),
                 Ok(None) => {}
                 Err(_) => {
                     self.fault.set(format!("it sent a message of more than {MESSAGE_BYTES} bytes"));
@@ -133,7 +133,7 @@ impl Process {
         self.error_lines.push(&self.error_buffer.split());
         loop {
             match self.error_lines.next() {
-                Ok(Some(line)) => self.fault.line(&String::from_utf8_lossy(&line)),
+                Ok(Some(line)) => self.fault.line(&String::from_utf8_lossy(line)),
                 Ok(None) => return,
                 Err(_) => self.error_lines = Frames::new(Framing::Lines, MESSAGE_BYTES),
             }

@@ -66,7 +66,7 @@ impl Sse {
     async fn event(&mut self) -> Option<Bytes> {
         loop {
             match self.events.next() {
-                Ok(Some(event)) => return Some(event),
+                Ok(Some(event)) => return Some(Bytes::copy_from_slice(event)),
                 Ok(None) => {}
                 Err(_) => {
                     self.fault.set(format!("it sent an event of more than {MESSAGE_BYTES} bytes"));

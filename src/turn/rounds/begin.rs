@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::BytesMut;
 
 use super::{
     super::{
@@ -44,7 +43,6 @@ impl<O: Sink> Rounds<O> {
             frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
             decoder: Decoder::new(dialect),
             answer: self.answer(asked),
-            batch: BytesMut::new(),
             cuttable,
             lags: false,
         })
