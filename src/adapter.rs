@@ -45,9 +45,8 @@ pub struct Adapter {
     pub calls: Vec<Arc<Call>>,
     /// How many of `calls` are the family's own.
     own_calls: usize,
-    /// Markers, each with the one family that writes it: if the marker appears in an answer, the scanner continues with that
-    /// family's adapter.
-    families: Vec<(String, Arc<Adapter>)>,
+    /// The other families that show themselves by a marker: from the marker on, the scanner continues with that family's adapter.
+    families: Vec<Arc<Shown>>,
     triggers: Lazy<triggers::Triggers>,
     turns: Lazy<quote::Turns>,
 }
@@ -61,6 +60,14 @@ pub struct Signs {
     pub templates: Vec<String>,
     /// Markers that no other family writes. In an answer they reveal a family that neither name nor template does.
     pub markers: Vec<String>,
+}
+
+/// A family that shows itself in an answer. All adapters share these.
+#[derive(Debug)]
+struct Shown {
+    /// The marker that only this family writes.
+    marker: String,
+    family: Arc<Adapter>,
 }
 
 /// A value built on first use, because a process uses only one or two of the families.

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Signs, Syntax,
+    Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Shown, Signs, Syntax,
     Tagged, Trim, Wrapper,
     asides::THINK,
     quote::Turns,
@@ -173,18 +173,17 @@ impl Adapter {
 
     /// The same adapter, whose scanner continues with one of `families` once an answer contains the marker that only that family
     /// writes. The adapter's own markers do not count.
-    pub(super) fn giving_way(&self, families: &[(String, Arc<Adapter>)]) -> Adapter {
+    pub(super) fn giving_way(&self, families: &[Arc<Shown>]) -> Adapter {
         let recipient = self.framing.recipient.iter().flat_map(|recipient| recipient.start.iter().chain(&recipient.end));
         let calls = self.own().iter().flat_map(|call| [&call.section, &call.open, &call.stripped]).flatten();
         let own: Vec<&String> = self.framing.markers().chain(recipient).chain(calls).collect();
-        let families: Vec<_> = families.iter().filter(|(marker, _)| !own.contains(&marker)).cloned().collect();
+        let families: Vec<_> = families.iter().filter(|shown| !own.contains(&&shown.marker)).cloned().collect();
         Adapter { triggers: Adapter::triggers(&self.framing, &self.calls, &families), families, ..self.clone() }
     }
 
-    fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], families: &[(String, Arc<Adapter>)]) -> Lazy<Triggers> {
-        let (framing, calls) = (Arc::clone(framing), calls.to_vec());
-        let shown: Vec<String> = families.iter().map(|(marker, _)| marker.clone()).collect();
-        lazy(move || Triggers::new(&framing, &calls, &shown))
+    fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], families: &[Arc<Shown>]) -> Lazy<Triggers> {
+        let (framing, calls, families) = (Arc::clone(framing), calls.to_vec(), families.to_vec());
+        lazy(move || Triggers::new(&framing, &calls, &families))
     }
 }
 

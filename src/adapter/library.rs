@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::Adapter;
+use super::{Adapter, Shown};
 use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/adapters.rs"));
@@ -78,9 +78,9 @@ impl Library {
             .filter(|(name, _)| name != GENERIC)
             .map(|(name, text)| Adapter::parse(name, text, &generic.calls).map(Arc::new))
             .collect::<Result<Vec<_>, Error>>()?;
-        let shown = adapters
-            .iter()
-            .flat_map(|family| family.signs.markers.iter().map(move |marker| (marker.clone(), Arc::clone(family))));
+        let shown = |family: &Arc<Adapter>, marker: &String| Shown { marker: marker.clone(), family: Arc::clone(family) };
+        let shown =
+            adapters.iter().flat_map(|family| family.signs.markers.iter().map(move |marker| Arc::new(shown(family, marker))));
         let shown: Vec<_> = shown.collect();
         let generic = Arc::new(generic.giving_way(&shown));
         let adapters: Vec<_> = adapters.iter().map(|adapter| Arc::new(adapter.giving_way(&shown))).collect();

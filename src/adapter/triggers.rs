@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{
-    Call, Framing, Syntax,
+    Call, Framing, Shown, Syntax,
     asides::{ASIDES, ENDED_TURNS, ENDS, FINAL, RESULTS, RESULTS_OF_CALLS, TURNS},
     syntax::recipient::stripped,
 };
@@ -113,7 +113,7 @@ impl Mark {
 }
 
 impl Triggers {
-    pub(super) fn new(framing: &Framing, calls: &[Arc<Call>], families: &[String]) -> Triggers {
+    pub(super) fn new(framing: &Framing, calls: &[Arc<Call>], families: &[Arc<Shown>]) -> Triggers {
         let Framing { drop, reasoning, answer, recipient } = framing;
         let mut texts: Vec<String> = Vec::new();
         let mut marks: Vec<Mark> = Vec::new();
@@ -164,8 +164,8 @@ impl Triggers {
                 add("<", &mut |mark| mark.element = true);
             }
         }
-        for (index, text) in families.iter().enumerate() {
-            add(text, &mut |mark| mark.family = Some(index));
+        for (index, shown) in families.iter().enumerate() {
+            add(&shown.marker, &mut |mark| mark.family = Some(index));
         }
         for [open, close] in ASIDES {
             add(open, &mut |mark| mark.aside = Some(Aside::Opens));

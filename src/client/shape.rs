@@ -101,6 +101,11 @@ impl Shape {
         }
     }
 
+    /// Whether there are new calls that wait for `toolglot call`.
+    pub fn has_spooled(&self) -> bool {
+        self.shell.as_ref().is_some_and(shell::Stage::has_spooled)
+    }
+
     /// Takes the new calls that wait for `toolglot call`. They must be stored before the bytes are sent.
     pub fn take_spooled(&mut self) -> Vec<Spooled> {
         self.shell.as_mut().map(shell::Stage::take_spooled).unwrap_or_default()

@@ -182,15 +182,17 @@ impl<O: Sink> Rounds<O> {
         };
         let next = reading.next().await;
         let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
-        let spooled = self.outlet.shape.take_spooled();
-        if self.outlet.extras.has_fresh() || !spooled.is_empty() || self.shown.relearned || self.shown.counted.is_some() {
-            Box::pin(self.keep(spooled)).await;
+        let has_spooled = self.outlet.shape.has_spooled();
+        if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
+            Box::pin(self.keep()).await;
         }
         match taken {
             Ok(more) => {
                 self.tell_progress();
                 let held = self.reading.as_ref().map_or(0, |reading| reading.held_bytes());
-                self.weigh(held).await;
+                if held >= HEAVY_BYTES {
+                    self.weigh(held).await;
+                }
                 Ok(more)
             }
             Err(error) if Box::pin(self.learn(&error)).await => {

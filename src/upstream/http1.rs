@@ -47,6 +47,9 @@ const HEADERS: usize = 100;
 /// Maximum size of a head, and of each part of a body's framing, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
 
+/// Maximum number of digits of a chunk's size, without leading zeros.
+const SIZE_DIGITS: usize = 16;
+
 /// Space for the head of a request, in bytes.
 const REQUEST_BYTES: usize = 512;
 
@@ -150,6 +153,13 @@ impl Framing {
         // What comes before `kept` stays; what comes before `at` was looked at.
         let (mut kept, mut at) = (start, start);
         while at < read.len() && !self.is_over() {
+            // Most chunks come whole. Byte by byte, their sizes would cost more than all the rest of the framing.
+            if *self == Framing::Chunked(Chunk::NEXT)
+                && let Some((line, size @ 1..)) = size_line(&read[at..])
+            {
+                (*self, at) = (Framing::Chunked(Chunk::Data(size)), at + line);
+                continue;
+            }
             let left = read.len() - at;
             let data = match self {
                 Framing::Sized(more) | Framing::Chunked(Chunk::Data(more)) => {
@@ -185,6 +195,13 @@ impl Framing {
         read.truncate(kept);
         Ok(behind)
     }
+}
+
+/// The length of the line with which a chunk begins and the chunk's size, if the line is whole and holds nothing else.
+fn size_line(read: &[u8]) -> Option<(usize, u64)> {
+    let digits = read.iter().take(SIZE_DIGITS).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let size = u64::from_str_radix(std::str::from_utf8(&read[..digits]).ok()?, 16).ok()?;
+    read[digits..].starts_with(b"\r\n").then_some((digits + 2, size))
 }
 
 impl Chunk {

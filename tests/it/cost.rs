@@ -63,7 +63,7 @@ impl Way {
         while let Some(frame) = frames.next().unwrap() {
             let mut write = |event: Event<'_>| front.event(event, out);
             let mut shaped = |event: Event<'_>| shape.event(event, &mut write);
-            decoder.frame(&frame, &mut |delta| answer.delta(delta, &mut shaped)).unwrap();
+            decoder.frame(frame, &mut |delta| answer.delta(delta, &mut shaped)).unwrap();
         }
         out.len()
     }

@@ -77,9 +77,9 @@ impl Scanner {
         }
         let is_named = || self.is_named(at) && !self.follows_sentence(at);
         let family = mark.family.filter(|_| !is_named() && self.region != Region::Reasoning);
-        if let Some((_, family)) = family.and_then(|family| self.adapter.families.get(family)) {
+        if let Some(shown) = family.and_then(|family| self.adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
-            self.adapter = Arc::clone(family);
+            self.adapter = Arc::clone(&shown.family);
             return true;
         }
         if let Some(progress) = self.step_frame(found, aside, end, out) {

@@ -123,6 +123,10 @@ impl Stage {
         }
     }
 
+    pub(super) fn has_spooled(&self) -> bool {
+        !self.spooled.is_empty()
+    }
+
     pub(super) fn take_spooled(&mut self) -> Vec<Spooled> {
         std::mem::take(&mut self.spooled)
     }

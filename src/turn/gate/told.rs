@@ -93,7 +93,7 @@ fn letters(text: &str) -> String {
 impl Said {
     /// Records text that the client gets.
     pub(super) fn left(&mut self, text: &str) {
-        self.text |= !text.trim().is_empty();
+        self.text = self.text || !text.trim().is_empty();
         self.line_start = text.ends_with('\n');
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-
 use super::{
     super::{
         answer::{Answer, Policy, Reask, Setup},

@@ -4,13 +4,13 @@ use super::{
     super::{count, spool},
     Rounds,
 };
-use crate::{client::shape::shell::Spooled, event::Sink};
+use crate::event::Sink;
 
 impl<O: Sink> Rounds<O> {
     /// Stores what the latest events have shown. Must finish before the bytes are sent.
-    pub(super) async fn keep(&mut self, spooled: Vec<Spooled>) {
+    pub(super) async fn keep(&mut self) {
         self.outlet.extras.keep(&self.shared, &self.plan).await;
-        spool::keep(&self.shared, &self.plan, spooled).await;
+        spool::keep(&self.shared, &self.plan, self.outlet.shape.take_spooled()).await;
         if std::mem::take(&mut self.shown.relearned) {
             self.remember().await;
         }
