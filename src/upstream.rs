@@ -2,7 +2,7 @@
 //! kinds: servers on this machine (`direct`), all others (`outside`), and recordings, which play an answer from memory with its
 //! pauses. Dropping a response before its end, or the future that waits for one, closes the connection, which stops the backend.
 
-use std::{future::poll_fn, time::Duration};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
@@ -170,7 +170,7 @@ impl Body {
     /// The connection broke (`backend_failed`), or was silent for too long (`backend_timeout`, 504).
     pub async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
         match &mut self.0 {
-            Source::Direct(answer) => poll_fn(|cx| answer.poll_read(cx, into)).await,
+            Source::Direct(answer) => answer.read(into).await,
             // Boxed: these futures are large, and this one would be as large as the largest of them.
             Source::Outside(answer) => Box::pin(answer.read(into)).await,
             Source::Recorded(recording) => Box::pin(recording.read(into)).await,

@@ -78,9 +78,10 @@ impl Library {
             .filter(|(name, _)| name != GENERIC)
             .map(|(name, text)| Adapter::parse(name, text, &generic.calls).map(Arc::new))
             .collect::<Result<Vec<_>, Error>>()?;
-        let shown = |family: &Arc<Adapter>, marker: &String| Shown { marker: marker.clone(), family: Arc::clone(family) };
-        let shown =
-            adapters.iter().flat_map(|family| family.signs.markers.iter().map(move |marker| Arc::new(shown(family, marker))));
+        let shown = adapters.iter().flat_map(|family| {
+            let shown = |marker: &String| Arc::new(Shown { marker: marker.clone(), family: Arc::clone(family) });
+            family.signs.markers.iter().map(shown)
+        });
         let shown: Vec<_> = shown.collect();
         let generic = Arc::new(generic.giving_way(&shown));
         let adapters: Vec<_> = adapters.iter().map(|adapter| Arc::new(adapter.giving_way(&shown))).collect();

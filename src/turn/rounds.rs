@@ -190,9 +190,7 @@ impl<O: Sink> Rounds<O> {
             Ok(more) => {
                 self.tell_progress();
                 let held = self.reading.as_ref().map_or(0, |reading| reading.held_bytes());
-                if held >= HEAVY_BYTES {
-                    self.weigh(held).await;
-                }
+                self.weigh(held).await;
                 Ok(more)
             }
             Err(error) if Box::pin(self.learn(&error)).await => {

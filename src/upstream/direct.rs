@@ -14,6 +14,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, tcp},
+    task::yield_now,
     time::timeout,
 };
 use url::{Host, Url};
@@ -165,12 +166,15 @@ async fn head(reader: &mut tcp::ReadHalf<'_>, read: &mut BytesMut) -> Result<Hea
 
 impl Answer {
     /// See [`super::Body::read`].
-    pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<Result<usize, Error>> {
+    pub(super) async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
         if self.busy >= BATCH_BYTES {
             self.busy = 0;
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+            yield_now().await;
         }
+        std::future::poll_fn(|cx| self.poll_read(cx, into)).await
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<Result<usize, Error>> {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }

@@ -29,20 +29,19 @@ impl Engine {
         let broken = |error: std::io::Error| Error::proxy(format!("standard output: {error}"));
         let mut session = self.open().ok_or_else(|| Error::proxy("too many MCP sessions are open"))?;
         let mut lines = Frames::new(Framing::Lines, LINE_BYTES);
-        let mut buffer = bytes::BytesMut::new();
         let mut open: HashSet<RequestId> = HashSet::new();
         let mut ended = false;
         while !ended || !open.is_empty() {
-            buffer.reserve(READ_BYTES);
+            let room = lines.room();
+            room.reserve(READ_BYTES);
             let event = tokio::select! {
-                read = input.read_buf(&mut buffer), if !ended => Event::Read(read.unwrap_or(0)),
+                read = input.read_buf(room), if !ended => Event::Read(read.unwrap_or(0)),
                 message = session.output.recv() => Event::Answer(message.map(Box::new)),
                 () = tokio::time::sleep(LAST_ANSWERS), if ended => Event::Answer(None),
             };
             match event {
                 Event::Read(count) => {
                     ended = count == 0;
-                    lines.push(&buffer.split());
                     loop {
                         let line = match lines.next()? {
                             None if ended => lines.finish(),

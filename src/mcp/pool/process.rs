@@ -32,8 +32,6 @@ pub(super) struct Process {
     lines: Frames,
     errors: Option<ChildStderr>,
     error_lines: Frames,
-    buffer: BytesMut,
-    error_buffer: BytesMut,
     /// Nothing of the group is left to be killed.
     ended: bool,
     fault: Fault,
@@ -89,8 +87,6 @@ impl Process {
             lines: Frames::new(Framing::Lines, MESSAGE_BYTES),
             errors: child.stderr().take(),
             error_lines: Frames::new(Framing::Lines, MESSAGE_BYTES),
-            buffer: BytesMut::new(),
-            error_buffer: BytesMut::new(),
             child,
             ended: false,
             fault,
@@ -111,11 +107,12 @@ impl Process {
                 }
             }
             tokio::select! {
-                read = read(&mut self.output, &mut self.buffer) => match read {
-                    0 => return None,
-                    _ => self.lines.push(&self.buffer.split()),
-                },
-                read = read(&mut self.errors, &mut self.error_buffer), if self.errors.is_some() => match read {
+                read = read(&mut self.output, self.lines.room()) => {
+                    if read == 0 {
+                        return None;
+                    }
+                }
+                read = read(&mut self.errors, self.error_lines.room()), if self.errors.is_some() => match read {
                     0 => self.errors = None,
                     _ => self.note_errors(),
                 },
@@ -130,7 +127,6 @@ impl Process {
     }
 
     fn note_errors(&mut self) {
-        self.error_lines.push(&self.error_buffer.split());
         loop {
             match self.error_lines.next() {
                 Ok(Some(line)) => self.fault.line(&String::from_utf8_lossy(line)),
@@ -144,7 +140,7 @@ impl Process {
     async fn note_end(&mut self) {
         // What it wrote just before it died may still be on its way.
         while self.errors.is_some() {
-            match tokio::time::timeout(LAST_WORDS, read(&mut self.errors, &mut self.error_buffer)).await {
+            match tokio::time::timeout(LAST_WORDS, read(&mut self.errors, self.error_lines.room())).await {
                 Ok(0) | Err(_) => break,
                 Ok(_) => self.note_errors(),
             }
