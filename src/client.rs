@@ -59,7 +59,10 @@ pub struct Incoming {
 /// 400 if the tools cannot be understood at all.
 pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incoming, Error> {
     let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
-    let mut tools = shape::native::read_tools(&request, &mut warnings)?;
+    let offered = request.tools.once(shape::native::read_tools);
+    let offered = offered.as_ref().as_ref().map_err(Error::clone)?;
+    let mut tools = offered.tools.clone();
+    warnings.extend_from_slice(&offered.warnings);
     special.into_iter().for_each(|special| special.complete(&mut tools));
     let prompt = tools.is_empty().then(|| shape::read_prompt(&mut request)).flatten();
     let mut verbatim = None;
@@ -68,7 +71,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
             (tools, verbatim) = (found, Some(messages));
             (kind, false)
         }
-        None => (shape::Kind::Native, shape::complete_native(&mut tools)),
+        None => (shape::Kind::Native, offered.are_voids),
     };
     if tools.iter().any(|tool| !tool.paths.is_empty()) {
         tools.workspace = workspace::read(&request.messages);

@@ -1,19 +1,24 @@
 //! The form of OpenAI's chat completions, which is also the internal form of a request. Only this module knows OpenAI's field
 //! names. Fields that toolglot acts on have types. All others are kept unchanged, for backends that speak the same API.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
-use serde::{Serialize, Serializer, de::DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{DeserializeOwned, MapAccess, Visitor},
+};
+use serde_json::{Map, Value, json, value::RawValue};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
 pub mod answer;
+mod definitions;
 pub mod tokens;
 mod unanswered;
 mod users_voice;
 
+pub use definitions::{Definitions, Lists};
 pub use unanswered::Unanswered;
 pub use users_voice::{added, asked, is_spoken, own_words};
 
@@ -27,9 +32,9 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// Whether the client wants a stream.
     pub stream: bool,
-    /// The `tools`, unchanged (`[{type, function: {name, description, parameters}}]`).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<Value>,
+    /// The `tools`, unchanged.
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    pub tools: Definitions,
     /// `tool_choice`, unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
@@ -190,13 +195,63 @@ pub fn without_halves(json: &[u8]) -> Cow<'_, [u8]> {
     whole
 }
 
+/// The fields of a request. Its tools may be known already, so they are not parsed.
+struct Fields<'b> {
+    tools: Option<&'b RawValue>,
+    rest: Map<String, Value>,
+}
+
+impl<'de: 'b, 'b> Deserialize<'de> for Fields<'b> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut tools, mut rest) = (None, Map::new());
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "tools" {
+                tools = Some(map.next_value()?);
+            } else {
+                rest.insert(name, map.next_value()?);
+            }
+        }
+        Ok(Fields { tools, rest })
+    }
+}
+
 impl ChatRequest {
-    /// Reads a request body.
+    /// Reads a request body. `lists` has the tools of earlier requests.
     ///
     /// # Errors
     /// 400, with the field that is wrong.
-    pub fn parse(body: &[u8]) -> Result<ChatRequest, Error> {
-        let request = ChatRequest::from_value(json(body)?)?;
+    pub fn parse(body: &[u8], lists: &Lists) -> Result<ChatRequest, Error> {
+        let (tools, rest) = json_with(body, |body| {
+            let Fields { tools, mut rest } = serde_json::from_slice(body)?;
+            let text = tools.map_or("null", RawValue::get);
+            if let Some(known) = lists.find(text) {
+                return Ok((known, rest));
+            }
+            // What is wrong in the tools is at another place in the body.
+            let whole = |error| serde_json::from_slice::<Value>(body).err().unwrap_or(error);
+            match serde_json::from_str(text).map_err(whole)? {
+                Value::Array(list) => Ok((lists.keep(text, list), rest)),
+                other => {
+                    rest.insert("tools".into(), other);
+                    Ok((Definitions::default(), rest))
+                }
+            }
+        })?;
+        let request = ChatRequest::from_fields(tools, rest)?;
         numbers(&request.rest, NUMBERS)?;
         Ok(request)
     }
@@ -206,9 +261,14 @@ impl ChatRequest {
     /// # Errors
     /// 400, with the field that is wrong.
     pub fn from_value(value: Value) -> Result<ChatRequest, Error> {
-        let Value::Object(mut rest) = value else {
-            return Err(Error::client("the request body must be a JSON object"));
-        };
+        match value {
+            Value::Object(rest) => ChatRequest::from_fields(Definitions::default(), rest),
+            _ => Err(Error::client("the request body must be a JSON object")),
+        }
+    }
+
+    /// `rest` may have the tools, too.
+    fn from_fields(tools: Definitions, mut rest: Map<String, Value>) -> Result<ChatRequest, Error> {
         let model = match rest.shift_remove("model") {
             Some(Value::String(model)) if !model.is_empty() => model,
             _ => return Err(Error::client("`model` must be a non-empty string")),
@@ -225,8 +285,8 @@ impl ChatRequest {
             Some(_) => return Err(Error::client("`stream` must be true or false")),
         };
         let tools = match rest.shift_remove("tools") {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(tools)) => tools,
+            None | Some(Value::Null) => tools,
+            Some(Value::Array(tools)) => tools.into(),
             Some(_) => return Err(Error::client("`tools` must be an array")),
         };
         let tool_choice = rest.shift_remove("tool_choice").filter(|choice| !choice.is_null());

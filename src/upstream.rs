@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
-use url::Url;
 
 use crate::{dial, error::Error};
 
@@ -133,13 +132,11 @@ impl Client {
             Outgoing::Recorded(recording) => return Ok(recording.clone().into_response()),
             Outgoing::Http(request) => request,
         };
-        let url: Url = request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
-        // Only reqwest handles TLS, and a user's name in the URL.
-        let plain = url.scheme() == "http" && url.username().is_empty() && url.password().is_none();
-        match direct::loopback(&url).filter(|_| plain) {
-            Some(addresses) => direct::send(&self.idle, &addresses, request, &url, self.timeouts).await,
-            None => outside::send(&self.outside, request.clone(), url).await,
+        if let Some(target) = direct::Target::of(&request.url) {
+            return direct::send(&self.idle, &target, request, self.timeouts).await;
         }
+        let url = request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
+        outside::send(&self.outside, request.clone(), url).await
     }
 }
 

@@ -37,7 +37,7 @@ impl<'a> Chat<'a> {
             model: self.model,
             messages: messages.into_iter().map(Cow::Owned).collect(),
             stream,
-            tools: tools.into_iter().map(Cow::Owned).collect(),
+            tools: tools.iter().cloned().map(Cow::Owned).collect(),
             tool_choice,
             rest,
         })

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::{Backend, traits::Spelling};
 use crate::{
     adapter::Names,
-    event::Tools,
+    event::{Tool, Tools},
     openai::{NAME_BYTES, distinct},
 };
 
@@ -18,10 +18,19 @@ mod tests;
 /// the names of the tools, so it is the same in every request.
 pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
     let mut taken: HashSet<String> = tools.iter().map(|tool| tool.name.clone()).collect();
-    for tool in tools.iter_mut() {
+    let mut wire_name = |tool: &Tool| {
         let plain = spelt(backend, names, &tool.name);
-        tool.wire_name = if plain != tool.name && taken.contains(&plain) { distinct(&plain, &tool.name) } else { plain };
-        taken.insert(tool.wire_name.clone());
+        let name = if plain != tool.name && taken.contains(&plain) { distinct(&plain, &tool.name) } else { plain };
+        taken.insert(name.clone());
+        name
+    };
+    let wire_names: Vec<String> = tools.iter().map(&mut wire_name).collect();
+    // Usually they are, and the table is shared with other requests.
+    if tools.iter().zip(&wire_names).all(|(tool, name)| tool.wire_name == *name) {
+        return;
+    }
+    for (tool, name) in tools.iter_mut().zip(wire_names) {
+        tool.wire_name = name;
     }
 }
 

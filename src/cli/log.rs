@@ -2,7 +2,8 @@
 
 use std::{
     ffi::OsString,
-    fmt, fs,
+    fmt::{self, Write as _},
+    fs,
     fs::File,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
@@ -53,6 +54,8 @@ const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A value in a line is cut after this.
 const VALUE_CHARS: usize = 4000;
+/// Most values are shorter, in bytes.
+const USUAL_BYTES: usize = 64;
 
 impl Verbosity {
     /// The filter, in the form of `RUST_LOG`; `None`: the environment decides.
@@ -100,13 +103,16 @@ fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) ->
         out.write_str(field.name())?;
         out.write_char('=')?;
     }
-    out.write_str(&redact::as_shown(&format!("{value:?}"), VALUE_CHARS))
+    let mut text = String::with_capacity(USUAL_BYTES);
+    write!(text, "{value:?}")?;
+    out.write_str(&redact::as_shown(&text, VALUE_CHARS))
 }
 
 impl<W: Write> Write for Redacting<W> {
     /// Takes whole lines, as the log writes them.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.write_all(redact::redacted(&String::from_utf8_lossy(line)).as_bytes())?;
+        let text = str::from_utf8(line).map_err(io::Error::other)?;
+        self.0.write_all(redact::redacted(text).as_bytes())?;
         Ok(line.len())
     }
 

@@ -243,8 +243,3 @@ pub fn written(kind: Kind, tools: &Tools, name: &str, arguments: &str) -> Option
         Kind::Xml(grammar) => xml::written(grammar, tools, name, arguments),
     }
 }
-
-/// Completes the untyped tools of a known client. Returns whether they identify the client.
-pub(super) fn complete_native(tools: &mut Tools) -> bool {
-    xml::complete_native(tools)
-}

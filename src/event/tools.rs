@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    collections::{HashMap, hash_map::Entry},
+    collections::HashMap,
     fmt,
     sync::{Arc, OnceLock},
 };
@@ -210,18 +210,24 @@ pub enum ToolChoice {
     Named(String),
 }
 
-/// The tools of one request, in the client's order. Names are unique: of two tools with one name, the first is kept.
+/// The tools of one request, in the client's order. Names are unique: of two tools with one name, the first is kept. Clones share
+/// the tools until one of them changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tools {
-    list: Vec<Tool>,
-    /// Where each name is in the list.
-    places: HashMap<String, usize>,
+    table: Arc<Table>,
     /// The client's `tool_choice`.
     pub choice: ToolChoice,
     /// `tool_choice` leaves out some of the client's tools, so a call of a tool that is not here never reaches the client.
     pub is_limited: bool,
     /// The user's workspace, if the client reports it.
     pub workspace: Option<Workspace>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Table {
+    list: Vec<Tool>,
+    /// Where each name is in the list.
+    places: HashMap<String, usize>,
 }
 
 impl Tools {
@@ -236,51 +242,53 @@ impl Tools {
 
     /// Adds a tool. `false`: its name is taken, and nothing changes.
     pub fn add(&mut self, tool: Tool) -> bool {
-        let Entry::Vacant(place) = self.places.entry(tool.name.clone()) else { return false };
-        place.insert(self.list.len());
-        self.list.push(tool);
+        if self.get(&tool.name).is_some() {
+            return false;
+        }
+        let Table { list, places } = Arc::make_mut(&mut self.table);
+        places.insert(tool.name.clone(), list.len());
+        list.push(tool);
         true
     }
 
     /// Leaves only the tools with these names (not wire names; unknown ones are ignored): `tool_choice` permits no others. Sets
     /// `is_limited`. Calls of the others may still be in the history.
     pub fn limit(&mut self, names: &[&str]) {
-        let all = std::mem::take(&mut self.list);
+        let all = std::mem::take(&mut self.table);
         self.is_limited = true;
-        self.places.clear();
-        for tool in all.into_iter().filter(|tool| names.contains(&tool.name.as_str())) {
-            self.add(tool);
+        for tool in all.list.iter().filter(|tool| names.contains(&tool.name.as_str())) {
+            self.add(tool.clone());
         }
     }
 
     /// The tool of exactly this name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.places.get(name).and_then(|place| self.list.get(*place))
+        self.table.places.get(name).and_then(|place| self.table.list.get(*place))
     }
 
     /// The tool of exactly this name or wire name.
     pub fn by_wire_name(&self, name: &str) -> Option<&Tool> {
-        self.get(name).or_else(|| self.list.iter().find(|tool| tool.wire_name == name))
+        self.get(name).or_else(|| self.iter().find(|tool| tool.wire_name == name))
     }
 
     /// The tools in the client's order.
     pub fn iter(&self) -> std::slice::Iter<'_, Tool> {
-        self.list.iter()
+        self.table.list.iter()
     }
 
     /// The tools in the client's order, to complete them (wire names, overlays). Their names must not change.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Tool> {
-        self.list.iter_mut()
+        Arc::make_mut(&mut self.table).list.iter_mut()
     }
 
     /// Whether nothing is offered.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.table.list.is_empty()
     }
 
     /// How many are offered.
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.table.list.len()
     }
 
     /// Whether the client demands a call.

@@ -19,7 +19,7 @@ use crate::{
 pub(super) const ENDPOINT: Endpoint = Endpoint::OpenAi("/chat/completions");
 
 pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, Error> {
-    let mut chat = ChatRequest::parse(&asked.received.body)?;
+    let mut chat = ChatRequest::parse(&asked.received.body, &app.process.lists)?;
     if functions::read(&mut chat)? {
         asked.front = front::Kind::Functions;
     }

@@ -26,7 +26,7 @@ use crate::{
     config::{Config, Overlay, Tenant},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
-    plan,
+    openai, plan,
     store::{self, Common, Files, Memory},
     turn, upstream,
 };
@@ -53,6 +53,8 @@ pub(super) struct Process {
     /// `None`: no collector is configured.
     pub(super) spans: Option<Arc<Spans>>,
     pub(super) missed: Missed,
+    /// The tools of the last requests.
+    pub(super) lists: openai::Lists,
     pub(super) page: Arc<Turns>,
     pub(super) bypass: Bypass,
     pub(super) draining: Draining,
@@ -172,6 +174,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         metrics: Arc::default(),
         spans: Spans::of(&settings.environment, &client),
         missed: Missed::default(),
+        lists: openai::Lists::default(),
         page: Arc::default(),
         bypass: Bypass::default(),
         draining: Draining::default(),

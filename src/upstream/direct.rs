@@ -11,13 +11,13 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
+use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, tcp},
     task::yield_now,
     time::timeout,
 };
-use url::{Host, Url};
 
 use super::{
     BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Source, Timeouts, USER_AGENT, broke_off, fell_silent,
@@ -25,6 +25,9 @@ use super::{
     idle::{Idle, Server},
 };
 use crate::error::{Error, innermost};
+
+const HTTP: &str = "http://";
+const HTTP_PORT: u16 = 80;
 
 /// Initial space for one read, in bytes: enough for a piece. It grows up to a batch if reads fill it.
 const READ_BYTES: usize = 2 * 1024;
@@ -54,31 +57,42 @@ pub(super) struct Answer {
     failed: Option<Error>,
 }
 
-/// The addresses of the URL, if they are this machine's own.
-pub(super) fn loopback(url: &Url) -> Option<Vec<SocketAddr>> {
-    let port = url.port_or_known_default()?;
-    let hosts: Vec<IpAddr> = match url.host()? {
-        // RFC 6761, section 6.3: always this machine; servers listen on either address.
-        Host::Domain("localhost") => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
-        Host::Domain(_) => return None,
-        Host::Ipv4(address) => vec![address.into()],
-        Host::Ipv6(address) => vec![address.into()],
-    };
-    hosts.iter().all(IpAddr::is_loopback).then(|| hosts.into_iter().map(|host| (host, port).into()).collect())
+/// A URL of a server on this machine.
+pub(super) struct Target {
+    uri: Uri,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Target {
+    /// The target of a URL, if it is this machine's own. Only reqwest handles TLS, and a user's name in the URL.
+    pub(super) fn of(url: &str) -> Option<Target> {
+        let uri: Uri = url.parse().ok()?;
+        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'))?;
+        if uri.scheme() != Some(&Scheme::HTTP) {
+            return None;
+        }
+        let hosts: Vec<IpAddr> = match authority.host() {
+            // RFC 6761, section 6.3: always this machine; servers listen on either address.
+            host if host.eq_ignore_ascii_case("localhost") => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            host => vec![host.trim_matches(['[', ']']).parse().ok()?],
+        };
+        let port = authority.port_u16().unwrap_or(HTTP_PORT);
+        let addresses = hosts.iter().map(|host| (*host, port).into()).collect();
+        hosts.iter().all(IpAddr::is_loopback).then_some(Target { uri, addresses })
+    }
 }
 
 /// Sends the request and waits for the head of the answer.
 pub(super) async fn send(
     idle: &Idle,
-    addresses: &[SocketAddr],
+    Target { uri, addresses }: &Target,
     request: &HttpRequest,
-    url: &Url,
     timeouts: Timeouts,
 ) -> Result<Response, Error> {
-    let origin = &url[..url::Position::BeforePath];
-    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
-    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
-    let written: Bytes = http1::request_head(request, target, host, USER_AGENT).into();
+    let host = uri.authority().map_or("", Authority::as_str);
+    let origin = request.url.get(..HTTP.len() + host.len()).unwrap_or_default();
+    let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let written: Bytes = http1::request_head(request, path, host, USER_AGENT).into();
     let server = idle.server(origin);
     let waiting = server.waiting();
     let (wire, (head, rest, stays)) = loop {

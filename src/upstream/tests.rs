@@ -18,7 +18,7 @@ impl Way {
     fn post(self, url: &str) -> impl Future<Output = Result<Response, Error>> {
         let timeouts = Timeouts { connect: Duration::from_secs(2), idle: Duration::from_millis(400) };
         let client = Client::new(timeouts);
-        let url: Url = format!("{url}/x").parse().expect("a URL");
+        let url: url::Url = format!("{url}/x").parse().expect("a URL");
         let body = Bytes::from_static(b"{}");
         let request = HttpRequest { method: Method::POST, url: url.to_string(), headers: HeaderMap::new(), body };
         // The client is made before the clock of the request runs.
@@ -241,10 +241,15 @@ fn loopback_is_recognised() {
         ("http://127.0.0.1/", true),
         ("http://127.8.9.1/", true),
         ("http://[::1]:8/", true),
+        ("HTTP://localhost", true),
+        ("http://user:word@localhost/", false),
+        ("https://localhost/", false),
+        ("localhost:1", false),
+        ("http://localhost:1/a b", false),
         ("http://192.168.0.1/", false),
         ("https://example.org/", false),
         ("http://localhost.example.org/", false),
     ] {
-        assert_eq!(direct::loopback(&url.parse().expect("a URL")).is_some(), expected, "{url}");
+        assert_eq!(direct::Target::of(url).is_some(), expected, "{url}");
     }
 }

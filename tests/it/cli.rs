@@ -339,7 +339,7 @@ async fn a_recording_holds_the_bytes_and_no_secret() {
     let round = &fixture.rounds[0];
     assert_eq!(text(&round.bytes()), lines.concat());
     assert!(round.reads.len() == 2 && round.reads[1].after >= Duration::from_millis(100), "{:?}", round.reads);
-    assert_eq!((round.request.tools.as_slice(), round.request.rest["temperature"].as_f64()), ([tool].as_slice(), Some(0.5)));
+    assert_eq!((&*round.request.tools, round.request.rest["temperature"].as_f64()), ([tool].as_slice(), Some(0.5)));
 }
 
 /// The recordings in a folder, without those that are still being written.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Counts;
+use super::{Counts, xml};
 use crate::{
     client::front::not_offered,
     error::Error,
@@ -53,10 +53,18 @@ pub(in crate::client) fn one_call_asked(request: &ChatRequest) -> bool {
     request.rest.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
 }
 
+/// The table of the tools in a request.
+pub(in crate::client) struct Offered {
+    pub(in crate::client) tools: Tools,
+    /// Whether they identify the client as Void.
+    pub(in crate::client) are_voids: bool,
+    pub(in crate::client) warnings: Vec<Note>,
+}
+
 /// Builds the table from the request's `tools`.
-pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
-    let mut tools = Tools::default();
-    for (at, value) in request.tools.iter().enumerate() {
+pub(in crate::client) fn read_tools(definitions: &[Value]) -> Result<Offered, Error> {
+    let (mut tools, mut warnings) = (Tools::default(), Vec::new());
+    for (at, value) in definitions.iter().enumerate() {
         let Some(function) = value.get("function") else {
             let kind = value.get("type").and_then(Value::as_str).unwrap_or("no type");
             if value.get("name").is_some() || kind == "function" {
@@ -81,7 +89,8 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
             warnings.push(warning("duplicate_tool", format!("tool `{name}` is offered twice; the first one counts")));
         }
     }
-    Ok(tools)
+    let are_voids = xml::complete_native(&mut tools);
+    Ok(Offered { tools, are_voids, warnings })
 }
 
 /// Applies the request's `tool_choice`: only the tools that it permits stay.

@@ -189,7 +189,7 @@ fn a_turn_of_claude_code_becomes_a_chat() {
     );
     let schema = json!({"properties": {"file_path": {"type": "string"}}, "type": "object"});
     assert_eq!(
-        chat.tools,
+        *chat.tools,
         [json!({"type": "function", "function": {"name": "Read", "parameters": schema, "description": "Reads."}})]
     );
     assert_eq!(chat.tool_choice, Some(json!("required")));
