@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Called, dropped, functions, image, left_out};
@@ -31,33 +32,40 @@ const OPTIONS: &[(&str, &str)] = &[
 /// Ollama's own fields, passed on unchanged.
 const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
 
-pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, round: &Round<'_>, notes: &mut Vec<Note>) -> Value {
-    let mut body = Map::new();
-    body.insert("model".into(), json!(chat.model));
+/// The body of a request. The definitions of tools are the client's own, not copies.
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Value>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Cow<'a, Value>>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+pub(super) fn body<'a>(chat: &Chat<'a>, tools: Option<&'a Tools>, round: &Round<'a>, notes: &mut Vec<Note>) -> Body<'a> {
     let mut called = Called::default();
     let messages = chat.messages.iter().map(|turn| {
         called.add(turn);
         message(turn, &called)
     });
-    body.insert("messages".into(), messages.collect());
-    body.insert("stream".into(), json!(true));
+    let messages = messages.collect();
     // Ollama has no `tool_choice`: if no call is wanted, no tool is offered.
-    if let Some(tools) = tools.filter(|tools| tools.wanted()) {
-        body.insert("tools".into(), functions(&round.chat.tools, tools.iter()).into_iter().map(Cow::into_owned).collect());
-    }
-    let mut options = Map::new();
+    let tools = tools.filter(|tools| tools.wanted()).map(|tools| functions(&round.chat.tools, tools.iter()));
+    let (mut rest, mut options) = (Map::new(), Map::new());
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
         if let Some((_, option)) = OPTIONS.iter().find(|(openai, _)| openai == name) {
             let value = if name == "stop" && value.is_string() { json!([value]) } else { value.clone() };
             options.entry(*option).or_insert(value);
         } else if OWN.contains(&name.as_str()) {
-            body.insert(name.clone(), value.clone());
+            rest.insert(name.clone(), value.clone());
         } else {
             match (name.as_str(), value) {
                 ("options", Value::Object(own)) => options.extend(own.clone()),
-                ("reasoning_effort", effort) => drop(body.entry("think").or_insert(think(effort))),
+                ("reasoning_effort", effort) => drop(rest.entry("think").or_insert(think(effort))),
                 ("response_format", form) => match format(form) {
-                    Some(format) => drop(body.insert("format".into(), format)),
+                    Some(format) => drop(rest.insert("format".into(), format)),
                     None if form.get("type").and_then(Value::as_str) == Some("text") => {}
                     None => dropped(notes, name, "Ollama"),
                 },
@@ -69,9 +77,9 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, round: &Round<'_>, no
         options.insert("num_ctx".into(), json!(num_ctx));
     }
     if !options.is_empty() {
-        body.insert("options".into(), Value::Object(options));
+        rest.insert("options".into(), Value::Object(options));
     }
-    Value::Object(body)
+    Body { model: chat.model, messages, stream: true, tools: tools.unwrap_or_default(), rest }
 }
 
 fn message(message: &Message, called: &Called<'_>) -> Value {
