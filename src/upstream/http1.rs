@@ -2,7 +2,7 @@
 //! its framing. Our own, because every piece of an answer passes through it: hyper hands a body over through a channel, at more
 //! than three times the cost.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::Range};
 
 use bytes::{Buf, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -47,7 +47,8 @@ const HEADERS: usize = 100;
 /// Maximum size of a head, and of each part of a body's framing, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
 
-/// Maximum number of digits of a chunk's size, without leading zeros.
+const LINE_END: &[u8] = b"\r\n";
+/// Maximum number of digits of a chunk's size.
 const SIZE_DIGITS: usize = 16;
 
 /// Space for the head of a request, in bytes.
@@ -153,11 +154,12 @@ impl Framing {
         // What comes before `kept` stays; what comes before `at` was looked at.
         let (mut kept, mut at) = (start, start);
         while at < read.len() && !self.is_over() {
-            // Most chunks come whole. Byte by byte, their sizes would cost more than all the rest of the framing.
+            // Most chunks come whole. Byte by byte, their frames would cost more than all the rest.
             if *self == Framing::Chunked(Chunk::NEXT)
-                && let Some((line, size @ 1..)) = size_line(&read[at..])
+                && let Some(Range { start, end }) = whole_chunk(&read[at..])
             {
-                (*self, at) = (Framing::Chunked(Chunk::Data(size)), at + line);
+                read.copy_within(at + start..at + end, kept);
+                (kept, at) = (kept + end - start, at + end + LINE_END.len());
                 continue;
             }
             let left = read.len() - at;
@@ -197,11 +199,17 @@ impl Framing {
     }
 }
 
-/// The length of the line with which a chunk begins and the chunk's size, if the line is whole and holds nothing else.
-fn size_line(read: &[u8]) -> Option<(usize, u64)> {
-    let digits = read.iter().take(SIZE_DIGITS).take_while(|byte| byte.is_ascii_hexdigit()).count();
-    let size = u64::from_str_radix(std::str::from_utf8(&read[..digits]).ok()?, 16).ok()?;
-    read[digits..].starts_with(b"\r\n").then_some((digits + 2, size))
+/// The place of the data of the chunk with which `read` begins, if the chunk is whole and not the last one, and its frame holds
+/// nothing else.
+fn whole_chunk(read: &[u8]) -> Option<Range<usize>> {
+    let (mut size, mut digits) = (0_u64, 0);
+    while let Some(digit) = read.get(digits).and_then(|byte| char::from(*byte).to_digit(16)).filter(|_| digits < SIZE_DIGITS) {
+        (size, digits) = (size << 4 | u64::from(digit), digits + 1);
+    }
+    let start = digits + LINE_END.len();
+    let end = usize::try_from(size).ok()?.checked_add(start)?;
+    let is_whole = size > 0 && read[digits..].starts_with(LINE_END) && read.get(end..)?.starts_with(LINE_END);
+    is_whole.then_some(start..end)
 }
 
 impl Chunk {
