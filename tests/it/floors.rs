@@ -48,6 +48,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
     "src/lock.rs",                // how a lock is taken
+    "src/openai/definitions.rs",  // the last lists of tools, as parsed
     "src/fix/schema/cache.rs",    // compiled schemas
     "src/store/memory.rs",        // the store of a single process
     "src/store/redis.rs",         // when the log last heard of its absence
