@@ -14,6 +14,8 @@ use crate::error::Error;
 
 pub mod answer;
 mod definitions;
+#[cfg(test)]
+mod tests;
 pub mod tokens;
 mod unanswered;
 mod users_voice;

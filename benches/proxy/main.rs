@@ -30,7 +30,7 @@ struct Scenario {
     targets: &'static [&'static str],
 }
 
-const PLAIN: &[&str] = &["direct", "nginx", "toolglot"];
+const PLAIN: &[&str] = &["direct", "nginx", "libraries alone", "toolglot"];
 const ALL: &[&str] = &["direct", "nginx", "libraries alone", "toolglot", "with page", "with scraper", "react", "shell"];
 const PACE: Duration = Duration::from_millis(20);
 const SCENARIOS: [Scenario; 6] = [

@@ -1,5 +1,6 @@
 //! What the libraries cost by themselves: hyper's server and tokio's sockets as in toolglot, with nothing between them. It reads
-//! no event, checks nothing and logs nothing, so no program on these libraries costs less.
+//! no event, checks nothing and logs nothing, so no program on these libraries costs less per piece. For each request it opens a
+//! connection to the backend; the other two keep theirs.
 
 use std::{
     io,
