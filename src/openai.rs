@@ -197,7 +197,8 @@ pub fn without_halves(json: &[u8]) -> Cow<'_, [u8]> {
     whole
 }
 
-/// The fields of a request. Its tools may be known already, so they are not parsed.
+/// The fields of a request. Its tools may be known already, so they are not parsed. Read by hand, because serde's `flatten` keeps no
+/// raw text.
 struct Fields<'b> {
     tools: Option<&'b RawValue>,
     rest: Map<String, Value>,
@@ -269,7 +270,7 @@ impl ChatRequest {
         }
     }
 
-    /// `rest` may have the tools, too.
+    /// The tools may be in `rest` instead.
     fn from_fields(tools: Definitions, mut rest: Map<String, Value>) -> Result<ChatRequest, Error> {
         let model = match rest.shift_remove("model") {
             Some(Value::String(model)) if !model.is_empty() => model,

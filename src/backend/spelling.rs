@@ -25,7 +25,7 @@ pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
         name
     };
     let wire_names: Vec<String> = tools.iter().map(&mut wire_name).collect();
-    // Usually they are, and the table is shared with other requests.
+    // Usually all of them keep their names, and the table is shared with other requests.
     if tools.iter().zip(&wire_names).all(|(tool, name)| tool.wire_name == *name) {
         return;
     }

@@ -66,7 +66,8 @@ pub(super) struct Target {
 impl Target {
     /// The target of a URL, if it is this machine's own. Only reqwest handles TLS, and a user's name in the URL.
     pub(super) fn of(url: &str) -> Option<Target> {
-        let uri: Uri = url.parse().ok()?;
+        // Other URLs must be spelled in ASCII first.
+        let uri: Uri = url.is_ascii().then_some(url)?.parse().ok()?;
         let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'))?;
         if uri.scheme() != Some(&Scheme::HTTP) {
             return None;
@@ -76,7 +77,10 @@ impl Target {
             host if host.eq_ignore_ascii_case("localhost") => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             host => vec![host.trim_matches(['[', ']']).parse().ok()?],
         };
-        let port = authority.port_u16().unwrap_or(HTTP_PORT);
+        let port = match authority.as_str().strip_prefix(authority.host())? {
+            "" => HTTP_PORT,
+            _ => authority.port_u16()?,
+        };
         let addresses = hosts.iter().map(|host| (*host, port).into()).collect();
         hosts.iter().all(IpAddr::is_loopback).then_some(Target { uri, addresses })
     }

@@ -245,6 +245,8 @@ fn loopback_is_recognised() {
         ("http://user:word@localhost/", false),
         ("https://localhost/", false),
         ("localhost:1", false),
+        ("http://localhost:99999/", false),
+        ("http://localhost/\u{e9}", false),
         ("http://localhost:1/a b", false),
         ("http://192.168.0.1/", false),
         ("https://example.org/", false),
