@@ -1,19 +1,17 @@
 //! The form of OpenAI's chat completions, which is also the internal form of a request. Only this module knows OpenAI's field
 //! names. Fields that toolglot acts on have types. All others are kept unchanged, for backends that speak the same API.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{DeserializeOwned, MapAccess, Visitor},
-};
-use serde_json::{Map, Value, json, value::RawValue};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
 pub mod answer;
 mod definitions;
+mod fields;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
@@ -197,63 +195,13 @@ pub fn without_halves(json: &[u8]) -> Cow<'_, [u8]> {
     whole
 }
 
-/// The fields of a request. Its tools may be known already, so they are not parsed. Read by hand, because serde's `flatten` keeps no
-/// raw text.
-struct Fields<'b> {
-    tools: Option<&'b RawValue>,
-    rest: Map<String, Value>,
-}
-
-impl<'de: 'b, 'b> Deserialize<'de> for Fields<'b> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FieldsVisitor)
-    }
-}
-
-struct FieldsVisitor;
-
-impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Fields<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut tools, mut rest) = (None, Map::new());
-        while let Some(name) = map.next_key::<String>()? {
-            if name == "tools" {
-                tools = Some(map.next_value()?);
-            } else {
-                rest.insert(name, map.next_value()?);
-            }
-        }
-        Ok(Fields { tools, rest })
-    }
-}
-
 impl ChatRequest {
     /// Reads a request body. `lists` has the tools of earlier requests.
     ///
     /// # Errors
     /// 400, with the field that is wrong.
     pub fn parse(body: &[u8], lists: &Lists) -> Result<ChatRequest, Error> {
-        let (tools, rest) = json_with(body, |body| {
-            let Fields { tools, mut rest } = serde_json::from_slice(body)?;
-            let text = tools.map_or("null", RawValue::get);
-            if let Some(known) = lists.find(text) {
-                return Ok((known, rest));
-            }
-            // What is wrong in the tools is at another place in the body.
-            let whole = |error| serde_json::from_slice::<Value>(body).err().unwrap_or(error);
-            match serde_json::from_str(text).map_err(whole)? {
-                Value::Array(list) => Ok((lists.keep(text, list), rest)),
-                other => {
-                    rest.insert("tools".into(), other);
-                    Ok((Definitions::default(), rest))
-                }
-            }
-        })?;
+        let (tools, rest) = json_with(body, |body| fields::read(body, lists))?;
         let request = ChatRequest::from_fields(tools, rest)?;
         numbers(&request.rest, NUMBERS)?;
         Ok(request)
