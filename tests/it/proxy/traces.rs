@@ -176,11 +176,11 @@ async fn nobody_waits_for_a_collector() {
     ask(&daemon, "/v1/chat/completions", "go", None).await;
     for _ in 0..500 {
         let metrics = client().get(format!("{}/metrics", daemon.url())).send().await.unwrap().text().await.unwrap();
-        if metrics.contains("toolglot_spans_total{result=\"dropped\"} 1\n") {
-            assert!(daemon.said().contains("does not take spans: status 400"), "{}", daemon.said());
+        let is_counted = metrics.contains("toolglot_spans_total{result=\"dropped\"} 1\n");
+        if is_counted && daemon.said().contains("does not take spans: status 400") {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("nothing is counted: {}", daemon.said());
+    panic!("it is not counted or not said: {}", daemon.said());
 }
