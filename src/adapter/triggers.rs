@@ -94,7 +94,8 @@ pub(super) struct Triggers {
     marks: Vec<Mark>,
     /// Whether a marker begins with this byte.
     first: Box<[bool; 256]>,
-    pairs: Pairs,
+    /// A bit for each pair of bytes that a marker may begin with, or that begins with a marker of one byte.
+    pairs: Vec<u64>,
     longest: usize,
     /// Indices of the forms that need no marker.
     bare: Vec<usize>,
@@ -103,10 +104,6 @@ pub(super) struct Triggers {
     /// The closing tags of calls of any form.
     closers: Vec<String>,
 }
-
-/// A bit for each pair of bytes that a marker may begin with, or that begins with a marker of one byte.
-#[derive(Debug)]
-struct Pairs(Box<[u64; 1 << 10]>);
 
 impl Mark {
     /// Whether it means something even if no calls are recognised.
@@ -190,11 +187,17 @@ impl Triggers {
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
         let mut first = Box::new([false; 256]);
         texts.iter().filter_map(|text| text.as_bytes().first()).for_each(|&byte| first[usize::from(byte)] = true);
-        let mut pairs = Pairs::default();
+        let mut pairs = vec![0u64; 1 << 10];
+        let mut note = |pair| {
+            let (word, bit) = place(pair);
+            if let Some(word) = pairs.get_mut(word) {
+                *word |= bit;
+            }
+        };
         for text in &texts {
             match text.as_bytes() {
-                [one] => (0..=u8::MAX).for_each(|two| pairs.add(*one, two)),
-                [one, two, ..] => pairs.add(*one, *two),
+                [one] => (0..=u8::MAX).for_each(|two| note([*one, two])),
+                [one, two, ..] => note([*one, *two]),
                 [] => {}
             }
         }
@@ -237,7 +240,7 @@ impl Triggers {
     /// one. A marker is not returned while an earlier, longer one may still be completed. `over`: the text is complete.
     pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
         // In most prose, no marker can begin.
-        let begins = |rest: &[u8]| self.first_begin(rest);
+        let begins = |rest: &[u8]| (0..rest.len()).position(|at| self.may_begin(&rest[at..]));
         let Some(skipped) = text.as_bytes().get(from..).and_then(begins) else { return Err(text.len()) };
         let from = from + skipped;
         let found = self.find(text, from);
@@ -250,14 +253,20 @@ impl Triggers {
 
     /// Whether `text` is within a line and no marker can begin in it.
     pub(super) fn is_prose(&self, text: &str) -> bool {
-        !text.contains('\n') && self.first_begin(text.as_bytes()).is_none()
+        let text = text.as_bytes();
+        (0..text.len()).all(|at| text[at] != b'\n' && !self.may_begin(&text[at..]))
     }
 
-    /// The first place at which a marker may begin, as far as two bytes tell.
-    fn first_begin(&self, text: &[u8]) -> Option<usize> {
-        let (last, before) = text.split_last()?;
-        let pairs = before.iter().zip(&text[1..]).position(|(one, two)| self.pairs.has(*one, *two));
-        pairs.or_else(|| self.first[usize::from(*last)].then_some(before.len()))
+    /// Whether a marker may begin with these bytes.
+    fn may_begin(&self, bytes: &[u8]) -> bool {
+        match bytes {
+            [] => false,
+            [one] => self.first[usize::from(*one)],
+            [one, two, ..] => {
+                let (word, bit) = place([*one, *two]);
+                self.first[usize::from(*one)] && self.pairs.get(word).is_some_and(|word| word & bit != 0)
+            }
+        }
     }
 
     fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
@@ -287,15 +296,9 @@ impl Triggers {
     /// Start of the tail that may still become a marker, or the length of the text.
     fn held_from(&self, text: &str, from: usize) -> usize {
         let start = from.max(text.len().saturating_sub(self.longest));
-        let mut at = start;
-        while let Some(skipped) = text.as_bytes().get(at..).and_then(|rest| self.first_begin(rest)) {
-            at += skipped;
-            if text.is_char_boundary(at) && self.may_become(&text[at..]) {
-                return at;
-            }
-            at += 1;
-        }
-        text.len()
+        let tail = text.as_bytes().get(start..).unwrap_or_default();
+        let mut places = (0..tail.len()).filter(|&at| self.may_begin(&tail[at..])).map(|at| start + at);
+        places.find(|&at| text.is_char_boundary(at) && self.may_become(&text[at..])).unwrap_or(text.len())
     }
 }
 
@@ -339,25 +342,8 @@ fn closers(framing: &Framing, calls: &[Arc<Call>]) -> Vec<String> {
     closers
 }
 
-impl Pairs {
-    fn add(&mut self, one: u8, two: u8) {
-        let (word, bit) = Pairs::place(one, two);
-        self.0[word] |= bit;
-    }
-
-    fn has(&self, one: u8, two: u8) -> bool {
-        let (word, bit) = Pairs::place(one, two);
-        self.0[word] & bit != 0
-    }
-
-    fn place(one: u8, two: u8) -> (usize, u64) {
-        let pair = u16::from_be_bytes([one, two]);
-        (usize::from(pair >> 6), 1 << (pair & 63))
-    }
-}
-
-impl Default for Pairs {
-    fn default() -> Pairs {
-        Pairs(Box::new([0; 1 << 10]))
-    }
+/// The index of the word and the bit for a pair of bytes.
+fn place([one, two]: [u8; 2]) -> (usize, u64) {
+    let pair = usize::from(one) << 8 | usize::from(two);
+    (pair >> 6, 1 << (pair & 63))
 }
