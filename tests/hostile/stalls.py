@@ -26,7 +26,7 @@ from daemon import Daemon
 COMPUTED = 100
 # A debug build computes about twenty times as long, and how long depends on the machine. There the bound is a share of the row's own
 # time, which shows that the work is cut into pieces.
-SHARE = 1 / 2
+SHARE = 2 / 5
 # Blocked without computing: a lock, a file. Generous, because a busy machine lets the whole process wait.
 WAITED = 3000
 LIMIT = 16 * MB
