@@ -1,4 +1,4 @@
-//! Embeds `adapters/*.toml` and the recordings of the demo into the binary: a file that is added there is in the next build.
+//! Embeds the recordings of the demo into the binary: a file that is added there is in the next build.
 //! Tells the program which commit it was built from and for which system.
 
 #![allow(clippy::disallowed_methods, reason = "cargo speaks to build scripts through the environment")]
@@ -16,7 +16,6 @@ fn main() -> io::Result<()> {
     println!("cargo::rustc-env=TOOLGLOT_BUILD={commit}, {}", env::var("TARGET").unwrap_or_default());
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    embed(&root.join("adapters"), "toml", &out.join("adapters.rs"), "The adapter files: name and text.")?;
     embed(&root.join("fixtures/demo"), "txt", &out.join("demo.rs"), "The recordings of the demo: name and text.")
 }
 

@@ -33,19 +33,19 @@ mod tests;
 
 pub use access::{Access, ClientKey, Tenant};
 pub use backend::{Backend, Kind};
-pub use checks::nearest;
 pub use environment::{Environment, System, data_directory};
 pub use expand::expand;
 pub use listen::{DEFAULT_PORT, Listen};
 pub use locate::{user_directory, user_file};
 pub use mcp::{Mcp, McpServing, RegistryHttp, state_directory};
-pub use raw::{explained, quoting_line};
+pub use raw::quoting_line;
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub(crate) use route::matches;
 pub use route::{Alias, Route, ToolMode};
 pub use secret::{Secret, bearer};
 pub use shell::{ShellForm, ShellVia};
 pub use store::SharedStore;
+pub use toolglot_core::toml_error::{explained, nearest};
 
 /// The validated configuration. `proxy.toml` describes each key for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]

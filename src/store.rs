@@ -11,21 +11,16 @@ use std::{
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 
-#[cfg(feature = "daemon")]
 mod files;
-#[cfg(feature = "daemon")]
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "redis")]
 pub use self::redis::Redis;
-#[cfg(feature = "daemon")]
 pub use files::Files;
-#[cfg(feature = "daemon")]
 pub use memory::Memory;
 
 /// The largest value, in bytes.
-#[cfg(feature = "daemon")]
 const VALUE_BYTES: usize = 8 * 1024 * 1024;
 
 /// A request waits no longer than this for a shared store.
@@ -154,7 +149,6 @@ impl Link {
     }
 
     /// Waits until the shared store can be reached, at most this long. Does not say whether it can ([`Link::is_present`]).
-    #[cfg(feature = "daemon")]
     pub async fn opened(&self, patience: Duration) {
         let present = async {
             while !self.is_present() {
@@ -189,7 +183,7 @@ pub fn open(place: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::erro
 ///
 /// # Errors
 /// `configuration`.
-#[cfg(all(feature = "daemon", not(feature = "redis")))]
+#[cfg(not(feature = "redis"))]
 pub fn open(_: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::error::Error> {
     let what = "`store`: this toolglot was built without the feature `redis`";
     Err(crate::error::Error::proxy(what).with_code("configuration"))

@@ -51,7 +51,7 @@ impl Config {
             let Some(wanted) = &route.backend else { continue };
             if !self.backends.iter().any(|backend| backend.name == *wanted) {
                 let names: Vec<&str> = self.backends.iter().map(|backend| backend.name.as_str()).collect();
-                let near = nearest(wanted, &names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+                let near = super::nearest(wanted, &names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
                 let model = &route.model;
                 faults.add(format!("the route for `{model}` names the backend `{wanted}`, which is not configured{near}"));
             }
@@ -69,10 +69,4 @@ pub(super) fn twice<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         seen.push(name);
     }
     twice
-}
-
-/// The name that was probably meant, if one is near enough.
-pub fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distance = |name: &str| strsim::damerau_levenshtein(written, name);
-    names.iter().copied().min_by_key(|name| distance(name)).filter(|name| distance(name) * 2 <= written.len().max(name.len()))
 }

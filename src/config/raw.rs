@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Alias, Backend, Limits, Mode, Route, ShellForm, ShellVia, checks::nearest};
+use super::{Alias, Backend, Limits, Mode, Route, ShellForm, ShellVia, explained};
 use crate::error::Error;
 
 #[derive(Debug, Default, Deserialize)]
@@ -95,18 +95,6 @@ pub(super) fn keys() -> Vec<String> {
     message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }
 
-/// `:LINE: what is wrong; did you mean ...?` If the message names no key, the key of the line comes first.
-pub fn explained(error: &toml::de::Error, text: &str) -> String {
-    let before = error.span().map(|span| text.get(..span.start).unwrap_or(text));
-    let line = before.map(|before| format!(":{}", before.matches('\n').count() + 1)).unwrap_or_default();
-    let message = error.message();
-    let key = before.and_then(|before| before.rsplit('\n').next()?.split_once('=')).map(|(key, _)| key.trim());
-    let names_it = message.starts_with("unknown") || message.starts_with("duplicate");
-    let key = key.filter(|key| !names_it && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)));
-    let key = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
-    format!("{line}: {key}{message}{}", hint(message))
-}
-
 /// Adds file and line to an error about the content of a file.
 pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
     let elsewhere = ["`--", "`TOOLGLOT_"].iter().any(|begin| error.message.starts_with(begin));
@@ -132,15 +120,4 @@ pub fn quoting_line(text: &str, message: &str) -> Option<usize> {
     // Of equals the first.
     let best = lines.map(|(at, line)| (quoted(line), usize::MAX - at)).max()?;
     (best.0 > 0).then(|| usize::MAX - best.1 + 1)
-}
-
-/// The name nearest to `x` in serde's message ``unknown field `x`, expected one of `a`, `b` ``.
-fn hint(message: &str) -> String {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown ") => {
-            nearest(unknown, known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
-        }
-        _ => String::new(),
-    }
 }

@@ -31,6 +31,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("server", 5),
     ("cli", 6),
     ("main", 6),
+    ("toml_error", 0),
     ("lib", 7),
 ];
 
@@ -47,31 +48,31 @@ const SIDEWAYS: &[(&str, &str)] = &[
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
-    "src/lock.rs",                // how a lock is taken
-    "src/openai/definitions.rs",  // the last lists of tools, as parsed
-    "src/fix/schema/cache.rs",    // compiled schemas
-    "src/store/memory.rs",        // the store of a single process
-    "src/store/redis.rs",         // when the log last heard of its absence
-    "src/backend/pace.rs",        // when requests were sent, for a minute
-    "src/upstream/idle.rs",       // connections between two requests, for seconds
-    "src/server/account.rs",      // what became of a request, until its end
-    "src/server/metrics.rs",      // counters
-    "src/server/otel.rs",         // spans that wait to be sent
-    "src/server/unknown.rs",      // which unknown paths were logged
-    "src/server/page/turns.rs",   // the rows of the page, and what was said in the latest turns
-    "src/server/page/kept.rs",    // the same of one turn, while it runs
-    "src/server/page/bypass.rs",  // until when what passes as it is
-    "src/server/backends.rs",     // the models of each backend, for seconds
-    "src/mcp/engine.rs",          // the queues of sessions, as long as their streams are open
-    "src/mcp/engine/requests.rs", // the services of a session's last results
-    "src/mcp/engine/sessions.rs", // when sessions were last used
-    "src/mcp/pool.rs",            // connections
-    "src/mcp/pool/slot.rs",       // the state of one connection
-    "src/mcp/pool/connection.rs", // a server's list of tools, until it is stale
-    "src/mcp/pool/fault.rs",      // why a connection ended
-    "src/mcp/pool/process.rs",    // a child's input: one writer at a time
-    "src/mcp/registry.rs",        // one writer of the registry's file at a time
-    "src/cli/log.rs",             // one writer of the log's file at a time
+    "core/src/lock.rs",               // how a lock is taken
+    "core/src/openai/definitions.rs", // the last lists of tools, as parsed
+    "core/src/fix/schema/cache.rs",   // compiled schemas
+    "src/store/memory.rs",            // the store of a single process
+    "src/store/redis.rs",             // when the log last heard of its absence
+    "src/backend/pace.rs",            // when requests were sent, for a minute
+    "src/upstream/idle.rs",           // connections between two requests, for seconds
+    "src/server/account.rs",          // what became of a request, until its end
+    "src/server/metrics.rs",          // counters
+    "src/server/otel.rs",             // spans that wait to be sent
+    "src/server/unknown.rs",          // which unknown paths were logged
+    "src/server/page/turns.rs",       // the rows of the page, and what was said in the latest turns
+    "src/server/page/kept.rs",        // the same of one turn, while it runs
+    "src/server/page/bypass.rs",      // until when what passes as it is
+    "src/server/backends.rs",         // the models of each backend, for seconds
+    "src/mcp/engine.rs",              // the queues of sessions, as long as their streams are open
+    "src/mcp/engine/requests.rs",     // the services of a session's last results
+    "src/mcp/engine/sessions.rs",     // when sessions were last used
+    "src/mcp/pool.rs",                // connections
+    "src/mcp/pool/slot.rs",           // the state of one connection
+    "src/mcp/pool/connection.rs",     // a server's list of tools, until it is stale
+    "src/mcp/pool/fault.rs",          // why a connection ended
+    "src/mcp/pool/process.rs",        // a child's input: one writer at a time
+    "src/mcp/registry.rs",            // one writer of the registry's file at a time
+    "src/cli/log.rs",                 // one writer of the log's file at a time
 ];
 
 /// Where a task may start that outlives the request.
@@ -172,7 +173,7 @@ fn only_config_reads_the_environment() {
 fn models_are_data() {
     let families: Vec<&str> = FAMILIES.split_whitespace().collect();
     // The one syntax that data cannot express is named after its own specification, not after a model.
-    let syntax = |path: &str, line: &str| path.starts_with("src/adapter") && line.to_lowercase().contains("harmony");
+    let syntax = |path: &str, line: &str| path.starts_with("core/src/adapter") && line.to_lowercase().contains("harmony");
     let named = |line: &str| families.iter().any(|family| line.to_lowercase().contains(family));
     let wrong: Vec<String> =
         lines_where(named).filter(|(path, line)| !syntax(path, line)).map(|(_, line)| format!("names a model: {line}")).collect();
@@ -266,18 +267,19 @@ fn without_comment(line: &str) -> &str {
     comment.map_or(line, |(at, _)| &line[..at])
 }
 
-/// All files of `src` except tests.
+/// All files of both packages except tests.
 fn sources_with_comments() -> impl Iterator<Item = Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     collect(&root.join("src"), &mut files);
+    collect(&root.join("core/src"), &mut files);
     assert!(files.len() > 5, "no sources found");
     files.into_iter().filter_map(move |file| {
         let path = file.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/");
         if path.ends_with("/tests.rs") || path.contains("/tests/") {
             return None;
         }
-        let module = path.trim_start_matches("src/").split(['/', '.']).next()?.to_owned();
+        let module = path.trim_start_matches("core/").trim_start_matches("src/").split(['/', '.']).next()?.to_owned();
         Some(Source { code: fs::read_to_string(&file).ok()?, path, module })
     })
 }

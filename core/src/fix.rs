@@ -30,18 +30,15 @@ use crate::json::tree::Value;
 pub(crate) use damage::{
     IDS, NAME_KEYS, begins_as_member, ends_inside, has_odd_quote, holds_python_call, holds_structure, is_variable,
 };
-#[cfg(feature = "daemon")]
-pub(crate) use fixer::unsure;
+pub use fixer::unsure;
 pub use fixer::{Checked, Fixer};
-#[cfg(feature = "daemon")]
-pub(crate) use name::without_random_prefix;
+pub use name::without_random_prefix;
 pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
 pub(crate) use role::{Role, is_text, words};
-#[cfg(feature = "daemon")]
-pub(crate) use schema::runs_programs;
-pub(crate) use schema::{Place, Types, View, fold};
+pub use schema::runs_programs;
+pub use schema::{Place, Types, View, fold};
 pub use schema::{Schema, Schemas};
 pub use tally::Tally;
 

@@ -76,7 +76,7 @@ impl UsersWords {
     }
 
     /// Whether they forbid a call of this tool: it has effects, and the client does not demand a call.
-    pub(crate) fn forbid(&self, name: &str, tools: &Tools) -> bool {
+    pub fn forbid(&self, name: &str, tools: &Tools) -> bool {
         let tool = known_tool(tools, name);
         if tools.must_call() || tool.is_some_and(|tool| tool.effect == Effect::Reads || tool.is_named_as_reading()) {
             return false;

@@ -15,11 +15,11 @@ const FUEL: usize = 10_000;
 
 /// The schema document of a tool's parameters. One that is not JSON says nothing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct View(Arc<Value>);
+pub struct View(Arc<Value>);
 
 /// A place in a document. Nothing is known of a place that the document does not describe.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'v> {
+pub struct Place<'v> {
     schema: Option<&'v Value>,
     /// What references are relative to: the document, or the innermost subschema with an `$id`.
     base: &'v Value,
@@ -27,7 +27,7 @@ pub(crate) struct Place<'v> {
 
 impl View {
     /// The schema of this tool's arguments. Without a tool, nothing is known.
-    pub(crate) fn of(tool: Option<&Tool>) -> View {
+    pub fn of(tool: Option<&Tool>) -> View {
         tool.map(|tool| View(tool.parsed(document))).unwrap_or_default()
     }
 
@@ -37,7 +37,7 @@ impl View {
     }
 
     /// The place of the arguments as a whole.
-    pub(crate) fn root(&self) -> Place<'_> {
+    pub fn root(&self) -> Place<'_> {
         Place { schema: Some(&self.0), base: &self.0 }
     }
 
@@ -62,85 +62,85 @@ fn document(text: &str) -> Value {
 
 impl<'v> Place<'v> {
     /// The place of a subschema of `document`, which may be in a client's own words.
-    pub(crate) fn of(schema: &'v Value, document: &'v Value) -> Place<'v> {
+    pub fn of(schema: &'v Value, document: &'v Value) -> Place<'v> {
         Place { schema: Some(schema), base: document }
     }
 
     /// The names of the members described here, in the schema's order.
-    pub(crate) fn keys(self) -> impl Iterator<Item = &'v str> {
+    pub fn keys(self) -> impl Iterator<Item = &'v str> {
         let properties = self.find(&|schema| schema.get("properties")?.as_object());
         properties.into_iter().flat_map(Map::keys).map(String::as_str)
     }
 
     /// The names of the members that must be given. A strict schema lists every member in `required`, and lets an optional one be
     /// null instead: such a member may be left out, and is null then (N10).
-    pub(crate) fn required(self) -> impl Iterator<Item = &'v str> {
+    pub fn required(self) -> impl Iterator<Item = &'v str> {
         let names = |place: Place<'v>| place.keyword("required").and_then(Value::as_array);
         let list = names(self).or_else(|| names(self.referred()?));
         list.into_iter().flatten().filter_map(Value::as_str).filter(move |name| !self.property(name).may_be_null())
     }
 
     /// Whether the schema says that `null` is allowed here. A schema that says nothing about types does not say so.
-    pub(crate) fn may_be_null(self) -> bool {
+    pub fn may_be_null(self) -> bool {
         let says = || self.allows(Types::NULL) == Some(true) && self.accepts(&Value::Null) != Some(false);
         // In a document that was not translated.
         self.keyword("nullable") == Some(&Value::Bool(true)) || says()
     }
 
     /// Whether the document says that there are no members. A document without `properties` does not say so.
-    pub(crate) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.find(&|schema| schema.get("properties")?.as_object()).is_some_and(Map::is_empty)
     }
 
     /// Whether a member with exactly this name is described.
-    pub(crate) fn has(self, key: &str) -> bool {
+    pub fn has(self, key: &str) -> bool {
         self.find(&|schema| schema.get("properties")?.get(key)).is_some()
     }
 
     /// The place of the member with exactly this name.
-    pub(crate) fn property(self, key: &str) -> Place<'v> {
+    pub fn property(self, key: &str) -> Place<'v> {
         self.inner(&|schema| schema.get("properties")?.get(key)).unwrap_or(Place { schema: None, ..self })
     }
 
     /// The place of the member with this name, also by `additionalProperties`. Only for schemas that are objects.
-    pub(crate) fn member(self, key: &str) -> Place<'v> {
+    pub fn member(self, key: &str) -> Place<'v> {
         let named = |schema: &'v Map<String, Value>| schema.get("properties")?.get(key).filter(|found| found.is_object());
         let others = |schema: &'v Map<String, Value>| schema.get("additionalProperties").filter(|found| found.is_object());
         self.inner(&named).or_else(|| self.inner(&others)).unwrap_or(Place { schema: None, ..self })
     }
 
     /// The place of a list's elements.
-    pub(crate) fn element(self) -> Place<'v> {
+    pub fn element(self) -> Place<'v> {
         self.inner(&|schema| schema.get("items").filter(|found| found.is_object())).unwrap_or(Place { schema: None, ..self })
     }
 
     /// Whether the document describes this place.
-    pub(crate) fn is_known(self) -> bool {
+    pub fn is_known(self) -> bool {
         self.schema.is_some()
     }
 
     /// Whether the schema says nothing about types.
-    pub(crate) fn is_untyped(self) -> bool {
+    pub fn is_untyped(self) -> bool {
         !["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| self.keyword(key).is_some())
     }
 
     /// Whether only listed values are allowed here.
-    pub(crate) fn is_listed(self) -> bool {
+    pub fn is_listed(self) -> bool {
         self.search(&|place| place.keyword("enum").or(place.keyword("const")).map(|_| true)).is_some()
     }
 
     /// Whether `type` is string and nothing else.
-    pub(crate) fn is_plain_string(self) -> bool {
+    pub fn is_plain_string(self) -> bool {
         self.types() == Some(Types::STRING)
     }
 
     /// The types in `type`; `None` if it is missing.
-    pub(crate) fn types(self) -> Option<Types> {
+    pub fn types(self) -> Option<Types> {
         foreign::types(self.keyword("type")?)
     }
 
     /// Whether one of these types is allowed here; `None` if the schema says nothing about types.
-    pub(crate) fn allows(self, types: Types) -> Option<bool> {
+    pub fn allows(self, types: Types) -> Option<bool> {
         let says = |place: Place<'v>| match place.keyword("enum") {
             Some(Value::Array(values)) if place.keyword("type").is_none() => {
                 Some(values.iter().any(|value| types.allow(Types::of(value))))
@@ -151,7 +151,7 @@ impl<'v> Place<'v> {
     }
 
     /// Whether a value is allowed here, as far as types, constants and combinations say; `None` if that cannot be known.
-    pub(crate) fn accepts(self, value: &Value) -> Option<bool> {
+    pub fn accepts(self, value: &Value) -> Option<bool> {
         self.accepts_within(value, 0, &mut { FUEL })
     }
 

@@ -24,7 +24,7 @@ mod tests;
 mod turns;
 
 use turns::concat;
-pub(crate) use turns::instruct;
+pub use turns::instruct;
 pub use turns::{alternate, fold_system};
 
 /// How to ask a family of models for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates apply

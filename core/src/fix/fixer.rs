@@ -247,7 +247,7 @@ fn holds_call(value: &Value, tools: &Tools) -> bool {
 
 /// Why the model has to confirm these arguments before a tool with effects gets them: a wrong path means a wrong file, and a call
 /// without its `dry_run` is another call.
-pub(crate) fn unsure(report: &Report) -> Option<Why> {
+pub fn unsure(report: &Report) -> Option<Why> {
     if !report.lost.is_empty() {
         let keys: Vec<String> = report.lost.iter().map(|path| format!("`{}`", path.trim_start_matches('/'))).collect();
         let keys = keys.join(", ");

@@ -249,7 +249,7 @@ pub(crate) fn fold(name: &str) -> String {
 
 /// The name without a random prefix of six letters or digits, which Void adds to the tools of MCP servers. One of the six must be
 /// a digit: `delete_card` is not `card` with a random prefix.
-pub(crate) fn without_random_prefix(name: &str) -> Option<&str> {
+pub fn without_random_prefix(name: &str) -> Option<&str> {
     let (prefix, bare) = possible_random_prefix(name)?;
     prefix.bytes().any(|byte| byte.is_ascii_digit()).then_some(bare)
 }

@@ -40,7 +40,7 @@ pub fn alternate(messages: &mut Vec<Message>) {
 }
 
 /// Adds the instruction to the system message, or as a new one at the front.
-pub(crate) fn instruct(messages: &mut Vec<Message>, instruction: String) {
+pub fn instruct(messages: &mut Vec<Message>, instruction: String) {
     let instruction = Message::text("system", instruction);
     match messages.first_mut() {
         Some(first) if first.role == "system" => join(first, instruction),

@@ -14,7 +14,7 @@ use super::{
     quote::Turns,
     triggers::{self, Triggers},
 };
-use crate::{config, error::Error};
+use crate::{error::Error, toml_error};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,7 +122,7 @@ impl Adapter {
     pub fn parse(name: &str, text: &str, generic: &[Arc<Call>]) -> Result<Adapter, Error> {
         let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
         let mut file: File = toml::from_str(text)
-            .map_err(|error| Error::proxy(format!("adapter {name}.toml{}", config::explained(&error, text))))?;
+            .map_err(|error| Error::proxy(format!("adapter {name}.toml{}", toml_error::explained(&error, text))))?;
         file.respell();
         let mut calls = Vec::with_capacity(file.call.len() + generic.len());
         for (at, call) in file.call.into_iter().enumerate() {

@@ -271,7 +271,7 @@ fn call_value(call: &ToolCall) -> Value {
 }
 
 /// Replaces empty arguments by `{}`: clients lose a call whose arguments are an empty string.
-pub(crate) fn arguments_or_empty(arguments: &str) -> &str {
+pub fn arguments_or_empty(arguments: &str) -> &str {
     if arguments.is_empty() { "{}" } else { arguments }
 }
 

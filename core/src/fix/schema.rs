@@ -17,11 +17,11 @@ use std::fmt;
 use serde_json::Value;
 
 pub use cache::Schemas;
-pub(crate) use rule::{Additional, Rule, Values, fold};
-pub(crate) use types::Types;
-pub(crate) use view::{Place, View};
+pub use rule::fold;
+pub(crate) use rule::{Additional, Rule, Values};
+pub use types::Types;
+pub use view::{Place, View};
 
-#[cfg(feature = "daemon")]
 use crate::event::Tool;
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
@@ -40,10 +40,10 @@ pub struct Schema {
 }
 
 /// Why a value does not satisfy the schema, in the validator's words and without the values themselves.
-pub(crate) struct Fault {
+pub struct Fault {
     what: String,
     /// JSON pointer to the value.
-    pub(crate) path: String,
+    pub path: String,
 }
 
 /// The schema that allows everything. Also the shape of every place of which nothing is known.
@@ -71,8 +71,7 @@ const ALIASES: [&[&str]; 14] = [
 ];
 
 /// Whether a tool needs nothing but a `command`.
-#[cfg(feature = "daemon")]
-pub(crate) fn runs_programs(tool: &Tool) -> bool {
+pub fn runs_programs(tool: &Tool) -> bool {
     View::of(Some(tool)).root().required().eq(["command"])
 }
 
@@ -110,7 +109,7 @@ impl Schema {
     }
 
     /// Why the tree does not satisfy the schema; `None` if it does. The parameters in `keeps_null` may be null.
-    pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<Fault> {
+    pub fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<Fault> {
         let validator = self.validator.as_ref()?;
         let value = root.to_serde();
         let value = without_nulls(&value, keeps_null);
@@ -127,7 +126,7 @@ impl Schema {
     }
 
     /// Whether the value satisfies the schema, and no stage would spell it differently.
-    pub(crate) fn is_satisfied(&self, tree: &Node<'_>, keeps_null: &[String]) -> bool {
+    pub fn is_satisfied(&self, tree: &Node<'_>, keeps_null: &[String]) -> bool {
         let root = self.rule(self.top());
         let known = match &tree.value {
             tree::Value::Object(members) => {
@@ -163,22 +162,22 @@ impl Schema {
     }
 
     /// The rule of this shape.
-    pub(crate) fn rule(&self, shape: Shape) -> &Rule {
+    pub fn rule(&self, shape: Shape) -> &Rule {
         &self.rules[if (shape.0 as usize) < self.rules.len() { shape.0 as usize } else { 0 }]
     }
 
     /// The shape of the root.
-    pub(crate) fn top(&self) -> Shape {
+    pub fn top(&self) -> Shape {
         if self.rules.len() > 1 { Shape(1) } else { ANY }
     }
 
     /// The schema as seen from this place.
-    pub(crate) fn at(&self, root: Shape) -> At<'_> {
+    pub fn at(&self, root: Shape) -> At<'_> {
         At { schema: self, root, name: "" }
     }
 
     /// The shape of the member with exactly this key.
-    pub(crate) fn member_shape(&self, rule: &Rule, key: &str) -> Shape {
+    pub fn member_shape(&self, rule: &Rule, key: &str) -> Shape {
         if let Some(property) = rule.named(key) {
             return property.shape;
         }
@@ -192,7 +191,7 @@ impl Schema {
     }
 
     /// The shape of the member that this key means. The content of a wrapper looks like the arguments themselves.
-    pub(crate) fn member(&self, of: Shape, key: &str) -> Shape {
+    pub fn member(&self, of: Shape, key: &str) -> Shape {
         let rule = self.rule(of);
         match rule.find(key) {
             Some(property) => property.shape,
@@ -202,7 +201,7 @@ impl Schema {
     }
 
     /// The shape of the items of a list. A list around the arguments has items that look like them.
-    pub(crate) fn item(&self, of: Shape) -> Shape {
+    pub fn item(&self, of: Shape) -> Shape {
         self.rule(of).items.others.or_else(|| (of == self.top()).then_some(of)).unwrap_or(ANY)
     }
 }
@@ -237,11 +236,11 @@ fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> 
 
 /// A schema as seen from one of its places. The content of a string is read by the schema of the string's place.
 #[derive(Clone, Copy)]
-pub(crate) struct At<'c> {
-    pub(crate) schema: &'c Schema,
-    pub(crate) root: Shape,
+pub struct At<'c> {
+    pub schema: &'c Schema,
+    pub root: Shape,
     /// The name of the parameter at this place; `""` for the root.
-    pub(crate) name: &'c str,
+    pub name: &'c str,
 }
 
 impl Guide for At<'_> {

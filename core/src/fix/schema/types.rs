@@ -6,7 +6,7 @@ use crate::json::tree::{self, Node};
 
 /// A set of JSON types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Types(u8);
+pub struct Types(u8);
 
 impl Default for Types {
     fn default() -> Types {
@@ -15,19 +15,27 @@ impl Default for Types {
 }
 
 impl Types {
-    pub(crate) const ALL: Types = Types(0x7f);
-    pub(crate) const NONE: Types = Types(0);
-    pub(crate) const NULL: Types = Types(1);
-    pub(crate) const BOOLEAN: Types = Types(2);
-    pub(crate) const INTEGER: Types = Types(4);
+    /// Every type.
+    pub const ALL: Types = Types(0x7f);
+    /// No type: nothing fits.
+    pub const NONE: Types = Types(0);
+    /// `null`.
+    pub const NULL: Types = Types(1);
+    /// `boolean`.
+    pub const BOOLEAN: Types = Types(2);
+    /// `integer`.
+    pub const INTEGER: Types = Types(4);
     /// All numbers, including integers.
-    pub(crate) const NUMBER: Types = Types(8 | 4);
-    pub(crate) const STRING: Types = Types(16);
-    pub(crate) const ARRAY: Types = Types(32);
-    pub(crate) const OBJECT: Types = Types(64);
+    pub const NUMBER: Types = Types(8 | 4);
+    /// `string`.
+    pub const STRING: Types = Types(16);
+    /// `array`.
+    pub const ARRAY: Types = Types(32);
+    /// `object`.
+    pub const OBJECT: Types = Types(64);
 
     /// The type with this name in JSON Schema, or in another language whose names models and clients use; `None` for other words.
-    pub(crate) fn named(name: &str) -> Option<Types> {
+    pub fn named(name: &str) -> Option<Types> {
         Some(match name.to_ascii_lowercase().as_str() {
             "null" | "none" => Types::NULL,
             "boolean" | "bool" => Types::BOOLEAN,
@@ -63,7 +71,7 @@ impl Types {
     }
 
     /// The type of a value.
-    pub(crate) fn of(value: &Value) -> Types {
+    pub fn of(value: &Value) -> Types {
         match value {
             Value::Null => Types::NULL,
             Value::Bool(_) => Types::BOOLEAN,
@@ -76,7 +84,7 @@ impl Types {
     }
 
     /// The type of a node.
-    pub(crate) fn of_node(node: &Node<'_>) -> Types {
+    pub fn of_node(node: &Node<'_>) -> Types {
         match &node.value {
             tree::Value::Null => Types::NULL,
             tree::Value::Bool(_) => Types::BOOLEAN,
@@ -90,20 +98,22 @@ impl Types {
     }
 
     /// Whether the sets have a type in common.
-    pub(crate) fn allow(self, other: Types) -> bool {
+    pub fn allow(self, other: Types) -> bool {
         self.0 & other.0 != 0
     }
 
-    pub(crate) fn and(self, other: Types) -> Types {
+    /// The types in both sets.
+    pub fn and(self, other: Types) -> Types {
         Types(self.0 & other.0)
     }
 
-    pub(crate) fn or(self, other: Types) -> Types {
+    /// The types in either set.
+    pub fn or(self, other: Types) -> Types {
         Types(self.0 | other.0)
     }
 
     /// Whether every type is allowed, so that nothing is known.
-    pub(crate) fn is_all(self) -> bool {
+    pub fn is_all(self) -> bool {
         self.0 == Types::ALL.0
     }
 }

@@ -12,30 +12,30 @@ const FEW: usize = 8;
 
 /// A compiled subschema.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rule {
+pub struct Rule {
     /// Allowed types; all of them if the schema names none.
-    pub(crate) types: Types,
-    pub(crate) properties: Properties,
-    pub(crate) required: Vec<String>,
-    pub(crate) patterns: Vec<(regex::Regex, Shape)>,
-    pub(crate) additional: Additional,
-    pub(crate) items: Items,
+    pub types: Types,
+    pub properties: Properties,
+    pub required: Vec<String>,
+    pub patterns: Vec<(regex::Regex, Shape)>,
+    pub additional: Additional,
+    pub items: Items,
     /// `anyOf` and `oneOf`: one of these must hold.
-    pub(crate) choices: Vec<Shape>,
+    pub choices: Vec<Shape>,
     /// `allOf` and `$ref`: all of these must hold.
-    pub(crate) all: Vec<Shape>,
+    pub all: Vec<Shape>,
     /// `enum` and `const`.
-    pub(crate) values: Option<Values>,
+    pub values: Option<Values>,
     /// The `format` is that of a path or a URI.
-    pub(crate) is_path: bool,
-    pub(crate) default: Option<Value>,
+    pub is_path: bool,
+    pub default: Option<Value>,
     /// The schema names `null` as a type or a value. A schema without types allows it, but does not name it.
-    pub(crate) names_null: bool,
+    pub names_null: bool,
 }
 
 /// The properties of an object, in the schema's order, with a lookup by name.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Properties {
+pub struct Properties {
     all: Vec<Property>,
     /// Name -> position.
     names: HashMap<String, usize>,
@@ -45,33 +45,33 @@ pub(crate) struct Properties {
 
 /// The items of a list.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Items {
+pub struct Items {
     /// The first ones, each with its own shape.
-    pub(crate) first: Vec<Shape>,
+    pub first: Vec<Shape>,
     /// The others.
-    pub(crate) others: Option<Shape>,
+    pub others: Option<Shape>,
 }
 
 /// The only allowed values.
 #[derive(Debug, Clone)]
-pub(crate) struct Values {
-    pub(crate) all: Vec<Value>,
+pub struct Values {
+    pub all: Vec<Value>,
     /// From `const`: a missing property has this value.
-    pub(crate) constant: bool,
+    pub constant: bool,
 }
 
 /// One property of an object.
 #[derive(Debug, Clone)]
-pub(crate) struct Property {
-    pub(crate) name: String,
+pub struct Property {
+    pub name: String,
     /// The name without case and separators.
-    pub(crate) folded: String,
-    pub(crate) shape: Shape,
+    pub folded: String,
+    pub shape: Shape,
 }
 
 /// Which keys other than the named properties are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Additional {
+pub enum Additional {
     #[default]
     Allowed,
     Forbidden,
@@ -79,23 +79,23 @@ pub(crate) enum Additional {
 }
 
 /// The name in lower case, without `_`, `-` and spaces.
-pub(crate) fn fold(name: &str) -> String {
+pub fn fold(name: &str) -> String {
     name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
 impl Rule {
     /// The property with exactly this name.
-    pub(crate) fn named(&self, key: &str) -> Option<&Property> {
+    pub fn named(&self, key: &str) -> Option<&Property> {
         self.properties.named(key).and_then(|at| self.properties.all.get(at))
     }
 
     /// The property that this key means: the one with exactly this name, or the only one whose name folds to the same.
-    pub(crate) fn find(&self, key: &str) -> Option<&Property> {
+    pub fn find(&self, key: &str) -> Option<&Property> {
         self.properties.find(key).and_then(|at| self.properties.all.get(at))
     }
 
     /// Whether the rule allows everything.
-    pub(crate) fn says_nothing(&self) -> bool {
+    pub fn says_nothing(&self) -> bool {
         self.types.is_all()
             && self.properties.is_empty()
             && self.required.is_empty()
@@ -109,22 +109,22 @@ impl Rule {
     }
 
     /// Whether a member with this name must be present.
-    pub(crate) fn is_required(&self, name: &str) -> bool {
+    pub fn is_required(&self, name: &str) -> bool {
         self.required.iter().any(|required| required == name)
     }
 
     /// Whether a pattern of `patternProperties` matches this key.
-    pub(crate) fn matches_pattern(&self, key: &str) -> bool {
+    pub fn matches_pattern(&self, key: &str) -> bool {
         self.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
     }
 
     /// The shape of the item at this index of a list.
-    pub(crate) fn item_shape(&self, at: usize) -> Shape {
+    pub fn item_shape(&self, at: usize) -> Shape {
         self.items.first.get(at).copied().or(self.items.others).unwrap_or(ANY)
     }
 
     /// Whether a member with this key may be present.
-    pub(crate) fn allows(&self, key: &str) -> bool {
+    pub fn allows(&self, key: &str) -> bool {
         self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
     }
 
@@ -136,7 +136,7 @@ impl Rule {
     }
 
     /// Whether a member of this rule that is left out counts as `null`.
-    pub(crate) fn may_be_null(&self) -> bool {
+    pub fn may_be_null(&self) -> bool {
         self.names_null
             && self.types.allow(Types::NULL)
             && self.values.as_ref().is_none_or(|values| values.all.contains(&Value::Null))
@@ -170,7 +170,7 @@ impl Properties {
     }
 
     /// The position of the property with exactly this name.
-    pub(crate) fn named(&self, key: &str) -> Option<usize> {
+    pub fn named(&self, key: &str) -> Option<usize> {
         match self.all.len() {
             0 => None,
             1..=FEW => self.all.iter().rposition(|property| property.name == key),
@@ -179,13 +179,13 @@ impl Properties {
     }
 
     /// Like [`Properties::find`], but ignores surrounding syntax in the key (`"limit>": 3`).
-    pub(crate) fn meant(&self, key: &str) -> Option<usize> {
+    pub fn meant(&self, key: &str) -> Option<usize> {
         let bare = key.trim_matches(|c: char| "<>(){}[],:;='\"`".contains(c));
         self.find(key).or_else(|| self.named(bare))
     }
 
     /// The position of the property that this key means; see [`Rule::find`].
-    pub(crate) fn find(&self, key: &str) -> Option<usize> {
+    pub fn find(&self, key: &str) -> Option<usize> {
         if self.all.is_empty() {
             return None;
         }

@@ -253,7 +253,7 @@ fn the_table_in_the_documentation_is_the_list_of_rules() {
         let (from, to) = code.example();
         table.push_str(&format!("| {code} | {} | {} | {} |\n", code.meaning(), cell(from), cell(to)));
     }
-    let page = include_str!("../../../docs/rules.md");
+    let page = include_str!("../../../../docs/rules.md");
     assert!(page.ends_with(&table), "the table of docs/rules.md must be:\n{table}");
 }
 
