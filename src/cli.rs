@@ -69,7 +69,7 @@ enum Command {
     Call(call::Call),
     /// Manage MCP servers
     Mcp(mcp::Mcp),
-    /// Run a coding agent (claude, codex, opencode, qwen, goose) on local models
+    /// Run a coding agent (Claude Code, Codex, opencode and others) on local models
     Run(run::Run),
     /// Show the settings for a client, and install them where that is possible
     Setup(setup::Setup),
@@ -117,14 +117,16 @@ pub fn main() -> ExitCode {
         Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Check(check) => check.run(&environment, &mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
-        Command::Run(run) => run.run(&environment).map(|status| ended = code_of(status)),
+        Command::Run(run) => {
+            run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|status| ended = code_of(status))
+        }
         Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Models(models) => models.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Service(service) => service.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Init(init) => init.run(&environment, &mut output),
         Command::Paths(paths) => paths.run(&environment, &mut output),
         Command::Purge(purge) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
-        Command::Completions(completions) => completions.run(Cli::command(), &mut output),
+        Command::Completions(completions) => completions.run(Cli::command(), &environment, &mut output),
         Command::Man(man) => man.run(Cli::command()),
         Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };

@@ -1,7 +1,6 @@
-//! What commands read and write: files, embedded lists, and standard output with text, JSON and tables.
+//! What commands read and write: files, and standard output with text, JSON and tables.
 
 use std::{
-    collections::BTreeMap,
     fmt::Write as _,
     fs,
     io::{self, BufRead, Write},
@@ -15,16 +14,6 @@ use crate::{error::Error, redact};
 /// The text of a file that the command line names.
 pub(super) fn read(file: &Path) -> Result<String, Error> {
     fs::read_to_string(file).map_err(|error| Error::client(format!("{}: {error}", file.display())))
-}
-
-/// The table of this name in a list of `what`s that is part of this program.
-pub(super) fn listed<T: DeserializeOwned>(list: &str, what: &str, name: &str) -> Result<T, Error> {
-    let broken = |error| Error::proxy(format!("the list of {what}s inside of this program is broken: {error}"));
-    let mut all: BTreeMap<String, T> = toml::from_str(list).map_err(broken)?;
-    all.remove(name).ok_or_else(|| {
-        let names: Vec<&str> = all.keys().map(String::as_str).collect();
-        Error::client(format!("there is no {what} `{name}`; there are: {}", names.join(", ")))
-    })
 }
 
 /// The rows of JSON lines, without empty lines. An error names the line.
