@@ -40,7 +40,7 @@ pub use locate::{user_directory, user_file};
 pub use mcp::{Mcp, McpServing, RegistryHttp, state_directory};
 pub use raw::quoting_line;
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
-pub(crate) use route::matches;
+pub use route::matches;
 pub use route::{Alias, Route, ToolMode};
 pub use secret::{Secret, bearer};
 pub use shell::{ShellForm, ShellVia};

@@ -1,11 +1,22 @@
-//! `toolglot bench live` before a backend: every task goes both ways, what came is judged, and nothing is asked twice.
+//! `toolglot-bench live` before a backend: every task goes both ways, what came is judged, and nothing is asked twice.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    dead_code,
+    reason = "a test ends where it cannot go on; the scripted backend can do more than this test needs"
+)]
+
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::{
-    cli::{run, text},
-    fake::{Fake, Script, Seen, Step},
-};
+#[path = "../../tests/it/fake.rs"]
+mod fake;
+
+use fake::{Fake, Script, Seen, Step};
 
 /// A model that writes its calls as text, and greets.
 fn server(seen: &Seen) -> Script {
@@ -52,13 +63,19 @@ async fn tasks_go_straight_and_through_the_proxy_and_are_asked_once() {
         tokio::task::spawn_blocking(move || {
             let tasks = ["--tasks", "one/weather", "--tasks", "none/greeting", "--form", "openai"];
             let ways = ["--way", "straight", "--way", "native", "--json", "table.json"];
-            let arguments = ["bench", "live", "--model", "coder", "--backend", &backend];
-            run(&folder, &[&arguments[..], &tasks, &ways].concat())
+            let arguments = ["live", "--model", "coder", "--backend", &backend];
+            Command::new(env!("CARGO_BIN_EXE_toolglot-bench"))
+                .args([&arguments[..], &tasks, &ways].concat())
+                .current_dir(&folder)
+                .env("HOME", &folder)
+                .env("OLLAMA_HOST", "127.0.0.1:9")
+                .output()
+                .unwrap()
         })
     };
     let output = bench().await.unwrap();
-    let table = text(&output.stdout);
-    assert!(output.status.success(), "{table}{}", text(&output.stderr));
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     assert!(table.contains("[[route]]\nmodel = \"coder\"\ntools = \"native\""), "{table}");
     let report: Value = serde_json::from_slice(&std::fs::read(directory.path().join("table.json")).unwrap()).unwrap();
     let rows: Vec<_> =
@@ -67,6 +84,6 @@ async fn tasks_go_straight_and_through_the_proxy_and_are_asked_once() {
     let asked = fake.seen("/chat/completions").len();
     assert_eq!(asked, 4);
     let again = bench().await.unwrap();
-    assert_eq!(text(&again.stdout), table);
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), table);
     assert_eq!(fake.seen("/chat/completions").len(), asked, "what is known is not asked again");
 }

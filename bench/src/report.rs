@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::{judge::Verdict, live::Outcome};
+use crate::{judge::Verdict, live::Outcome};
 
 /// The figures of a run.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     toolglot: &'static str,
     model: String,
     rows: Vec<Row>,
@@ -78,7 +78,7 @@ enum Route {
 
 impl Report {
     /// `chosen`: the way that is chosen without a route, for each form.
-    pub(super) fn new(model: &str, outcomes: &[Outcome], chosen: &[(String, String)]) -> Report {
+    pub(crate) fn new(model: &str, outcomes: &[Outcome], chosen: &[(String, String)]) -> Report {
         let mut rows: Vec<Row> = Vec::new();
         let mut groups: Vec<Group> = Vec::new();
         for outcome in outcomes {
@@ -105,7 +105,7 @@ impl Report {
     }
 
     /// For people.
-    pub(super) fn table(&self) -> String {
+    pub(crate) fn table(&self) -> String {
         let mut out = format!("{} (toolglot {})\n\n", self.model, self.toolglot);
         let mut put = |line: std::fmt::Arguments<'_>| _ = out.write_fmt(line);
         put(format_args!(

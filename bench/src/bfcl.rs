@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
 
-use super::task::{Call, Task, Want};
-use crate::error::Error;
+use crate::task::{Call, Task, Want};
+use toolglot::error::Error;
 
 #[derive(Deserialize)]
 struct Question {
@@ -31,7 +31,7 @@ enum Truth {
 }
 
 /// The questions of one turn that a folder has: those with an answer, and those for which no call is right.
-pub(super) fn tasks(folder: &Path) -> Result<Vec<Task>, Error> {
+pub(crate) fn tasks(folder: &Path) -> Result<Vec<Task>, Error> {
     let fail = |path: &Path, error: &dyn std::fmt::Display| Error::proxy(format!("{}: {error}", path.display()));
     let entries = fs::read_dir(folder).map_err(|error| fail(folder, &error))?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

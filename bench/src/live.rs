@@ -1,4 +1,4 @@
-//! `toolglot bench live`: runs every task in every form and way, one at a time. Outcomes of earlier runs are reused.
+//! `toolglot-bench live`: runs every task in every form and way, one at a time. Outcomes of earlier runs are reused.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{
+use crate::{
     NAMES, Way, bfcl,
     form::{Form, Reply},
     judge::{self, Faults, Verdict},
@@ -20,17 +20,20 @@ use super::{
     task::{self, Task, Want},
     world::World,
 };
-use crate::{
-    cli::{block_on, given::Given, output},
-    config::{self, Environment},
+use toolglot::{
+    config::{self, Config, Environment, Overrides},
     error::Error,
 };
 
 /// Gives a model the same tasks straight and through the proxy, and recommends how to ask it.
 #[derive(Debug, Args)]
-pub(super) struct Live {
-    #[command(flatten)]
-    given: Given,
+pub(crate) struct Live {
+    /// The configuration file [default: see `toolglot paths`]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A backend in addition to those of the file: http://host:port, or with its kind: openai=http://host:port/v1
+    #[arg(long, value_name = "[KIND=]URL")]
+    backend: Vec<String>,
     /// The model, as its backend calls it
     #[arg(long, value_name = "NAME")]
     model: String,
@@ -68,24 +71,24 @@ pub(super) struct Live {
 
 /// What became of one task in one form and way.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// What it is the outcome of; another task of the same name has another key.
-    pub(super) key: String,
-    pub(super) form: String,
-    pub(super) way: String,
-    pub(super) task: String,
-    pub(super) verdict: Verdict,
+    pub(crate) key: String,
+    pub(crate) form: String,
+    pub(crate) way: String,
+    pub(crate) task: String,
+    pub(crate) verdict: Verdict,
     #[serde(flatten)]
-    pub(super) faults: Faults,
+    pub(crate) faults: Faults,
     /// How often the model was asked again, hidden from the client.
     #[serde(default)]
-    pub(super) again: u64,
+    pub(crate) again: u64,
     /// Tokens that the model read and wrote, as the backend counts them.
-    pub(super) read: u64,
-    pub(super) wrote: u64,
-    pub(super) seconds: f64,
+    pub(crate) read: u64,
+    pub(crate) wrote: u64,
+    pub(crate) seconds: f64,
     /// What came, for people.
-    pub(super) came: Vec<String>,
+    pub(crate) came: Vec<String>,
 }
 
 /// Maximum number of answers in a task of several turns.
@@ -94,16 +97,23 @@ const TURNS: usize = 8;
 const SAME: usize = 3;
 
 impl Live {
-    pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
-        let report = block_on(self.measure(environment, messages))?;
+    pub(crate) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
+        let failed = |error: std::io::Error| Error::proxy(error.to_string());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let report = runtime.block_on(self.measure(environment, messages))?;
         if let Some(file) = &self.json {
-            fs::write(file, output::json(&report)?).map_err(|error| Error::proxy(format!("{}: {error}", file.display())))?;
+            let text = serde_json::to_string_pretty(&report).map_err(|error| Error::proxy(error.to_string()))?;
+            fs::write(file, text + "\n").map_err(|error| Error::proxy(format!("{}: {error}", file.display())))?;
         }
-        output::print(out, &report.table())
+        out.write_all(report.table().as_bytes()).map_err(failed)
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides { file: self.config.clone(), backends: self.backend.clone(), ..Overrides::default() }
     }
 
     async fn measure(&self, environment: &Environment, messages: &mut dyn Write) -> Result<Report, Error> {
-        let config = self.given.load(environment)?;
+        let config = Config::load(&self.overrides(), environment)?;
         let forms = if self.form.is_empty() { vec![Form::Openai, Form::Void] } else { self.form.clone() };
         let tasks = self.tasks()?;
         let ways: Vec<String> =

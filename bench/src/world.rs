@@ -9,13 +9,13 @@ const FENCE: &str = "```";
 
 /// A workspace.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct World {
-    pub(super) files: BTreeMap<String, String>,
+pub(crate) struct World {
+    pub(crate) files: BTreeMap<String, String>,
 }
 
 impl World {
     /// Runs a tool as the editor would: what the model is shown.
-    pub(super) fn run(&mut self, name: &str, arguments: &Value) -> String {
+    pub(crate) fn run(&mut self, name: &str, arguments: &Value) -> String {
         let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::trim_end);
         let Some(result) = self.act(name, &text) else { return format!("Error: {name} cannot be run here.") };
         result.unwrap_or_else(|error| format!("Error: {error}"))

@@ -3,15 +3,15 @@
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::task::Task;
-use crate::{
+use crate::task::Task;
+use toolglot::{
     client::shape,
     event::{Tool, ToolChoice, Tools},
 };
 
 /// What kind of client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Sends `tools` and reads `tool_calls`.
     Openai,
     /// Void: the tools are XML in the system text, and the first tag of a tool in the answer is executed.
@@ -20,25 +20,25 @@ pub(super) enum Form {
 
 /// An answer, as the client reads it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     /// The text that the user sees.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The calls that the client executes.
-    pub(super) calls: Vec<Made>,
+    pub(crate) calls: Vec<Made>,
 }
 
 /// A call that is executed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Made {
-    pub(super) id: String,
-    pub(super) name: String,
+pub(crate) struct Made {
+    pub(crate) id: String,
+    pub(crate) name: String,
     /// `null` where what was sent is no JSON.
-    pub(super) arguments: Value,
+    pub(crate) arguments: Value,
 }
 
 /// Parameters of Void's tools that hold a path.
 const PATHS: [&str; 2] = ["uri", "search_in_folder"];
-const SYSTEM: &str = include_str!("tasks/void_prompt.txt");
+const SYSTEM: &str = include_str!("../tasks/void_prompt.txt");
 const DETAILS: &str = "Tool calling details:
     - To call a tool, write its name and parameters in one of the XML formats above.
     - After the tool call you must STOP and WAIT for the result.
@@ -47,7 +47,7 @@ const DETAILS: &str = "Tool calling details:
     - The call is executed at once, and its result follows in the next user message.";
 
 impl Form {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Form::Openai => "openai",
             Form::Void => "void",
@@ -55,7 +55,7 @@ impl Form {
     }
 
     /// The conversation as this client begins it.
-    pub(super) fn open(self, task: &Task) -> Vec<Value> {
+    pub(crate) fn open(self, task: &Task) -> Vec<Value> {
         let editor = task.tools.iter().any(|tool| tool["name"] == "edit_file");
         let tools = match self {
             Form::Openai => String::new(),
@@ -66,7 +66,7 @@ impl Form {
     }
 
     /// The request for the next answer.
-    pub(super) fn request(self, task: &Task, messages: &[Value]) -> Value {
+    pub(crate) fn request(self, task: &Task, messages: &[Value]) -> Value {
         let mut body = json!({"messages": messages, "stream": false});
         if self == Form::Openai && !task.tools.is_empty() {
             body["tools"] = task.tools.iter().map(|tool| json!({"type": "function", "function": tool})).collect();
@@ -75,7 +75,7 @@ impl Form {
     }
 
     /// What the client makes of `choices[0].message`.
-    pub(super) fn read(self, task: &Task, message: &Value) -> Reply {
+    pub(crate) fn read(self, task: &Task, message: &Value) -> Reply {
         let text = message["content"].as_str().unwrap_or_default();
         match self {
             Form::Openai => Reply {
@@ -96,7 +96,7 @@ impl Form {
     }
 
     /// Appends an answer and the results of its calls, one each.
-    pub(super) fn extend(self, messages: &mut Vec<Value>, reply: &Reply, results: &[String]) {
+    pub(crate) fn extend(self, messages: &mut Vec<Value>, reply: &Reply, results: &[String]) {
         match self {
             Form::Openai => {
                 let calls: Vec<Value> = reply.calls.iter().map(Made::write).collect();
@@ -172,11 +172,12 @@ fn table(tools: &[Value]) -> Tools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        cli::bench::task,
+    use toolglot::{
         client::{self, Hints},
         openai::ChatRequest,
     };
+
+    use crate::task;
 
     #[test]
     fn voids_prompt_and_history_are_recognised_as_voids() {

@@ -8,29 +8,29 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::form::Form;
-use crate::error::Error;
+use crate::form::Form;
+use toolglot::error::Error;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Task {
+pub(crate) struct Task {
     /// `group/name`.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Each `{"name", "description", "parameters"}`.
-    pub(super) tools: Vec<Value>,
+    pub(crate) tools: Vec<Value>,
     /// The conversation so far, in OpenAI's form.
-    pub(super) messages: Vec<Value>,
+    pub(crate) messages: Vec<Value>,
     /// The files that its tools work on, by path; without them, a task is one answer.
-    pub(super) files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
     /// What counts as done.
-    pub(super) want: Want,
+    pub(crate) want: Want,
     /// Texts agree if letters and digits do, as the public questions define it.
-    pub(super) loose: bool,
+    pub(crate) loose: bool,
 }
 
 /// What counts as done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub(super) enum Want {
+pub(crate) enum Want {
     /// Exactly these calls, in any order. None: an answer without a call.
     Calls {
         calls: Vec<Call>,
@@ -52,18 +52,18 @@ pub(super) enum Want {
 
 /// A call that is wanted. Each argument has a list of values that are right; `""` among them: it may be omitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Call {
-    pub(super) name: String,
-    pub(super) arguments: BTreeMap<String, Vec<Value>>,
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) arguments: BTreeMap<String, Vec<Value>>,
 }
 
 /// What a file contains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Content {
-    pub(super) contains: Vec<String>,
+pub(crate) struct Content {
+    pub(crate) contains: Vec<String>,
     #[serde(default)]
-    pub(super) lacks: Vec<String>,
+    pub(crate) lacks: Vec<String>,
 }
 
 /// A file of tasks.
@@ -92,9 +92,11 @@ struct Entry {
 }
 
 /// The tasks of our own, each with the forms that it can be put in.
-pub(super) fn own() -> Result<Vec<(Task, &'static [Form])>, Error> {
-    let sets: [(&str, &'static [Form]); 2] =
-        [(include_str!("tasks/calls.json"), &[Form::Openai]), (include_str!("tasks/editor.json"), &[Form::Openai, Form::Void])];
+pub(crate) fn own() -> Result<Vec<(Task, &'static [Form])>, Error> {
+    let sets: [(&str, &'static [Form]); 2] = [
+        (include_str!("../tasks/calls.json"), &[Form::Openai]),
+        (include_str!("../tasks/editor.json"), &[Form::Openai, Form::Void]),
+    ];
     let mut tasks = Vec::new();
     for (text, forms) in sets {
         let file: File = serde_json::from_str(text).map_err(|error| Error::proxy(format!("the tasks: {error}")))?;
@@ -106,12 +108,12 @@ pub(super) fn own() -> Result<Vec<(Task, &'static [Form])>, Error> {
 
 impl Task {
     /// What its name begins with.
-    pub(super) fn group(&self) -> &str {
+    pub(crate) fn group(&self) -> &str {
         self.id.split('/').next().unwrap_or(&self.id)
     }
 
     /// A task that has changed is another one.
-    pub(super) fn digest(&self) -> u64 {
+    pub(crate) fn digest(&self) -> u64 {
         let mut hasher = std::hash::DefaultHasher::new();
         json!(self).to_string().hash(&mut hasher);
         hasher.finish()

@@ -1,11 +1,15 @@
-//! `toolglot bench`: measurements with real models, straight or through the proxy in one of its ways to offer tools.
+//! `toolglot-bench`: measurements with real models, straight or through the proxy in one of its ways to offer tools.
 
-use std::io::Write;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
+use clap::Parser;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
+use toolglot::{
     backend::ToolMode,
     config::{Config, Environment, Route},
     error::Error,
@@ -21,39 +25,39 @@ mod report;
 mod task;
 mod world;
 
-#[derive(Debug, clap::Args)]
-pub(super) struct Bench {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum What {
+/// Measures models with real requests, straight and through the proxy.
+#[derive(Debug, Parser)]
+#[command(name = "toolglot-bench", version, max_term_width = 100)]
+enum Bench {
     /// Give a model the same tasks straight and through the proxy, and recommend how to ask it
     Live(live::Live),
 }
 
-impl Bench {
-    pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
-        match self.what {
-            What::Live(live) => live.run(environment, out, messages),
+fn main() -> ExitCode {
+    let Bench::Live(live) = Bench::parse();
+    match live.run(&Environment::of_process(), &mut io::stdout().lock(), &mut io::stderr().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to hear that standard error is closed.
+            let _ = writeln!(io::stderr(), "toolglot-bench: {}", error.message);
+            ExitCode::FAILURE
         }
     }
 }
 
 /// A way to the model.
-pub(super) struct Way {
+pub(crate) struct Way {
     /// `straight`, or what `tools` on a route says.
-    pub(super) name: String,
+    pub(crate) name: String,
     app: App,
 }
 
 /// The ways there are, in the order of the table.
-pub(super) const NAMES: [&str; 5] = ["straight", "native", "prompt", "raw", "client"];
+pub(crate) const NAMES: [&str; 5] = ["straight", "native", "prompt", "raw", "client"];
 
 impl Way {
     /// Opens the way: a server of its own, so that nothing is learned from another one.
-    pub(super) fn open(name: &str, model: &str, config: &Config, environment: &Environment) -> Result<Way, Error> {
+    pub(crate) fn open(name: &str, model: &str, config: &Config, environment: &Environment) -> Result<Way, Error> {
         let mut config = Config { store: None, ..config.clone() };
         if let Some(tools) = mode(name)? {
             let own = config.route(model).cloned();
@@ -64,7 +68,7 @@ impl Way {
     }
 
     /// The completion in OpenAI's form, and how often the model was asked again for it.
-    pub(super) async fn ask(&self, body: &Value) -> Result<(Value, u64), Error> {
+    pub(crate) async fn ask(&self, body: &Value) -> Result<(Value, u64), Error> {
         if self.name == "straight" {
             return Ok((survey::straight(&self.app, body).await?, 0));
         }
@@ -73,7 +77,7 @@ impl Way {
     }
 
     /// How tools would be offered to the model for this request.
-    pub(super) async fn planned(&self, body: &Value) -> Result<ToolMode, Error> {
+    pub(crate) async fn planned(&self, body: &Value) -> Result<ToolMode, Error> {
         Ok(survey::planned(&self.app, ChatRequest::from_value(body.clone())?).await?.tool_mode())
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
+use crate::{
     form::{Form, Made, Reply},
     task::{Call, Content, Task, Want},
     world::World,
@@ -12,7 +12,7 @@ use super::{
 /// What became of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// As it was wanted.
     Right,
     /// A call was executed that was not wanted, or files are neither as they were nor as they should be.
@@ -26,18 +26,18 @@ pub(super) enum Verdict {
 
 /// What is wrong with an answer whatever was wanted of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Faults {
+pub(crate) struct Faults {
     /// The user sees the text of a call.
-    pub(super) shown: bool,
+    pub(crate) shown: bool,
     /// Calls of names that are not offered.
-    pub(super) unknown: usize,
+    pub(crate) unknown: usize,
     /// Calls whose arguments do not fit the tool's schema.
-    pub(super) invalid: usize,
+    pub(crate) invalid: usize,
 }
 
 impl Faults {
     /// Adds those of a further answer.
-    pub(super) fn add(&mut self, form: Form, task: &Task, reply: &Reply) {
+    pub(crate) fn add(&mut self, form: Form, task: &Task, reply: &Reply) {
         self.shown |= shows_a_call(task, &reply.text);
         for call in &reply.calls {
             match task.tools.iter().find(|tool| tool["name"] == call.name.as_str()) {
@@ -49,7 +49,7 @@ impl Faults {
 }
 
 /// Judges one answer to a task of one turn.
-pub(super) fn one(form: Form, task: &Task, reply: &Reply) -> Verdict {
+pub(crate) fn one(form: Form, task: &Task, reply: &Reply) -> Verdict {
     let matches = |wanted: &Call, made: &Made| same(form, task, wanted, made);
     let right = match &task.want {
         Want::Calls { calls } => {
@@ -72,7 +72,7 @@ pub(super) fn one(form: Form, task: &Task, reply: &Reply) -> Verdict {
 }
 
 /// Judges the result of a task of several turns: its files and its last answer.
-pub(super) fn end(task: &Task, world: &World, last: &Reply) -> Verdict {
+pub(crate) fn end(task: &Task, world: &World, last: &Reply) -> Verdict {
     let Want::Files { files, text } = &task.want else { return Verdict::Missed };
     let as_wanted = |path: &str| files.get(path).map(|wanted| holds(wanted.as_ref(), world.files.get(path)));
     if files.keys().all(|path| as_wanted(path) == Some(true)) && says(last, text) && last.calls.is_empty() {
@@ -198,7 +198,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::bench::task;
+    use crate::task;
 
     fn task(id: &str) -> Task {
         task::own().unwrap().into_iter().map(|(task, _)| task).find(|task| task.id == id).unwrap()
