@@ -151,11 +151,11 @@ pub enum Overlay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exchanges {
-    /// Turns that begin while a page is open.
+    /// The latest ones, within bounds.
     #[default]
-    Metadata,
-    /// All turns.
-    Full,
+    Memory,
+    /// None: times, counts and verdicts alone.
+    Off,
 }
 
 /// Limits of sizes, in bytes unless noted otherwise.
