@@ -166,7 +166,8 @@ pub(super) async fn send(
     let answer = response.collect(ANSWER_BYTES).await?;
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);
-        return Err(Error { headers, ..error_from(response.status.as_u16(), &answer).without(backend.secrets()) });
+        let error = Error { headers, ..error_from(response.status.as_u16(), &answer) };
+        return Err(error.without(backend.secrets()));
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))
