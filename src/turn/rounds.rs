@@ -184,7 +184,7 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
         let has_spooled = self.outlet.shape.has_spooled();
         if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
-            Box::pin(self.keep()).await;
+            Box::pin(self.keep()).await?;
         }
         match taken {
             Ok(more) => {
