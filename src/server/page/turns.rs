@@ -152,6 +152,11 @@ impl Default for Turns {
 }
 
 impl Turns {
+    /// The size of the content that is kept, in bytes.
+    pub(in crate::server) fn held_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
         let keeps = opening.always || self.changes.receiver_count() > 0;
         let mut state = self.state.hold();
