@@ -161,6 +161,11 @@ impl Default for Turns {
 }
 
 impl Turns {
+    /// The size of the content that is kept, in bytes.
+    pub(in crate::server) fn held_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
         let keeps = opening.keeps;
         let mut state = self.state.hold();
