@@ -32,6 +32,7 @@ mod headers;
 mod health;
 mod instance;
 mod listen;
+mod log;
 mod messages;
 mod metrics;
 mod models;
@@ -57,6 +58,7 @@ mod woken;
 use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
+pub use log::Lines;
 pub use run::serve;
 pub use settings::Settings;
 pub use state::{App, Live, State, app, library};

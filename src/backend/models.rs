@@ -4,7 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Backend, Kind, Loaded, Profile, error_from, pace_headers, unusable};
+use super::{Backend, Kind, Loaded, Profile, pace_headers, refusal_of, unusable};
 use crate::{
     error::Error,
     upstream::{Client, HttpRequest, Outgoing},
@@ -166,7 +166,7 @@ pub(super) async fn send(
     let answer = response.collect(ANSWER_BYTES).await?;
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);
-        return Err(Error { headers, ..error_from(response.status.as_u16(), &answer).without(backend.secrets()) });
+        return Err(Error { headers, ..refusal_of(backend, response.status.as_u16(), &answer) });
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))

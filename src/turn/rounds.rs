@@ -293,7 +293,7 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let mut error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            let mut error = backend::refusal_of(&self.plan.backend, response.status.as_u16(), &body).without(self.plan.secrets());
             error.headers = backend::pace_headers(&response.headers);
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
