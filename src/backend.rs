@@ -37,7 +37,7 @@ mod traits;
 pub use crate::config::{Kind, ToolMode};
 pub use context::{Bounds, Loaded, Size, Window};
 pub use decode::Decoder;
-pub use errors::{Refusal, error_from, is_loading, pace_headers, retry_after, unusable};
+pub use errors::{Refusal, error_from, is_loading, pace_headers, refusal_of, retry_after, unusable};
 pub use history::leaked::marked_bytes;
 pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};

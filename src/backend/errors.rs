@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde_json::Value;
 
+use super::Backend;
 use crate::{error::Error, redact};
 
 mod field;
@@ -111,6 +112,15 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let said = value.as_ref().and_then(Said::of).unwrap_or_else(|| Said::plain(status, body));
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
+}
+
+/// The same, from this backend: a refused key is named with whose it is, because the client has one too.
+pub fn refusal_of(backend: &Backend, status: u16, body: &[u8]) -> Error {
+    let error = error_from(status, body).without(backend.secrets());
+    match status {
+        401 | 403 => Error { message: format!("the backend `{}` refuses its key: {}", backend.name, error.message), ..error },
+        _ => error,
+    }
 }
 
 /// Why an answer cannot be used, whatever its body says (a 502): it is compressed, or only names another address. `None`: it can.

@@ -290,8 +290,9 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
+            let refusal = backend::refusal_of(&self.plan.backend, response.status.as_u16(), &body);
             let headers = backend::pace_headers(&response.headers);
-            let error = Error { headers, ..backend::error_from(response.status.as_u16(), &body) }.without(self.plan.secrets());
+            let error = Error { headers, ..refusal }.without(self.plan.secrets());
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
                 self.without_grammar(&error).await;

@@ -257,7 +257,7 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
     for table in ["", "[[key]]", "[[backend]]", "[[route]]", "[[alias]]", "[react]", "[limits]", "[mcp]"] {
         let refused = parse(&format!("{table}\nunheard_of = 1\n")).unwrap_err().message;
         assert!(refused.contains(":2: unknown field `unheard_of`"), "{table}: {refused}");
-        let known = refused.split_once("expected").map_or("", |(_, known)| known);
+        let known = refused.split_once("there are:").map_or("", |(_, known)| known);
         let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
         assert!(known.len() > 1, "{table}: {refused}");
         for key in known {

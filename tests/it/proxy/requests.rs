@@ -233,6 +233,7 @@ async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
         config,
         demo: false,
         record: None,
+        log: None,
         environment: Environment::default(),
         ollama: String::new(),
     })
@@ -254,10 +255,30 @@ async fn recordings_have_no_endpoint_of_their_own() {
     let proxy = Proxy::start("[[backend]]\nkind = \"replay\"\n").await;
     let (_, list) = answer(proxy.get("/v1/models")).await;
     let model = list["data"][0]["id"].as_str().unwrap();
-    for path in ["/v1/completions", "/v1/embeddings", "/off/v1/chat/completions"] {
+    for path in ["/v1/completions", "/v1/embeddings"] {
         let (status, body) = answer(proxy.post(path, json!({"model": model, "messages": []}))).await;
         assert_eq!(status, 501, "{body}");
     }
+}
+
+#[tokio::test]
+async fn in_mode_off_a_recording_comes_as_the_model_wrote_it() {
+    let proxy = Proxy::start("[[backend]]\nkind = \"replay\"\n").await;
+    let function = json!({"name": "read_file", "parameters": {"type": "object", "properties": {"uri": {"type": "string"}}}});
+    let asked = json!([{"role": "user", "content": "What is in src/main.rs?"}]);
+    let mut body = json!({"model": "demo/gemma3", "messages": asked, "stream": false,
+        "tools": [{"type": "function", "function": function}], "tool_choice": "auto"});
+    let written = "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"src/main.rs\"}}\n```";
+    let (status, straight) = answer(proxy.post("/off/v1/chat/completions", &body)).await;
+    let message = &straight["choices"][0]["message"];
+    assert_eq!((status, message["content"].as_str().map(str::trim), message.get("tool_calls")), (200, Some(written), None));
+    let (_, through) = answer(proxy.post("/v1/chat/completions", &body)).await;
+    assert_eq!(through["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "read_file", "{through}");
+    let (_, ollama) = answer(proxy.post("/off/api/chat", &body)).await;
+    assert_eq!(ollama["message"]["content"].as_str().map(str::trim), Some(written), "{ollama}");
+    body["stream"] = json!(true);
+    let stream = proxy.post("/off/v1/chat/completions", &body).send().await.unwrap().text().await.unwrap();
+    assert!(!stream.contains("tool_calls") && stream.ends_with("data: [DONE]\n\n"), "{stream}");
 }
 
 #[tokio::test]
