@@ -11,6 +11,7 @@ mod ending;
 mod envelope;
 mod fixer;
 mod keys;
+mod markup;
 pub mod name;
 mod patch;
 mod placeholder;

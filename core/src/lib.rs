@@ -17,7 +17,7 @@ pub mod openai;
 mod pieces;
 pub mod redact;
 pub mod same;
-pub mod schema;
+mod schema;
 #[cfg(test)]
 #[path = "../../tests/support/seen.rs"]
 mod seen;
