@@ -17,6 +17,7 @@ pub mod openai;
 mod pieces;
 pub mod redact;
 pub mod same;
+mod schema;
 #[cfg(test)]
 #[path = "../../tests/support/seen.rs"]
 mod seen;

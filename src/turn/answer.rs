@@ -90,10 +90,11 @@ impl Answer {
         let limit = scanner.argument_bytes;
         let mut gate = Gate::new(policy);
         gate.before.tools = Arc::clone(&tools);
+        let markers = adapter.value_markers();
         Answer {
             scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
             tools: Arc::clone(&tools),
-            fixer: Fixer::new(tools, schemas).with_limit(limit),
+            fixer: Fixer::new(tools, schemas).with_limit(limit).with_markers(markers),
             gate,
             native: None,
             heard: false,
@@ -293,6 +294,7 @@ impl Sink for Stage<'_> {
     fn event(&mut self, event: Event<'_>) {
         let (gate, out) = (&mut *self.gate, &mut *self.out);
         gate.native = self.native;
+        self.fixer.set_native(self.native);
         self.fixer.event(event, &mut |event: Event<'_>| gate.event(event, &mut *out));
     }
 }

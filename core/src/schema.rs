@@ -9,6 +9,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 mod types;
+mod values;
 mod view;
 
 use std::borrow::Cow;
@@ -18,13 +19,14 @@ use serde_json::Value;
 
 pub use cache::Schemas;
 pub use rule::fold;
-pub(crate) use rule::{Additional, Rule, Values};
+pub(crate) use rule::{Additional, Rule};
 pub use types::Types;
+pub(crate) use values::{Values, unquoted};
 pub use view::{Place, View};
 
 use crate::event::Tool;
 use crate::json::read::{Guide, Key, Shape};
-use crate::json::tree::{self, Member, Node};
+use crate::json::tree::Node;
 
 /// Maximum number of keywords that are left out of a schema because the validator rejects them.
 const INVALID_KEYWORDS: usize = 64;
@@ -95,17 +97,27 @@ impl Default for Schema {
 }
 
 impl Schema {
-    /// Compiles a schema without access to the network or to files.
+    /// Compiles a schema without access to the network or to files. What a validator may cost is bounded before it is built.
     fn compile(text: &str) -> Schema {
         let mut view = View::parse(text);
-        let cost = size::measure(&view);
-        if cost.is_none() {
-            tracing::debug!(bytes = text.len(), "a schema cannot be checked at a bounded cost: nothing is checked");
+        let Some(bound) = size::measure(&view) else {
+            tracing::warn!(
+                bytes = text.len(),
+                "a schema cannot be checked at a bounded cost: its tool's arguments are not checked"
+            );
+            return Schema::default();
+        };
+        for place in bound.odd_patterns {
+            tracing::debug!(place, "a pattern of a schema is not one of the bounded kind: it is not checked");
+            view.remove(&place);
         }
-        let validator = cost.and_then(|_| validator(&mut view));
-        let rules = if validator.is_some() { compile::rules(&view) } else { vec![Rule::default()] };
-        let recursive = (cost == Some(size::Cost::Recursive)).then_some(view);
-        Schema { validator, recursive, rules }
+        match validator(&mut view) {
+            Some(validator) => {
+                let rules = compile::rules(&view);
+                Schema { validator: Some(validator), recursive: bound.recursive.then_some(view), rules }
+            }
+            None => Schema::default(),
+        }
     }
 
     /// Why the tree does not satisfy the schema; `None` if it does. The parameters in `keeps_null` may be null.
@@ -125,40 +137,10 @@ impl Schema {
         self.recursive.as_ref().is_none_or(|view| size::is_affordable(view, value))
     }
 
-    /// Whether the value satisfies the schema, and no stage would spell it differently.
-    pub fn is_satisfied(&self, tree: &Node<'_>, keeps_null: &[String]) -> bool {
-        let root = self.rule(self.top());
-        let known = match &tree.value {
-            tree::Value::Object(members) => {
-                members.is_empty() || root.properties.is_empty() || members.iter().any(|member| root.named(&member.key).is_some())
-            }
-            _ => root.types.allow(Types::ARRAY) && !root.types.is_all(),
-        };
-        let valid = || {
-            let Some(validator) = &self.validator else { return true };
-            let value = tree.to_serde();
-            let value = without_nulls(&value, keeps_null);
-            self.is_affordable(&value) && validator.is_valid(&value)
-        };
-        known && self.is_spelled(tree, self.top()) && valid()
-    }
-
-    /// Whether keys and numbers are spelled as the schema spells them.
-    fn is_spelled(&self, node: &Node<'_>, shape: Shape) -> bool {
-        let rule = self.rule(shape);
-        if rule.says_nothing() {
-            return true;
-        }
-        match &node.value {
-            tree::Value::Object(members) => members.iter().all(|Member { key, node, .. }| {
-                let other = || rule.properties.meant(key).is_some() || key.contains('.');
-                let spelled = rule.named(key).is_some() || !other() || rule.matches_pattern(key);
-                spelled && self.is_spelled(node, self.member_shape(rule, key))
-            }),
-            tree::Value::Array(items) => items.iter().enumerate().all(|(at, item)| self.is_spelled(item, rule.item_shape(at))),
-            tree::Value::Number(_) => Types::of_node(node) == Types::INTEGER || rule.types.and(Types::NUMBER) != Types::INTEGER,
-            _ => true,
-        }
+    /// Whether the arguments may be a list: the schema says so.
+    pub fn is_list(&self) -> bool {
+        let types = self.rule(self.top()).types;
+        types.allow(Types::ARRAY) && !types.is_all()
     }
 
     /// The rule of this shape.
@@ -206,10 +188,16 @@ impl Schema {
     }
 }
 
+/// Regular expressions are those of the crate `regex`: linear in the text, bounded in size, without looking around.
+fn options<'o>() -> jsonschema::ValidationOptions<'o> {
+    let patterns = jsonschema::PatternOptions::regex().size_limit(size::PATTERN_BYTES);
+    jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns)
+}
+
 /// Builds the validator. A keyword that it rejects (`"required": true` in a property, a pattern of another regex dialect) is left
 /// out, so that the others are still checked.
 fn validator(view: &mut View) -> Option<jsonschema::Validator> {
-    let options = jsonschema::options().offline().should_validate_formats(false);
+    let options = options();
     for _ in 0..INVALID_KEYWORDS {
         let place = match options.build(view.document()) {
             Ok(validator) => return Some(validator),

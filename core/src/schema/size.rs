@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::json::pointer::push_key;
+
 use super::{
     keyword::{Scope, subschemas},
     view::{Place, View},
@@ -22,24 +24,63 @@ const VALUE_DEPTH: usize = 1500;
 const PER_VALUE: usize = 64;
 const AT_LEAST: usize = 100_000;
 
-/// The cost of checking a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cost {
-    /// A bounded number of steps for each node of the value.
-    Bounded,
+/// Maximum number of regular expressions in a schema.
+const PATTERNS: usize = 64;
+/// Largest compiled regular expression, in bytes.
+pub(super) const PATTERN_BYTES: usize = 128 * 1024;
+
+/// What checking a value may cost: a bounded number of steps for each node of the value, unless a subschema contains itself.
+#[derive(Debug, Default)]
+pub(super) struct Bound {
     /// A subschema contains itself: the cost depends on the value, see [`is_affordable`].
-    Recursive,
+    pub(super) recursive: bool,
+    /// JSON pointers to the regular expressions that are too large, or of another dialect.
+    pub(super) odd_patterns: Vec<String>,
 }
 
 /// Measures a schema; `None` if it is too large or its cost has no bound.
-pub(super) fn measure(view: &View) -> Option<Cost> {
+pub(super) fn measure(view: &View) -> Option<Bound> {
     let document = view.document();
     if !document.is_object() || bytes(document) > MOST_TEXT {
         return None;
     }
     let mut walk = Walk::default();
     walk.size(view.root(), true)?;
-    Some(if walk.recursive { Cost::Recursive } else { Cost::Bounded })
+    let mut patterns = Vec::new();
+    collect(document, &mut String::new(), &mut patterns);
+    if patterns.len() > PATTERNS {
+        return None;
+    }
+    let is_odd = |pattern: &str| super::options().build(&serde_json::json!({"pattern": pattern})).is_err();
+    let odd = patterns.into_iter().filter(|(_, pattern)| is_odd(pattern));
+    Some(Bound { recursive: walk.recursive, odd_patterns: odd.map(|(place, _)| place).collect() })
+}
+
+/// Collects everything in a document that may be a regular expression, with its place.
+fn collect<'v>(value: &'v Value, place: &mut String, found: &mut Vec<(String, &'v str)>) {
+    let length = place.len();
+    let mut inside = |key: &str, inner: &'v Value| {
+        push_key(place, key);
+        match inner {
+            Value::String(pattern) if key == "pattern" => found.push((place.clone(), pattern)),
+            Value::Object(table) if key == "patternProperties" => {
+                for (pattern, schema) in table {
+                    let length = place.len();
+                    push_key(place, pattern);
+                    found.push((place.clone(), pattern));
+                    collect(schema, place, found);
+                    place.truncate(length);
+                }
+            }
+            inner => collect(inner, place, found),
+        }
+        place.truncate(length);
+    };
+    match value {
+        Value::Object(members) => members.iter().for_each(|(key, inner)| inside(key, inner)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, inner)| inside(&at.to_string(), inner)),
+        _ => {}
+    }
 }
 
 /// Whether the cost of checking a value against a recursive schema is in proportion to the value's size. The walk stops as soon

@@ -1,10 +1,11 @@
 //! What one subschema says, with references resolved, in the form that the reader and the coercions need.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ANY, Schema, Types};
+use super::{ANY, Schema, Types, Values};
 use crate::json::read::Shape;
 
 /// Up to this number of properties, a linear search is fastest.
@@ -25,7 +26,7 @@ pub struct Rule {
     /// `allOf` and `$ref`: all of these must hold.
     pub all: Vec<Shape>,
     /// `enum` and `const`.
-    pub values: Option<Values>,
+    pub values: Option<Arc<Values>>,
     /// The `format` is that of a path or a URI.
     pub is_path: bool,
     pub default: Option<Value>,
@@ -50,14 +51,6 @@ pub struct Items {
     pub first: Vec<Shape>,
     /// The others.
     pub others: Option<Shape>,
-}
-
-/// The only allowed values.
-#[derive(Debug, Clone)]
-pub struct Values {
-    pub all: Vec<Value>,
-    /// From `const`: a missing property has this value.
-    pub constant: bool,
 }
 
 /// One property of an object.
@@ -139,7 +132,7 @@ impl Rule {
     pub fn may_be_null(&self) -> bool {
         self.names_null
             && self.types.allow(Types::NULL)
-            && self.values.as_ref().is_none_or(|values| values.all.contains(&Value::Null))
+            && self.values.as_ref().is_none_or(|values| values.contains(&Value::Null))
     }
 }
 

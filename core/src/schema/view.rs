@@ -182,7 +182,7 @@ impl<'v> Place<'v> {
     }
 
     /// The value of a keyword of this subschema.
-    pub(in crate::fix) fn keyword(self, name: &str) -> Option<&'v Value> {
+    pub(crate) fn keyword(self, name: &str) -> Option<&'v Value> {
         self.schema?.get(name)
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -79,7 +80,8 @@ impl Compiler {
         if let Some(Value::Object(patterns)) = map.get("patternProperties") {
             for (pattern, schema) in patterns {
                 let shape = self.shape(place.at(schema));
-                rule.patterns.extend(regex::Regex::new(pattern).ok().map(|pattern| (pattern, shape)));
+                let pattern = regex::RegexBuilder::new(pattern).size_limit(super::size::PATTERN_BYTES).build();
+                rule.patterns.extend(pattern.ok().map(|pattern| (pattern, shape)));
             }
         }
         rule.additional = match map.get("additionalProperties") {
@@ -104,13 +106,13 @@ impl Compiler {
             rule.all.push(self.shape(target));
         }
         if let Some(values) = map.get("enum").and_then(Value::as_array) {
-            rule.values = Some(Values { all: values.clone(), constant: false });
+            rule.values = Some(Arc::new(Values::new(values.clone(), false)));
         }
         if let Some(value) = map.get("const") {
-            rule.values = Some(Values { all: vec![value.clone()], constant: true });
+            rule.values = Some(Arc::new(Values::new(vec![value.clone()], true)));
         }
         rule.names_null = place.types().is_some_and(|types| types.allow(Types::NULL))
-            || rule.values.as_ref().is_some_and(|values| values.all.contains(&Value::Null));
+            || rule.values.as_ref().is_some_and(|values| values.contains(&Value::Null));
         rule
     }
 }
@@ -178,7 +180,7 @@ impl Flattener {
 
 /// The cost of copying a rule.
 fn size(rule: &Rule) -> usize {
-    1 + rule.properties.len() + rule.required.len() + rule.values.as_ref().map_or(0, |values| values.all.len())
+    1 + rule.properties.len() + rule.required.len()
 }
 
 impl Rule {
