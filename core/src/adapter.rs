@@ -14,7 +14,7 @@ mod library;
 pub mod quote;
 pub mod render;
 pub mod scanner;
-mod syntax;
+pub(crate) mod syntax;
 mod triggers;
 mod write;
 

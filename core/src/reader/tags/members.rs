@@ -25,7 +25,9 @@ impl Members {
 
     /// Adds a key whose value follows later.
     pub(super) fn expect(&mut self, key: String, hint: Hint) {
-        self.known.push(key.clone());
+        if !self.has(&key) {
+            self.known.push(key.clone());
+        }
         self.waiting.push_back((key, hint));
     }
 
