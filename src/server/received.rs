@@ -94,7 +94,7 @@ impl Received {
                     client,
                     model,
                     body: &self.body,
-                    always: app.config.exchanges == Exchanges::Full,
+                    keeps: app.config.exchanges == Exchanges::Memory,
                 })
             })
         });

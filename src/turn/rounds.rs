@@ -35,7 +35,6 @@ use super::{
     tap::Tap,
 };
 use crate::{
-    adapter::scanner::UsersWords,
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
@@ -81,8 +80,6 @@ struct Asks {
     strays: Vec<same::Call>,
     /// The message that the first answer replies to.
     quoted: Arc<Quoted>,
-    /// The user's last words, if they are short. `None`: before the first answer.
-    asked: Option<Arc<UsersWords>>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
