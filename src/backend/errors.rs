@@ -117,10 +117,12 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
 /// The same, from this backend: a refused key is named with whose it is, because the client has one too.
 pub fn refusal_of(backend: &Backend, status: u16, body: &[u8]) -> Error {
     let error = error_from(status, body).without(backend.secrets());
-    match status {
-        401 | 403 => Error { message: format!("the backend `{}` refuses its key: {}", backend.name, error.message), ..error },
-        _ => error,
-    }
+    let what = match (status, &backend.api_key) {
+        (401 | 403, Some(_)) => "refuses the key that toolglot has for it",
+        (401 | 403, None) => "wants a key (`api_key_env`)",
+        _ => return error,
+    };
+    Error { message: format!("the backend `{}` {what}: {}", backend.name, error.message), ..error }
 }
 
 /// Why an answer cannot be used, whatever its body says (a 502): it is compressed, or only names another address. `None`: it can.

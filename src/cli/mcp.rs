@@ -298,7 +298,7 @@ fn tools(offered: &Catalogue, has_ours: bool) -> String {
     };
     let total: u64 = offered.tools.iter().map(Offered::tokens).sum();
     let head = ["tool", "tokens", "does", "may", "description"].map(str::to_owned);
-    let all = ["all".into(), total.to_string(), "(an estimate: four bytes a token)".into(), String::new(), String::new()];
+    let all = ["all".into(), total.to_string(), String::new(), String::new(), "(an estimate: four bytes a token)".into()];
     let rows: Vec<[String; 5]> = [head].into_iter().chain(offered.tools.iter().map(row)).chain([all]).collect();
     let mut out: String = columns(&rows).map(|line| line + "\n").collect();
     if !has_ours && offered.tools.iter().any(|tool| tool.service.server == BUILT_IN) {
