@@ -137,8 +137,6 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
-/// Shortest header value that is masked, in bytes. Shorter ones are hardly secrets, and masking them would damage ordinary words.
-const SECRET_BYTES: usize = 8;
 /// How long a request may wait for the backend's `requests_per_minute`.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -195,7 +193,7 @@ impl Backend {
     /// The secrets to mask in messages: some backends repeat a key that they refuse.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let headers = self.extra_headers.values().filter_map(|value| value.to_str().ok());
-        self.api_key.iter().map(Secret::reveal).chain(headers.filter(|value| value.len() >= SECRET_BYTES))
+        self.api_key.iter().map(Secret::reveal).chain(headers)
     }
 
     /// The headers of a request: JSON, the key in the form that the backend expects, and the configured headers.

@@ -82,7 +82,14 @@ const REFUSALS: &[(&str, Refusal)] = &[
 pub(super) const MALFORMED_CALL: &str = "malformed_function_call";
 
 /// Texts of errors about a conversation that is too long, in lower case.
-const TOO_LONG: &[&str] = &["context length", "context size", "context window", "exceed_context", "input length exceeds"];
+const TOO_LONG: &[&str] = &[
+    "context length",
+    "context size",
+    "context window",
+    "exceed_context",
+    "input length exceeds",
+    "longer than the maximum model length",
+];
 
 /// Longest message that is passed on, in characters.
 const SHOWN_CHARS: usize = 2000;

@@ -181,7 +181,7 @@ impl<O: Sink> Rounds<O> {
             return Ok(true);
         };
         let next = reading.next().await;
-        let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
+        let taken = self.take(next);
         let has_spooled = self.outlet.shape.has_spooled();
         if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
             Box::pin(self.keep()).await;
@@ -199,7 +199,7 @@ impl<O: Sink> Rounds<O> {
             }
             Err(error) => {
                 self.abandon();
-                Err(error)
+                Err(error.without(self.plan.secrets()))
             }
         }
     }
@@ -260,7 +260,6 @@ impl<O: Sink> Rounds<O> {
                 Ok(None) => {}
                 Err(error) => {
                     may_hold = false;
-                    let error = error.without(plan.secrets());
                     self.without_grammar(&error).await;
                 }
             }
@@ -293,7 +292,7 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let mut error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            let mut error = backend::error_from(response.status.as_u16(), &body);
             error.headers = backend::pace_headers(&response.headers);
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
@@ -301,7 +300,7 @@ impl<O: Sink> Rounds<O> {
                 continue;
             }
             if !self.learn(&error).await {
-                return Err(error);
+                return Err(error.without(self.plan.secrets()));
             }
         }
     }

@@ -36,6 +36,12 @@ fn the_backends_own_message_is_unwrapped() {
             Some("context_length_exceeded"),
         ),
         (
+            400,
+            r#"{"error":{"message":"The decoder prompt (length 9000) is longer than the maximum model length of 8192.","code":400}}"#,
+            "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
+            Some("context_length_exceeded"),
+        ),
+        (
             422,
             r#"{"detail":[{"loc":["body","max_tokens"],"msg":"field required"},{"loc":["body","n",0],"msg":"too many"}]}"#,
             "body.max_tokens: field required; body.n.0: too many",

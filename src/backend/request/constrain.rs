@@ -1,7 +1,6 @@
-//! Prevents wrong calls by fields of a chat request: a schema for a required call, `strict`, markers that the server must keep.
+//! Prevents wrong calls by fields of a chat request: a schema for a required call, markers that the server must keep. No
+//! field is added that a chat template may print.
 //! `backend::prevent` does the same at llama.cpp while the model may still answer in text.
-
-use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
@@ -154,14 +153,5 @@ pub(super) fn only_named(tools: &Tools, profile: Profile) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) if matches!(profile, Profile::LlamaCpp | Profile::LmStudio) => Some(name),
         _ => None,
-    }
-}
-
-/// Adds `strict`: vLLM then holds calls of the tool to its schema, even if the model may answer in text.
-pub(super) fn strict(tool: &mut Cow<'_, Value>) {
-    if tool.pointer("/function/strict").is_none()
-        && let Some(function) = tool.to_mut().get_mut("function").and_then(Value::as_object_mut)
-    {
-        function.insert("strict".into(), json!(true));
     }
 }

@@ -27,9 +27,6 @@ pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Rou
         Some(tools) => {
             let only = constrain::only_named(tools, profile);
             chat.tools = functions(&round.chat.tools, tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)));
-            if profile == Profile::Vllm {
-                chat.tools.iter_mut().for_each(constrain::strict);
-            }
             chat.tool_choice = match &tools.choice {
                 ToolChoice::Auto => chat.tool_choice.filter(Value::is_string),
                 ToolChoice::None => Some(json!("none")),

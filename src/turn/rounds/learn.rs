@@ -21,7 +21,8 @@ impl<O: Sink> Rounds<O> {
             model = self.plan.chat.model,
             backend = self.plan.backend.name,
             ?refusal,
-            "asking in another way: {error}"
+            "asking in another way: {}",
+            error.clone().without(self.plan.secrets())
         );
         self.remember().await;
         if refusal == Refusal::Parser {
@@ -48,7 +49,13 @@ impl<O: Sink> Rounds<O> {
     /// grammar.
     pub(super) async fn without_grammar(&mut self, error: &Error) {
         let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
-        tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
+        tracing::debug!(
+            model = self.plan.chat.model,
+            backend = self.plan.backend.name,
+            refused,
+            "no grammar: {}",
+            error.clone().without(self.plan.secrets())
+        );
         if refused {
             self.plan.asking.learned.no_grammar = true;
             self.remember().await;
