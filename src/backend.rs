@@ -19,6 +19,7 @@ use crate::{
 
 mod chat;
 mod context;
+mod conversation;
 mod decode;
 mod errors;
 mod history;
@@ -36,6 +37,7 @@ mod traits;
 
 pub use crate::config::{Kind, ToolMode};
 pub use context::{Bounds, Loaded, Size, Window};
+pub use conversation::{Rewrite, join_system, suspects_schemas};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from, is_loading, pace_headers, retry_after, unusable};
 pub use history::leaked::marked_bytes;
@@ -209,6 +211,13 @@ impl Backend {
         }
         headers.extend(self.extra_headers.clone());
         headers
+    }
+
+    /// The same backend at `/v1`, if its kind is `openai` and its URL has no path: most servers have OpenAI's API there.
+    pub fn below_v1(&self) -> Option<Backend> {
+        let has_path = self.url.split_once("://").is_none_or(|(_, rest)| rest.contains('/'));
+        let url = (self.kind == Kind::OpenAi && !has_path).then(|| format!("{}/v1", self.url))?;
+        Some(Backend { url, ..self.clone() })
     }
 
     /// The URL without OpenAI's `/v1`: the base of a server's own endpoints.

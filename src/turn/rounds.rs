@@ -67,6 +67,10 @@ pub(super) struct Rounds<O> {
 struct Asks {
     /// Whether the backend has accepted a request of this turn.
     taken: bool,
+    /// How often a refusal has changed the form of the conversation.
+    rewritten: u8,
+    /// The error that nobody knows, after which the schemas of the tools are sent in plain words.
+    unknown: Option<Error>,
     /// Whether the backend has reported that it is loading its model.
     loading: Option<Loading>,
     /// How often the model was asked again.
@@ -235,7 +239,7 @@ impl<O: Sink> Rounds<O> {
         self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter, HEAVY_BYTES)).await;
         let mut may_hold = !self.plan.asking.learned.no_grammar;
         loop {
-            self.plan.asking.learned.without_refused(&mut self.plan.chat.rest);
+            extras::put_back_reasoning(&self.shared, &mut self.plan).await;
             let plan = &self.plan;
             let context = fit::fit(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
@@ -258,6 +262,8 @@ impl<O: Sink> Rounds<O> {
             match held {
                 Ok(Some(held)) => prepared = held,
                 Ok(None) => {}
+                // The server makes a grammar of the tools for this too.
+                Err(error) if self.learn(&error).await => continue,
                 Err(error) => {
                     may_hold = false;
                     self.without_grammar(&error).await;
@@ -286,6 +292,7 @@ impl<O: Sink> Rounds<O> {
                     tap.prefix(prefix);
                 }
                 self.asks.taken = true;
+                self.schemas_were_refused().await;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.onward().event(Event::Note(note));
                 }
@@ -299,9 +306,11 @@ impl<O: Sink> Rounds<O> {
                 self.without_grammar(&error).await;
                 continue;
             }
-            if !self.learn(&error).await {
-                return Err(error.without(self.plan.secrets()));
+            if self.learn(&error).await || self.suspects_schemas(&error, offer) {
+                continue;
             }
+            let error = self.asks.unknown.take().unwrap_or(error);
+            return Err(error.without(self.plan.secrets()));
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::parameters_of;
 use crate::{
     adapter::render::Style,
-    backend::{Kind, Profile, Round, ToolMode, traits::Form},
+    backend::{Kind, Profile, Round, ToolMode, conversation, traits::Form},
     event::{Tool, ToolChoice, Tools},
 };
 
@@ -53,7 +53,8 @@ pub(super) fn required(round: &Round<'_>, fields: &mut Map<String, Value>) {
 fn calls(round: &Round<'_>, only: Option<&str>) -> Vec<Value> {
     let tools = round.tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name));
     let form = |tool: &Tool| {
-        let parameters = parameters_of(tool);
+        let mut parameters = parameters_of(tool);
+        conversation::fit_schema(round, &mut parameters);
         // A reference would point into the surrounding schema.
         let parameters = if tool.schema.contains("\"$ref\"") { json!({"type": "object"}) } else { parameters };
         json!({

@@ -34,7 +34,7 @@ pub(super) fn table(report: &Report) -> String {
 }
 
 fn backend_lines(backend: &Surveyed, out: &mut String) {
-    let Surveyed { name, url, kind, version, error, listed, models, .. } = backend;
+    let Surveyed { name, url, kind, version, error, note, listed, models, .. } = backend;
     let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let state = match error {
         Some(_) => "does not answer".to_owned(),
@@ -42,6 +42,9 @@ fn backend_lines(backend: &Surveyed, out: &mut String) {
         None => format!("{listed} models"),
     };
     let _ = writeln!(out, "\nbackend    {name}: {kind}{version} at {url}, {state}");
+    if let Some(note) = note {
+        let _ = writeln!(out, "      note: {note}");
+    }
     if models.is_empty() {
         return;
     }
@@ -98,6 +101,9 @@ fn trial_lines(trial: &Trial, out: &mut String) {
         trial.attempts.len(),
         trial.tools
     );
+    for learned in &trial.learned {
+        let _ = writeln!(out, "  learned: {learned}");
+    }
     for attempt in &trial.attempts {
         let _ = writeln!(out, "  {:4} {}", if attempt.good { "ok" } else { "NOT" }, attempt.asked);
         let _ = writeln!(out, "       came: {}", attempt.came);
