@@ -14,7 +14,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Kind, Round, ToolMode, chat::Chat, errors::says, request::parameters_of};
+use super::{
+    Kind, Round, ToolMode,
+    chat::Chat,
+    errors::{Refusal, says},
+    request::parameters_of,
+};
 use crate::{
     adapter::render::{self, System},
     error::Error,
@@ -278,7 +283,8 @@ pub(super) fn choice_in_words(round: &Round<'_>, tools: &Tools, chat: &mut Chat<
 /// Whether an error that nobody knows may be about the schemas of the tools: the backend gets them, and they have more than plain
 /// words.
 pub fn suspects_schemas(round: &Round<'_>, error: &Error) -> bool {
-    let known = matches!(error.code.as_deref(), Some("context_length_exceeded" | "model_not_found"));
+    let known =
+        Refusal::of(error).is_some() || matches!(error.code.as_deref(), Some("context_length_exceeded" | "model_not_found"));
     let sent = round.offer && round.mode == ToolMode::Native && matches!(round.backend.kind, Kind::OpenAi | Kind::Ollama);
     let is_plain = |parameters: &Value| {
         let mut plain = parameters.clone();
