@@ -66,6 +66,10 @@ pub(super) struct Rounds<O> {
 struct Asks {
     /// Whether the backend has accepted a request of this turn.
     taken: bool,
+    /// How often a refusal has changed the form of the conversation.
+    rewritten: u8,
+    /// The error that nobody knows, after which the schemas of the tools are sent in plain words.
+    unknown: Option<Error>,
     /// Whether the backend has reported that it is loading its model.
     loading: Option<Loading>,
     /// How often the model was asked again.
@@ -178,7 +182,7 @@ impl<O: Sink> Rounds<O> {
             return Ok(true);
         };
         let next = reading.next().await;
-        let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
+        let taken = self.take(next);
         let has_spooled = self.outlet.shape.has_spooled();
         if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
             Box::pin(self.keep()).await?;
@@ -196,7 +200,7 @@ impl<O: Sink> Rounds<O> {
             }
             Err(error) => {
                 self.abandon();
-                Err(error)
+                Err(error.without(self.plan.secrets()))
             }
         }
     }
@@ -232,7 +236,7 @@ impl<O: Sink> Rounds<O> {
         self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter, HEAVY_BYTES)).await;
         let mut may_hold = !self.plan.asking.learned.no_grammar;
         loop {
-            self.plan.asking.learned.without_refused(&mut self.plan.chat.rest);
+            extras::put_back_reasoning(&self.shared, &mut self.plan).await;
             let plan = &self.plan;
             let context = fit::fit(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
@@ -255,9 +259,10 @@ impl<O: Sink> Rounds<O> {
             match held {
                 Ok(Some(held)) => prepared = held,
                 Ok(None) => {}
+                // The server makes a grammar of the tools for this too.
+                Err(error) if self.learn(&error).await => continue,
                 Err(error) => {
                     may_hold = false;
-                    let error = error.without(plan.secrets());
                     self.without_grammar(&error).await;
                 }
             }
@@ -284,6 +289,7 @@ impl<O: Sink> Rounds<O> {
                     tap.prefix(prefix);
                 }
                 self.asks.taken = true;
+                self.schemas_were_refused().await;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.onward().event(Event::Note(note));
                 }
@@ -291,16 +297,17 @@ impl<O: Sink> Rounds<O> {
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
             let refusal = backend::refusal_of(&self.plan.backend, response.status.as_u16(), &body);
-            let headers = backend::pace_headers(&response.headers);
-            let error = Error { headers, ..refusal }.without(self.plan.secrets());
+            let error = Error { headers: backend::pace_headers(&response.headers), ..refusal };
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
                 self.without_grammar(&error).await;
                 continue;
             }
-            if !self.learn(&error).await {
-                return Err(error);
+            if self.learn(&error).await || self.suspects_schemas(&error, offer) {
+                continue;
             }
+            let error = self.asks.unknown.take().unwrap_or(error);
+            return Err(error.without(self.plan.secrets()));
         }
     }
 

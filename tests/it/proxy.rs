@@ -41,7 +41,7 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// A proxy with this configuration.
     pub(crate) async fn start(config: &str) -> Proxy {
-        let config = Config::parse(config, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret")])).unwrap();
+        let config = Config::parse(config, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret-key")])).unwrap();
         let app = server::app(server::Settings {
             config,
             demo: false,

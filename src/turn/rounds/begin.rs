@@ -27,6 +27,7 @@ impl<O: Sink> Rounds<O> {
     /// Reads the body of an answer that has begun.
     pub(super) fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
         self.outlet.sent.begin();
+        self.outlet.extras.begin();
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
         }

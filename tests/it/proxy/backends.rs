@@ -44,10 +44,12 @@ async fn with_server(models: Value, script: impl Fn(usize, &Seen) -> Script + Se
     (proxy, fake)
 }
 
-/// A proxy before Google, with the key `s3cret`.
+/// A proxy before Google, with the key `s3cret-key`.
 async fn with_google(script: impl Fn(&Value) -> Script + Send + Sync + 'static) -> (Proxy, Fake) {
     let fake = Fake::start(move |seen| match seen.line.as_str() {
-        _ if !seen.head.contains("x-goog-api-key: s3cret") => Script::json(403, r#"{"error":{"code":403,"message":"no key"}}"#),
+        _ if !seen.head.contains("x-goog-api-key: s3cret-key") => {
+            Script::json(403, r#"{"error":{"code":403,"message":"no key"}}"#)
+        }
         "GET /v1beta/models" => Script::json(200, r#"{"models":[{"name":"models/m","inputTokenLimit":32768}]}"#),
         "POST /v1beta/models/m:streamGenerateContent?alt=sse" => script(&serde_json::from_str(&seen.body).unwrap()),
         _ => Script::json(404, r#"{"error":{"code":404,"message":"not here"}}"#),

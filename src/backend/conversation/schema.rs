@@ -1,4 +1,4 @@
-//! Google's subset of JSON Schema.
+//! Schemas with fewer words: Google's subset of JSON Schema, and what other servers can make a grammar of.
 
 use serde_json::{Map, Value, json};
 
@@ -10,8 +10,51 @@ const KEPT: &[&str] = &[
 /// References may be recursive: below this depth, a value is any object.
 const DEPTH: usize = 24;
 
+/// Keys that no grammar needs, and that some servers cannot express. [`plain`] leaves them out.
+const BOUNDS: &[&str] =
+    &["minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength", "minProperties", "maxProperties"];
+/// Keys about the letters of a text.
+const LETTERS: [&str; 2] = ["pattern", "format"];
+/// llama.cpp's grammars repeat a rule at most 2000 times, all levels together.
+const REPEATED: u64 = 1000;
+
+/// Removes patterns, formats and large lengths: servers that hold a model to a schema by a grammar refuse what they cannot express.
+pub(super) fn without_patterns(schema: &mut Value) {
+    without(schema, &|key, value| match key {
+        _ if LETTERS.contains(&key) => value.is_string(),
+        _ if BOUNDS.contains(&key) => value.as_u64().is_some_and(|bound| bound > REPEATED),
+        _ => false,
+    });
+}
+
+/// Leaves types, properties, lists of values and descriptions.
+pub(super) fn plain(schema: &mut Value) {
+    *schema = subset(schema);
+    without(schema, &|key, _| LETTERS.contains(&key) || BOUNDS.contains(&key));
+}
+
+/// Removes these keys from a schema and those in it.
+fn without(schema: &mut Value, is_removed: &impl Fn(&str, &Value) -> bool) {
+    match schema {
+        Value::Object(object) => {
+            object.retain(|key, value| !is_removed(key, value));
+            for (key, value) in object {
+                match (key.as_str(), value) {
+                    ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
+                        named.values_mut().for_each(|schema| without(schema, is_removed));
+                    }
+                    ("enum" | "const" | "default" | "examples" | "example", _) => {}
+                    (_, value) => without(value, is_removed),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|schema| without(schema, is_removed)),
+        _ => {}
+    }
+}
+
 /// The schema in Google's subset.
-pub(super) fn subset(schema: &Value) -> Value {
+pub(in crate::backend) fn subset(schema: &Value) -> Value {
     convert(schema, schema, DEPTH)
 }
 
