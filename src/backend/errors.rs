@@ -64,6 +64,9 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
+    // LM Studio: lmstudio-js#493, lmstudio-bug-tracker#1358, continue#12680.
+    ("failed to parse tool call", Refusal::Parser),
+    ("failed to generate a tool call", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),
     // Ollama's built-in parsers (`model/parsers`), each with its own wording, and Go's libraries.
@@ -97,6 +100,10 @@ impl Refusal {
             return Some(Refusal::Parser);
         }
         let message = error.message.to_lowercase();
+        // All that Ollama says if a call ends too early (ollama#14986).
+        if matches!(message.trim(), "eof" | "unexpected eof") {
+            return Some(Refusal::Parser);
+        }
         let says = |text: &str| text.split('*').all(|piece| message.contains(piece));
         match REFUSALS.iter().find(|(text, _)| says(text))?.1 {
             Refusal::Fields => Some(field::refused(&error.message)),
