@@ -241,7 +241,11 @@ impl Said {
         } else {
             self.code
         };
-        Error { code, ..Error::backend(self.message).with_status(status) }
+        let error = Error::backend(self.message).with_status(status);
+        match code {
+            Some(code) => error.with_code(code),
+            None => error,
+        }
     }
 }
 

@@ -93,8 +93,8 @@ const QUESTION_BYTES: usize = 1000;
 /// they copy the result and stop.
 const GO_ON: &str = "You have this result. Do the next step of the task with a tool, or answer if it is done.";
 
-/// Makes a model that has only thought answer.
-const ANSWER: &str = "(You have not answered. Answer now, or call a tool if one is needed.)";
+/// Makes a model that has written nothing, or has only thought, answer or call.
+const BEGIN: &str = "(You have written nothing yet. Go on.)";
 
 /// Makes a small model write the call that it only announced. Its own answer is not shown to it, because it would continue that.
 const CALL_ALONE: &str = "(If a tool is needed, write only its call, each parameter in its own tag.)";
@@ -111,7 +111,7 @@ pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mu
         }
         Reask::Uncalled => demand(&mut plan.chat.messages, &plan.tools),
         Reask::Unfinished => tell(&mut plan.chat.messages, GO_ON),
-        Reask::Silent if plan.rules.repeats.is_empty() => tell(&mut plan.chat.messages, ANSWER),
+        Reask::Silent if plan.rules.repeats.is_empty() => tell(&mut plan.chat.messages, BEGIN),
         Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
         Reask::Refused { name, why, raw, written } => {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);

@@ -180,7 +180,7 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
         let has_spooled = self.outlet.shape.has_spooled();
         if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
-            Box::pin(self.keep()).await;
+            Box::pin(self.keep()).await?;
         }
         match taken {
             Ok(more) => {
@@ -289,8 +289,8 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let mut error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
-            error.headers = backend::pace_headers(&response.headers);
+            let headers = backend::pace_headers(&response.headers);
+            let error = Error { headers, ..backend::error_from(response.status.as_u16(), &body) }.without(self.plan.secrets());
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
                 self.without_grammar(&error).await;

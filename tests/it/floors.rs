@@ -51,6 +51,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
     "core/src/lock.rs",               // how a lock is taken
+    "core/src/redact.rs",             // the values that no text may show
     "core/src/openai/definitions.rs", // the last lists of tools, as parsed
     "core/src/fix/schema/cache.rs",   // compiled schemas
     "src/store/memory.rs",            // the store of a single process

@@ -55,8 +55,7 @@ impl Gate {
             self.again.reask = Some(Reask::Announced);
             return reason;
         }
-        let patch = if self.refused == 0 { fix::shown_patch(prose, &self.before.tools) } else { None };
-        if let Some((tool, raw)) = patch {
+        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.tools).filter(|_| self.refused == 0) {
             let name = tool.name.clone();
             if self.policy.may_reask {
                 let why = Why::Unannounced(String::new());
@@ -73,10 +72,10 @@ impl Gate {
             }
         }
         if self.policy.may_reask && !self.policy.answers_refused && is_whole && self.ended.is_by_itself() {
-            let stops_short = self.refused == 0 && !self.again.asked && self.said.stops_short();
+            let may_go_on = self.refused == 0 && !self.again.asked && self.before.tools.wanted();
             self.again.reask = match () {
                 () if is_silent => Some(Reask::Silent),
-                () if stops_short && !self.before.repeats.is_empty() => Some(Reask::Unfinished),
+                () if may_go_on && !self.before.repeats.is_empty() && self.said.stops_short() => Some(Reask::Unfinished),
                 () => None,
             };
             if self.again.reask.is_some() {
@@ -108,7 +107,7 @@ impl Gate {
             FinishReason::ContentFilter => "the backend's filter stopped the answer",
             FinishReason::Stop | FinishReason::ToolCalls => "the model's answer was empty",
         };
-        let is_told = !self.said.reasoning || reason == FinishReason::Stop;
+        let is_told = !self.said.reasoning || matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
         is_told.then(|| format!("[toolglot] {why}\n"))
     }
 }

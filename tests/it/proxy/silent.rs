@@ -114,7 +114,7 @@ async fn an_answer_of_reasoning_alone_is_asked_about_once() {
     let (proxy, fake) = before(vec![thinks("I should write."), says("Here it is.")]).await;
     let saw = stream(&proxy).await;
     assert_eq!((saw.text.as_str(), fake.seen("/v1/chat/completions").len()), ("Here it is.", 2), "{}", saw.raw);
-    assert!(fake.seen("/v1/chat/completions")[1].body.contains("You have not answered."));
+    assert!(fake.seen("/v1/chat/completions")[1].body.contains("You have written nothing yet."));
 }
 
 /// source: issue deepseek-ai/DeepSeek-V3#1554, issue charmbracelet/crush#699: `Now let me write the file:`, and the turn ends.
