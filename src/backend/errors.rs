@@ -49,6 +49,9 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
+    // LM Studio: lmstudio-js#493, lmstudio-bug-tracker#1358, continue#12680.
+    ("failed to parse tool call", Refusal::Parser),
+    ("failed to generate a tool call", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),
     // Ollama's built-in parsers (`model/parsers`), each with its own wording, and Go's libraries.
@@ -91,6 +94,10 @@ impl Refusal {
         let message = error.message.to_lowercase();
         if let Some(rewrite) = Rewrite::taught(&message) {
             return Some(Refusal::Form(rewrite));
+        }
+        // All that Ollama says if a call ends too early (ollama#14986).
+        if matches!(message.trim(), "eof" | "unexpected eof") {
+            return Some(Refusal::Parser);
         }
         match REFUSALS.iter().find(|(text, _)| says(&message, text))?.1 {
             Refusal::Fields => Some(field::refused(&error.message)),

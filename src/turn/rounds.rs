@@ -40,7 +40,6 @@ use crate::{
     error::Error,
     event::{Event, Note, Sink, ToolCall, Tools, Usage},
     plan::Plan,
-    same,
     upstream::Outgoing,
 };
 
@@ -80,10 +79,10 @@ struct Asks {
     kept: Vec<ToolCall>,
     /// What the user reads of the last refused call if nothing replaces it.
     left: Option<String>,
-    /// The unmarked calls of unknown tools that the model was asked about.
-    strays: Vec<same::Call>,
-    /// The message that the first answer replies to.
+    /// The results that the model has read before its first answer.
     quoted: Arc<Quoted>,
+    /// The prose of earlier answers that the client has.
+    said: Vec<String>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -354,7 +353,6 @@ impl<O: Sink> Rounds<O> {
             self.shown.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
-        self.asks.strays.clone_from(&outcome.strays);
         if let Some(tap) = &mut self.outlet.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
             outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
@@ -373,10 +371,18 @@ impl<O: Sink> Rounds<O> {
         self.asks.left = reask.left().or(self.asks.left.take());
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.sent.spend(outcome.usage);
-        self.outlet.sent.again();
+        self.repeat();
         reask::ask(&reask, self.outlet.sent.said(), &self.asks.kept, &mut self.plan);
         self.asks.because = Some(reask);
         true
+    }
+
+    /// Prepares for an answer that may repeat what the client has.
+    fn repeat(&mut self) {
+        let said = self.outlet.sent.said();
+        if !said.trim().is_empty() {
+            self.asks.said.push(said.to_owned());
+        }
     }
 
     /// Ends the turn after the backend broke off: releases the held text and drops a truncated call. Before the first byte, the

@@ -26,6 +26,7 @@ mod prevention;
 mod recover;
 mod requests;
 mod responses;
+mod silent;
 mod slow;
 mod strict;
 mod traces;

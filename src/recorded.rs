@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use super::answer::{Answer, Policy, Setup};
 use crate::{
     adapter::{Adapter, Library, scanner},
     backend::{Decoder, Dialect},
@@ -12,6 +11,7 @@ use crate::{
     event::{Assembly, Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
     fix::Schemas,
     fixture::{Fixture, Round, Wire},
+    turn::answer::{Answer, Policy, Setup},
     wire::Frames,
 };
 
