@@ -16,7 +16,6 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{config, error::Error, redact};
 
 pub mod adapters;
-mod bench;
 pub mod call;
 pub mod check;
 mod completions;
@@ -34,7 +33,6 @@ mod output;
 mod paths;
 mod proxy;
 mod purge;
-mod response_template;
 mod run;
 mod serve;
 mod service;
@@ -63,9 +61,7 @@ enum Command {
     Doctor(doctor::Doctor),
     /// List the models, and how each of them is read and asked
     Models(models::Models),
-    /// Measure a model with real requests, straight and through the proxy
-    Bench(bench::Bench),
-    /// List the adapters, tell which one a model gets, import and export them
+    /// List the adapters, or tell which one a model gets
     Adapters(adapters::Adapters),
     /// Validate adapters, configuration and registry
     Check(check::Check),
@@ -115,7 +111,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Every day", &["serve", "run", "setup", "models", "logs", "service", "init", "update", "purge"]),
     ("If something is wrong", &["doctor", "check", "record", "paths"]),
     ("MCP", &["mcp", "call"]),
-    ("For developers", &["bench", "normalize", "fix", "adapters", "completions", "man"]),
+    ("For developers", &["normalize", "fix", "adapters", "completions", "man"]),
 ];
 
 /// The command line, whose help lists the commands in groups.
@@ -172,8 +168,7 @@ pub fn main() -> ExitCode {
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
         Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Doctor(doctor) => doctor.run(&environment, &mut output),
-        Command::Bench(bench) => bench.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output),
         Command::Check(check) => check.run(&environment, &mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Run(run) => run.run(&environment).map(|status| ended = code_of(status)),

@@ -150,6 +150,9 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                 }
             };
             rounds.outlet.out.flush();
+            if stepped.as_ref().is_err_and(|error| error.code.as_deref() == Some(spool::NOT_KEPT)) {
+                rounds.outlet.out.bytes.clear();
+            }
             let more = match stepped {
                 Ok(more) => more,
                 Err(error) if opened || !rounds.outlet.out.bytes.is_empty() => {

@@ -7,7 +7,6 @@
 mod around;
 mod backslash;
 mod coerce;
-mod damage;
 mod ending;
 mod envelope;
 mod fixer;
@@ -27,9 +26,6 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
-pub(crate) use damage::{
-    IDS, NAME_KEYS, begins_as_member, ends_inside, has_odd_quote, holds_python_call, holds_structure, is_variable,
-};
 pub use fixer::unsure;
 pub use fixer::{Checked, Fixer};
 pub use name::without_random_prefix;
@@ -37,6 +33,7 @@ pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
 pub(crate) use role::{Role, is_text, words};
+pub(crate) use schema::aliases;
 pub use schema::runs_programs;
 pub use schema::{Place, Types, View, fold};
 pub use schema::{Schema, Schemas};

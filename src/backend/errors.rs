@@ -116,7 +116,7 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
 
 /// The same, from this backend: a refused key is named with whose it is, because the client has one too.
 pub fn refusal_of(backend: &Backend, status: u16, body: &[u8]) -> Error {
-    let error = error_from(status, body).without(backend.secrets());
+    let error = error_from(status, body);
     let what = match (status, &backend.api_key) {
         (401 | 403, Some(_)) => "refuses the key that toolglot has for it",
         (401 | 403, None) => "wants a key (`api_key_env`)",
@@ -246,7 +246,11 @@ impl Said {
         } else {
             self.code
         };
-        Error { code, ..Error::backend(self.message).with_status(status) }
+        let error = Error::backend(self.message).with_status(status);
+        match code {
+            Some(code) => error.with_code(code),
+            None => error,
+        }
     }
 }
 

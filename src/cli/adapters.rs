@@ -1,5 +1,4 @@
-//! `toolglot adapters`: lists the adapters, or says which one a model gets, why, and how well it is tested. Also imports
-//! Hugging Face's `response_template`.
+//! `toolglot adapters`: lists the adapters, or says which one a model gets, why, and how well it is tested.
 
 use std::{
     fmt::Write as _,
@@ -8,12 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
-use super::{
-    output::{self, columns, print},
-    response_template,
-};
+use super::output::{self, columns, print};
 use crate::{
     adapter::{Adapter, Call, Found, Inside, Library},
     config::{Config, Environment, Overrides},
@@ -23,10 +19,7 @@ use crate::{
 
 /// Lists the adapters, or tells which one a model gets.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Adapters {
-    #[command(subcommand)]
-    action: Option<Action>,
     /// A model's name as its backend writes it
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -45,18 +38,6 @@ pub(super) struct Overlay {
     adapters: Option<PathBuf>,
 }
 
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// Convert the `response_template` in a tokenizer_config.json to an adapter file
-    Import {
-        /// tokenizer_config.json, or the template alone; `-` for standard input
-        file: PathBuf,
-        /// A model name for the adapter, with `*` for any text; can be repeated [default: the file's own]
-        #[arg(long, value_name = "GLOB")]
-        model: Vec<String>,
-    },
-}
-
 impl Overlay {
     /// The built-in adapters with those of this directory; without one, the adapters that `serve` uses.
     pub(super) fn library(&self, environment: &Environment) -> Result<Library, Error> {
@@ -68,34 +49,17 @@ impl Overlay {
 }
 
 impl Adapters {
-    /// Runs the command. Writes to `log` what an import omits.
+    /// Runs the command.
     ///
     /// # Errors
     /// What was wrong, for `main` to print.
-    pub fn run(
-        self,
-        environment: &Environment,
-        input: &mut dyn Read,
-        out: &mut dyn Write,
-        log: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let text = match self.action {
-            Some(Action::Import { file, model }) => {
-                let imported = response_template::import(&read(&file, input)?, &model)?;
-                for warning in &imported.warnings {
-                    output::remark(log, warning);
-                }
-                imported.file
-            }
-            None => {
-                let library = self.overlay.library(environment)?;
-                match &self.model {
-                    None => list(&library),
-                    Some(model) => {
-                        let template = self.template.as_ref().map(|path| read(path, input)).transpose()?;
-                        one(model, &library.find(model, template.as_deref()))
-                    }
-                }
+    pub fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
+        let library = self.overlay.library(environment)?;
+        let text = match &self.model {
+            None => list(&library),
+            Some(model) => {
+                let template = self.template.as_ref().map(|path| read(path, input)).transpose()?;
+                one(model, &library.find(model, template.as_deref()))
             }
         };
         print(out, &text)

@@ -189,7 +189,11 @@ impl Rotating {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             atomic::make_folder(folder)?;
         }
-        let file = File::options().create(true).append(true).open(&path)?;
+        let mut options = File::options();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
         let written = file.metadata()?.len();
         Ok(Rotating { file, path, written })
     }
@@ -232,6 +236,8 @@ mod tests {
         log.write_all(b"second\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second\n");
         assert_eq!(fs::read_to_string(log.old()).unwrap(), "first\n");
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions()) & 0o777, 0o600);
         drop(log);
         Rotating::open(path.clone()).unwrap().write_all(b"third\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second\nthird\n", "a new start goes on");

@@ -149,7 +149,7 @@ impl Backend {
             // RFC 9110, section 5.5: visible characters.
             let value = expand(text.reveal(), environment).map_err(|what| format!("`headers.{name}`: {what}"))?;
             if value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
-                Ok((name.to_ascii_lowercase(), Secret::new(value)))
+                Ok((name.to_ascii_lowercase(), Secret::named(name, value)))
             } else {
                 Err(format!("`headers.{name}`: the value has characters that no header can carry"))
             }

@@ -15,6 +15,7 @@ use http::{HeaderName, HeaderValue, header};
 use serde_json::{Map, Value};
 
 use super::{
+    ending::Ending,
     forward::{self, Endpoint},
     headers, react,
     received::Received,
@@ -24,7 +25,10 @@ use super::{
 };
 use crate::{
     backend::{self, Learned},
-    client::{self, Hints, front},
+    client::{
+        self, Hints,
+        front::{self, Head},
+    },
     config::Mode,
     error::Error,
     event::Note,
@@ -116,7 +120,8 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
     // A turn may be long: body and headers of the request are not needed any more.
     drop(asked);
     let mut response = if streamed {
-        events(front, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
+        let head = plan.reply.head.clone();
+        events(&app.process.ending, head, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
     } else {
         let (answer, notes) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
         warnings.extend(notes.iter().filter_map(warning));
@@ -211,12 +216,14 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
 
 /// The stream as a response. An error before the first byte keeps its HTTP status.
 async fn events(
-    front: front::Kind,
+    ending: &Ending,
+    head: Head,
     mut turn: Pin<Box<impl Stream<Item = Result<Bytes, Error>> + Send + 'static>>,
 ) -> Result<Response, Error> {
     let first = turn.next().await.transpose()?.unwrap_or_default();
-    let body = Body::from_stream(stream::iter([Ok(first)]).chain(turn));
-    let mut response = reply::bytes(front.content_type(), body);
+    let content_type = head.kind.content_type();
+    let body = Body::from_stream(stream::iter([Ok(first)]).chain(ending.guarded(head, turn)));
+    let mut response = reply::bytes(content_type, body);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)

@@ -178,7 +178,7 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
     let mut answer = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body).await?;
     if !answer.status.is_success() {
         let body = answer.collect(FRAME_BYTES).await.unwrap_or_default();
-        return Err(backend::refusal_of(&target.backend, answer.status.as_u16(), &body));
+        return Err(backend::refusal_of(&target.backend, answer.status.as_u16(), &body).without(target.backend.secrets()));
     }
     let completion = Completion::new(answer.body, text);
     Ok(if streamed {

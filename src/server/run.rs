@@ -22,6 +22,8 @@ use super::{
 };
 use crate::{config::Config, error::Error};
 
+/// How long the error events of the answers that are cut off may take to leave.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 /// How long idle connections may take to end.
 const CLOSING: Duration = Duration::from_secs(1);
 /// How often a draining server checks whether answers still run.
@@ -252,7 +254,11 @@ async fn end(
     };
     tokio::select! {
         () = idle => {}
-        () = sleep(Duration::from_secs(announce_seconds.saturating_add(seconds))) => return End::Now,
+        () = sleep(Duration::from_secs(announce_seconds.saturating_add(seconds))) => {
+            app.process.ending.end();
+            sleep(LAST_WORDS).await;
+            return End::Now;
+        }
         () = signal() => return End::Now,
     }
     let _ = stage.send(Stage::Ending);

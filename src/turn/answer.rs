@@ -89,7 +89,7 @@ impl Answer {
         let Setup { adapter, tools, schemas, scanner, policy } = setup;
         let limit = scanner.argument_bytes;
         let mut gate = Gate::new(policy);
-        (gate.before.tools, gate.before.asked) = (Arc::clone(&tools), Arc::clone(&scanner.asked));
+        gate.before.tools = Arc::clone(&tools);
         Answer {
             scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
             tools: Arc::clone(&tools),

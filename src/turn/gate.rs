@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 use super::reask::{Reask, WHOLE_LINE};
 use crate::{
-    adapter::scanner::UsersWords,
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
     plan::Repeats,
@@ -104,8 +103,6 @@ pub(super) struct Before {
     pub(super) tools: Arc<Tools>,
     /// What the model has read; `None`: nothing. It is asked whether it means a call that is in there.
     pub(super) texts: Option<Arc<dyn Texts>>,
-    /// The user's words. A call that they forbid is never delivered.
-    pub(super) asked: Arc<UsersWords>,
     /// The unmarked calls of unknown tools that the model was asked about in this turn. If it writes one of them again, it is the
     /// answer's text.
     pub(super) strays: Vec<same::Call>,
@@ -223,7 +220,7 @@ impl Gate {
             (self.again.reask, self.refused) = (None, self.refused - 1);
             return self.deliver(&call.name, None, &call.arguments, None, out);
         }
-        if reask.keeps_others() && !self.before.asked.forbid(&call.name, &self.before.tools) {
+        if reask.keeps_others() {
             kept.push(call);
         }
     }
@@ -287,9 +284,6 @@ impl Gate {
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
         let refused = |why| Refused { name, why, raw: arguments, written: arguments };
-        if self.before.asked.forbid(name, &self.before.tools) {
-            return self.refuse(refused(&Why::Forbidden(None)), out);
-        }
         let reads = self.before.tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         if self.policy.reads_only && !reads {
             return;
@@ -358,7 +352,6 @@ impl Gate {
         }
         match why {
             Why::Schema(_) => self.deliver(name, None, raw, None, out),
-            Why::Unread(text) => self.text(text, out),
             _ => self.notice(&why.notice(name), out),
         }
     }

@@ -43,7 +43,7 @@ pub enum Reask {
 impl Reask {
     /// Whether the other calls of the answer were meant nevertheless.
     pub(super) fn keeps_others(&self) -> bool {
-        let alone = |why: &Why| matches!(why, Why::Unannounced(_) | Why::Forbidden(_) | Why::Quoted | Why::Scattered);
+        let alone = |why: &Why| matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered);
         matches!(self, Reask::Refused { why, .. } if !alone(why))
     }
 
@@ -223,7 +223,6 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
     let not_run = |why: &str| format!("Error: the call of {subject} was not run: {why}.");
     match why {
         Why::Unsure(what) => return not_run(what),
-        Why::Forbidden(_) => return format!("{} Answer without it.", not_run(&why.to_string())),
         Why::Unannounced(_) | Why::Quoted => {
             return format!("{} If it is, write only the call; if not, answer without it.", not_run(&why.to_string()));
         }

@@ -35,7 +35,6 @@ use super::{
     tap::Tap,
 };
 use crate::{
-    adapter::scanner::UsersWords,
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
@@ -81,8 +80,6 @@ struct Asks {
     strays: Vec<same::Call>,
     /// The message that the first answer replies to.
     quoted: Arc<Quoted>,
-    /// The user's last words, if they are short. `None`: before the first answer.
-    asked: Option<Arc<UsersWords>>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -184,7 +181,7 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
         let has_spooled = self.outlet.shape.has_spooled();
         if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
-            Box::pin(self.keep()).await;
+            Box::pin(self.keep()).await?;
         }
         match taken {
             Ok(more) => {
@@ -293,8 +290,9 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let mut error = backend::refusal_of(&self.plan.backend, response.status.as_u16(), &body).without(self.plan.secrets());
-            error.headers = backend::pace_headers(&response.headers);
+            let headers = backend::pace_headers(&response.headers);
+            let error = Error { headers, ..backend::refusal_of(&self.plan.backend, response.status.as_u16(), &body) }
+                .without(self.plan.secrets());
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
                 self.without_grammar(&error).await;

@@ -1,4 +1,4 @@
-//! What the user's message says: whether it orders an action, and the words that may forbid one.
+//! What the user's message says: whether it orders an action.
 
 use crate::openai::{Message, own_words};
 
@@ -14,13 +14,6 @@ const OBJECTS: [&str; 10] =
     ["directory", "file", "files", "folder", "folders", "project", "terminal", "test", "tests", "workspace"];
 /// Maximum length of an order, in bytes. A longer message has code or logs.
 const ORDER_BYTES: usize = 1000;
-
-/// The words of the user, if they are no longer than an order.
-pub(super) fn asked(message: &Message) -> Option<String> {
-    let text = message.content.text();
-    let asked = own_words(&text);
-    (asked.len() <= ORDER_BYTES).then(|| asked.to_owned())
-}
 
 /// Whether the user has ordered something that an editor's tools do: a sentence begins with it, and names a file or the like.
 pub(super) fn orders(asked: &Message) -> bool {

@@ -7,7 +7,6 @@
     reason = "a test ends where it cannot go on; its servers are tasks"
 )]
 
-mod bench;
 #[cfg(unix)]
 mod call;
 mod cli;

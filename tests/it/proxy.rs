@@ -17,7 +17,6 @@ mod chat;
 mod choice;
 mod faults;
 mod fields;
-mod forbidden;
 mod lenient;
 mod messages;
 mod ollama;

@@ -24,6 +24,7 @@ pub(super) mod place;
 pub(super) mod python;
 pub(super) mod recipient;
 mod scalar;
+mod suspect;
 pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;

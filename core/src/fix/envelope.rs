@@ -8,7 +8,6 @@ mod only_text;
 pub(super) use only_text::{bare, quoted};
 
 use super::backslash;
-use super::damage::{damage_of_members, unquoted_variable};
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -117,7 +116,6 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && let Ok((reading, reread)) = container(&keywords, 0, &top)
         && reading.ending == Ending::Complete
         && reading.void.is_none()
-        && unquoted_variable(&reading, &keywords, schema).is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
         let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
@@ -130,9 +128,6 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
             && reading.void.is_none()
             && reading.rival.is_none()
         {
-            if damage_of_members(&reading, &braced, schema).is_some() {
-                return None;
-            }
             let Value::Object(members) = reading.root.detached(0, text.len()).value else { return None };
             return Some((members, "members without their braces", Verdict::Guess));
         }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use super::around::{fixes_around, is_embedded, is_part_of_a_text};
 use super::coerce::Coercion;
-use super::damage::{damage, is_converted_after_repair, is_spilt};
 use super::ending::{UNCLOSED, cut, ended};
 use super::envelope::{self, Found};
 use super::keys;
@@ -118,13 +117,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
-    // The text between containers, and after the last one.
-    let after = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
-    let is_cut = cut(call.end).is_some();
     let goes_on = || Report::refused(cut(call.end).unwrap_or(Why::Ambiguous("a text goes on after the object".to_owned())));
-    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, after(at, found.reading.end), is_cut)) {
-        return Err(goes_on());
-    }
     let in_a_row = found.iter().any(|found| found.adjacent);
     let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;
@@ -144,9 +137,6 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             if let Some(key) = marked_up(&reading.root) {
                 return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
             }
-            if let Some(what) = damage(&reading, text, start, schema) {
-                return Err(Why::Ambiguous(what));
-            }
             let elided = reading.repairs.iter().any(|repair| repair.rule == Code::S17);
             if elided && call.schema.is_some() && matches!(&reading.root.value, Value::Object(members) if members.is_empty()) {
                 return Err(Why::Malformed("three dots are no arguments".to_owned()));
@@ -155,9 +145,6 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             fixes.extend(reread);
             fixes.extend(closed);
             let mut result = fitted(text, reading.root, fixes, call)?;
-            if is_converted_after_repair(&result.fixes) {
-                return Err(Why::Ambiguous("its brackets or quotes are damaged".to_owned()));
-            }
             result.dropped.extend(reading.dangling);
             match &result.fault {
                 // What the schema misses may have been truncated.

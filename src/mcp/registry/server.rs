@@ -337,7 +337,11 @@ impl Entry<'_> {
                 .collect::<Result<_, _>>()?,
             Some(_) => return Err(wrong()),
         };
-        pairs.into_iter().map(|(name, value)| Ok((name, Secret::new(self.expanded(key, &value)?)))).collect()
+        let secret = |(name, value): (String, String)| {
+            let value = Secret::named(&name, self.expanded(key, &value)?);
+            Ok((name, value))
+        };
+        pairs.into_iter().map(secret).collect()
     }
 
     fn effects(&self) -> Result<Vec<(String, Effect)>, String> {

@@ -59,8 +59,7 @@ impl Gate {
             self.again.reask = Some(Reask::Announced);
             return reason;
         }
-        let may_be_meant = |name: &str| self.refused == 0 && !self.before.asked.forbid(name, &self.before.tools);
-        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.tools).filter(|(tool, _)| may_be_meant(&tool.name)) {
+        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.tools).filter(|_| self.refused == 0) {
             let name = tool.name.clone();
             if self.policy.may_reask {
                 let why = Why::Unannounced(String::new());

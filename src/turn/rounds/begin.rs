@@ -30,32 +30,26 @@ impl<O: Sink> Rounds<O> {
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
         }
-        let asked = Arc::clone(self.asks.asked.get_or_insert_with(|| {
-            // What the user forbids stays forbidden after results.
-            let asked = self.plan.chat.messages.iter().rfind(|message| openai::is_spoken(message));
-            let asked = asked.and_then(users_words::asked).unwrap_or_default();
-            Arc::new(scanner::UsersWords::new(asked))
-        }));
         let plan = &self.plan;
         Box::new(Reading {
             body,
             frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
             decoder: Decoder::new(dialect),
-            answer: self.answer(asked),
+            answer: self.answer(),
             cuttable,
             lags: false,
         })
     }
 
     /// What becomes of the next answer.
-    fn answer(&self, asked: Arc<scanner::UsersWords>) -> Answer {
+    fn answer(&self) -> Answer {
         let plan = &self.plan;
         let may_ask = scanner::MayAsk::after(self.asks.again, plan.rules.retry);
         let setup = Setup {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: scanner::Options { may_ask, asked, ..plan.scanner() },
+            scanner: scanner::Options { may_ask, ..plan.scanner() },
             policy: Policy {
                 may_reask: may_ask == scanner::MayAsk::Now,
                 answers_refused: self.agent.is_some(),

@@ -1,9 +1,9 @@
 //! Strings in the place of another value.
 
 use super::{Coercion, scalar};
+use crate::fix::envelope;
 use crate::fix::report::Verdict;
 use crate::fix::schema::{At, Rule, Types};
-use crate::fix::{damage, envelope};
 use crate::json::Code;
 use crate::json::read::{Ending, Shape};
 use crate::json::tree::{Node, Value};
@@ -51,10 +51,6 @@ impl Coercion<'_> {
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
         let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
         let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
-        // The text is meant as a container, so damage counts even if it cannot be decoded.
-        if let Some(what) = damage::damage_of_value(&reading, inner, self.schema, shape) {
-            self.doubt(what);
-        }
         let sure = reading.void.is_none() && reading.rival.is_none();
         let wanted = types.allow(Types::of_node(&reading.root)) || self.is_element(&reading.root, shape);
         if !whole || !sure || !wanted {
