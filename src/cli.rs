@@ -106,12 +106,14 @@ const AFTER_HELP: &str =
 Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in \
 RUST_LOG), OLLAMA_HOST (where to look for Ollama), NO_COLOR (no colours in the log).";
 
+/// The code of the error that is the help, where no command is named.
+const HELP: &str = "help";
 /// The commands of `toolglot --help`, in groups.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Every day", &["serve", "run", "setup", "models", "logs", "service", "init", "update", "purge"]),
     ("If something is wrong", &["doctor", "check", "record", "paths"]),
     ("MCP", &["mcp", "call"]),
-    ("For developers", &["bench", "normalize", "fix", "adapters", "completions", "man"]),
+    ("For developers", &["normalize", "fix", "adapters", "completions", "man"]),
 ];
 
 /// The command line, whose help lists the commands in groups.
@@ -134,66 +136,41 @@ fn given() -> Option<Command> {
     parsed.unwrap_or_else(|error| error.exit()).command
 }
 
-/// Says to a person at a terminal that the command reads what is typed.
-fn say_what_is_read(command: &Command) {
-    let what = match command {
-        Command::Normalize(_) => "the model's text",
-        Command::Fix(_) => "the arguments",
-        _ => return,
-    };
-    if io::stdin().is_terminal() {
-        let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
-        output::remark(&mut io::stderr(), &format!("reads {what} from standard input: type or paste it, and end it with {end}"));
-    }
-}
-
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
     let mut ended = ExitCode::SUCCESS;
-    let Some(given) = given() else {
-        if io::stdout().is_terminal() {
-            let shown = home::run(&environment, &mut output);
-            return ended_with(shown, output, ended);
-        }
-        // Nobody is left to hear that standard error is closed.
-        let _ = write!(io::stderr(), "{}", command().render_help());
-        return ExitCode::from(2);
+    let result = match given() {
+        None if io::stdout().is_terminal() => home::run(&environment, &mut output),
+        None => Err(Error::client(command().render_help().to_string()).with_code(HELP)),
+        Some(Command::Serve(serve)) => serve.run(&environment),
+        Some(Command::Record(record)) => record.run(&environment),
+        Some(Command::Normalize(normalize)) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Some(Command::Fix(fix)) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Some(Command::Doctor(doctor)) => doctor.run(&environment, &mut output),
+        Some(Command::Adapters(adapters)) => adapters.run(&environment, &mut io::stdin().lock(), &mut output),
+        Some(Command::Check(check)) => check.run(&environment, &mut output),
+        Some(Command::Call(call)) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Some(Command::Run(run)) => run.run(&environment).map(|status| ended = code_of(status)),
+        Some(Command::Setup(setup)) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
+        Some(Command::Models(models)) => models.run(&environment, &mut output, &mut io::stderr().lock()),
+        Some(Command::Service(service)) => service.run(&environment, &mut output, &mut io::stderr().lock()),
+        Some(Command::Logs(logs)) => logs.run(&environment, &mut output),
+        Some(Command::Update) => update::run(&environment, &mut output),
+        Some(Command::Init(init)) => init.run(&environment, &mut output),
+        Some(Command::Paths(paths)) => paths.run(&environment, &mut output),
+        Some(Command::Purge(purge)) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
+        Some(Command::Completions(completions)) => completions.run(Cli::command(), &mut output),
+        Some(Command::Man(man)) => man.run(Cli::command()),
+        Some(Command::Mcp(mcp)) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
-    say_what_is_read(&given);
-    let result = match given {
-        Command::Serve(serve) => serve.run(&environment),
-        Command::Record(record) => record.run(&environment),
-        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
-        Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
-        Command::Doctor(doctor) => doctor.run(&environment, &mut output),
-        Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output),
-        Command::Check(check) => check.run(&environment, &mut output),
-        Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
-        Command::Run(run) => run.run(&environment).map(|status| ended = code_of(status)),
-        Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Models(models) => models.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Service(service) => service.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Logs(logs) => logs.run(&environment, &mut output),
-        Command::Update => update::run(&environment, &mut output),
-        Command::Init(init) => init.run(&environment, &mut output),
-        Command::Paths(paths) => paths.run(&environment, &mut output),
-        Command::Purge(purge) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
-        Command::Completions(completions) => completions.run(Cli::command(), &mut output),
-        Command::Man(man) => man.run(Cli::command()),
-        Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
-    };
-    ended_with(result, output, ended)
-}
-
-/// The end of the process: prints the error, if there is one.
-fn ended_with(result: Result<(), Error>, mut output: Output, ended: ExitCode) -> ExitCode {
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {
         Err(error) if !output.closed => {
+            let name = if error.code.as_deref() == Some(HELP) { "" } else { "toolglot: " };
             // Nobody is left to hear that standard error is closed.
-            let _ = writeln!(io::stderr(), "toolglot: {}", redact::printable(&error.message));
+            let _ = writeln!(io::stderr(), "{name}{}", redact::printable(&error.message));
             ExitCode::from(exit_code(&error))
         }
         _ => ended,
@@ -218,7 +195,7 @@ fn code_of(status: ExitStatus) -> ExitCode {
 
 fn exit_code(error: &Error) -> u8 {
     match error.code.as_deref() {
-        Some("configuration") => 2,
+        Some("configuration" | HELP) => 2,
         Some("address_taken") => 3,
         _ => 1,
     }

@@ -147,8 +147,9 @@ impl Live {
         let mut kept =
             fs::OpenOptions::new().create(true).append(true).open(&self.results).map_err(|error| self.unusable(&error))?;
         let mut outcomes = Vec::new();
-        // Whoever closed it does not want to read it; the same below.
-        let _ = writeln!(messages, "{} requests or more; outcomes go into {}; {GO_ON}", jobs.len(), self.results.display());
+        // Whoever closed standard error does not want to see it.
+        let file = self.results.display();
+        let _ = writeln!(messages, "{} requests or more; the outcomes go into {file}; {GO_ON}", jobs.len());
         let mut progress = Progress { begun: Instant::now(), asked: 0, said: None };
         for (at, (form, way, task, seed)) in jobs.iter().enumerate() {
             progress.show(messages, at, jobs.len(), &format!("{} {} {}", form.name(), way.name, task.id));
@@ -166,7 +167,7 @@ impl Live {
             outcomes.push(outcome);
         }
         progress.show(messages, jobs.len(), jobs.len(), "");
-        let _ = writeln!(messages, "the outcomes are in {}; {GO_ON}", self.results.display());
+        let _ = writeln!(messages, "the outcomes are in {file}; {GO_ON}");
         let mut chosen = Vec::new();
         for form in &forms {
             if let Some((task, _)) = tasks.iter().find(|(_, forms)| forms.contains(form)) {

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, io::Write};
 use super::{
     doctor::{self, table::backend_line},
     given::Configured,
-    output::{columns, print},
+    output::print,
     proxy::Proxy,
 };
 use crate::{
@@ -17,43 +17,35 @@ use crate::{
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 4;
-/// What to do next: whether the proxy runs, whether it has a backend, and the commands.
-const NEXT: [(bool, bool, [(&str, &str); 3]); 4] = [
+/// What to do next: whether the proxy runs, whether it has models, and the commands.
+const NEXT: [(bool, bool, &str); 4] = [
     (
         false,
         true,
-        [
-            ("toolglot serve", "start the proxy"),
-            ("toolglot run claude", "Claude Code on these models (codex, opencode, ..)"),
-            ("toolglot setup CLIENT", "the settings for another client"),
-        ],
+        "next      toolglot serve                start the proxy
+          toolglot run claude           Claude Code on these models (codex, opencode, ..)
+          toolglot setup CLIENT         the settings for another client",
     ),
     (
         true,
         true,
-        [
-            ("toolglot run claude", "Claude Code on these models (codex, opencode, ..)"),
-            ("toolglot setup CLIENT", "the settings for another client"),
-            ("toolglot logs", "follow what it does"),
-        ],
+        "next      toolglot run claude           Claude Code on these models (codex, opencode, ..)
+          toolglot setup CLIENT         the settings for another client
+          toolglot logs                 follow what it does",
     ),
     (
         false,
         false,
-        [
-            ("toolglot serve --demo", "try it on recorded answers, without a model"),
-            ("toolglot serve --backend URL", "with a model server at another address"),
-            ("toolglot doctor", "what was looked for, and what is wrong"),
-        ],
+        "next      toolglot serve --demo         try it on recorded answers, without a model
+          toolglot serve --backend URL  with a model server at another address
+          toolglot doctor               what was looked for, and what is wrong",
     ),
     (
         true,
         false,
-        [
-            ("toolglot doctor", "what was looked for, and what is wrong"),
-            ("toolglot logs", "follow what it does"),
-            ("toolglot setup CLIENT", "the settings for a client"),
-        ],
+        "next      toolglot doctor               what was looked for, and what is wrong
+          toolglot logs                 follow what it does
+          toolglot setup CLIENT         the settings for a client",
     ),
 ];
 
@@ -85,12 +77,8 @@ fn shown(proxy: &Proxy, found: &[Surveyed], places: &[String]) -> String {
         let _ = writeln!(out, "backend   none yet: looked for {}", places.join(", "));
     }
     let has_models = real.iter().any(|found| found.listed > 0);
-    let next = NEXT.iter().find(|(runs, has, _)| (*runs, *has) == (proxy.running.is_some(), has_models));
-    let rows: Vec<[String; 2]> =
-        next.iter().flat_map(|(.., rows)| rows).map(|(command, what)| [(*command).to_owned(), (*what).to_owned()]).collect();
-    for (at, line) in columns(&rows).enumerate() {
-        let _ = writeln!(out, "{:10}{line}", if at == 0 { "next" } else { "" });
-    }
-    out.push_str("\n`toolglot --help` lists all commands\n");
+    let now = (proxy.running.is_some(), has_models);
+    let next = NEXT.iter().find(|(runs, has, _)| (*runs, *has) == now).map(|(.., text)| *text);
+    let _ = writeln!(out, "{}\n\n`toolglot --help` lists all commands", next.unwrap_or_default());
     out
 }

@@ -111,10 +111,15 @@ pub(super) fn start(
     let lines = layer().with_writer(writer).with_target(false);
     let lines = match form {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
-        LogFormat::Text if verbosity.verbose == 0 => {
-            lines.with_ansi(colours).event_format(Short).fmt_fields(format::debug_fn(short)).boxed()
-        }
-        LogFormat::Text => lines.with_ansi(colours).fmt_fields(format::debug_fn(field).delimited(" ")).boxed(),
+        LogFormat::Text if verbosity.verbose == 0 => lines
+            .with_ansi(colours)
+            .event_format(Short)
+            .fmt_fields(format::debug_fn(|out, name, value| field(out, name, value, true)))
+            .boxed(),
+        LogFormat::Text => lines
+            .with_ansi(colours)
+            .fmt_fields(format::debug_fn(|out, name, value| field(out, name, value, false)).delimited(" "))
+            .boxed(),
     };
     registry()
         .with(lines)
@@ -123,20 +128,6 @@ pub(super) fn start(
         .try_init()
         .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))?;
     Ok(followed)
-}
-
-/// A fact of a short line: those that say nothing are left out.
-fn short(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
-    let text = redact::as_shown(&format!("{value:?}"), VALUE_CHARS).into_owned();
-    match field.name() {
-        "message" => out.write_str(&text),
-        name if FOR_PROGRAMS.contains(&name) || ["0", "\"\"", "None"].contains(&text.as_str()) => Ok(()),
-        name => {
-            let bare =
-                text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|bare| !bare.contains([' ', '"', '\\']));
-            write!(out, " {name}={}", bare.unwrap_or(&text))
-        }
-    }
 }
 
 impl<S, N> FormatEvent<S, N> for Short
@@ -148,9 +139,8 @@ where
         let seconds = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()) % (24 * 60 * 60);
         write!(out, "{:02}:{:02}:{:02}Z ", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
         match *event.metadata().level() {
-            Level::ERROR if out.has_ansi_escapes() => out.write_str("\u{1b}[31mERROR\u{1b}[0m ")?,
-            Level::WARN if out.has_ansi_escapes() => out.write_str("\u{1b}[33mWARN\u{1b}[0m ")?,
             Level::INFO => {}
+            level if out.has_ansi_escapes() => write!(out, "\u{1b}[33m{level}\u{1b}[0m ")?,
             level => write!(out, "{level} ")?,
         }
         context.field_format().format_fields(out.by_ref(), event)?;
@@ -158,15 +148,22 @@ where
     }
 }
 
-/// A value as one line: text of backends and servers must not look like further lines of the log.
-fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
-    if field.name() != "message" {
-        out.write_str(field.name())?;
-        out.write_char('=')?;
-    }
+/// A value as one line: text of backends and servers must not look like further lines of the log. In a short line, facts that
+/// say nothing are left out.
+fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug, is_short: bool) -> fmt::Result {
     let mut text = String::with_capacity(USUAL_BYTES);
     write!(text, "{value:?}")?;
-    out.write_str(&redact::as_shown(&text, VALUE_CHARS))
+    let text = redact::as_shown(&text, VALUE_CHARS);
+    match field.name() {
+        "message" => out.write_str(&text),
+        name if !is_short => write!(out, "{name}={text}"),
+        name if FOR_PROGRAMS.contains(&name) || ["0", "\"\""].contains(&&*text) => Ok(()),
+        name => {
+            let word =
+                text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|word| !word.contains([' ', '"', '\\']));
+            write!(out, " {name}={}", word.unwrap_or(&text))
+        }
+    }
 }
 
 impl<W: Write> Write for Redacting<W> {

@@ -48,8 +48,8 @@ enum Action {
 
 /// Variables that the service gets as they are at its installation: a login starts it without those of a shell.
 const VARIABLES: [&str; 5] = ["PATH", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TOOLGLOT_LOG"];
-/// What systemctl says where a user has no session.
-const NO_SESSION: [&str; 3] = ["Failed to connect to bus", "connect to user scope bus", "Failed to connect to user"];
+const NO_SESSION: &str = "; there is no login session of this user here: log in as this user (not by su or sudo), or let \
+                          `toolglot serve` be started the way this machine starts its programs";
 /// How much of a log is shown.
 const SHOWN_BYTES: u64 = 16 * 1024;
 
@@ -202,11 +202,8 @@ fn run(words: &[String], environment: &Environment) -> Result<(), Error> {
         let _ = std::io::stderr().write_all(said.as_bytes());
         return Ok(());
     }
-    let remedy = if NO_SESSION.iter().any(|words| said.contains(words)) {
-        "; there is no login session of this user here: log in as this user (not by su or sudo), or let `toolglot serve` be started the way this machine starts its programs"
-    } else {
-        ""
-    };
+    // As systemctl says it where a user has no session.
+    let remedy = if said.contains("Failed to connect to") { NO_SESSION } else { "" };
     Err(Error::proxy(format!("`{}` failed ({}): {}{remedy}", words.join(" "), ended.status, said.trim())))
 }
 

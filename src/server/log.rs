@@ -34,8 +34,11 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Adds a line, with its end.
+    /// Adds a line, with its end. Its colours are left out.
     pub fn add(&self, line: &str) {
+        let (first, coloured) = line.split_once("\u{1b}[").unwrap_or((line, ""));
+        let rest = coloured.split("\u{1b}[").filter_map(|piece| piece.split_once('m')).map(|(_, text)| text);
+        let line: &str = &[first].into_iter().chain(rest).collect::<String>();
         let line = match line.get(..line.floor_char_boundary(LINE_BYTES)) {
             Some(begin) if begin.len() < line.len() => Bytes::from(format!("{begin}...\n")),
             _ => Bytes::copy_from_slice(line.as_bytes()),

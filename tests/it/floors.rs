@@ -58,6 +58,7 @@ const LOCKS: &[&str] = &[
     "src/store/redis.rs",             // when the log last heard of its absence
     "src/backend/pace.rs",            // when requests were sent, for a minute
     "src/upstream/idle.rs",           // connections between two requests, for seconds
+    "src/server/log.rs",              // the last lines of the log
     "src/server/account.rs",          // what became of a request, until its end
     "src/server/metrics.rs",          // counters
     "src/server/otel.rs",             // spans that wait to be sent

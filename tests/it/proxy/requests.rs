@@ -308,3 +308,26 @@ async fn a_client_that_goes_takes_the_upstream_request_along() {
     let after = fake.closed().await.duration_since(left);
     assert!(after < Duration::from_millis(100), "{after:?}");
 }
+
+#[tokio::test]
+async fn a_mode_without_tools_to_offer_says_so() {
+    let answer = r#"{"choices":[{"message":{"content":"Hi."},"finish_reason":"stop"}]}"#;
+    let (proxy, _) = with_openai(move |_| Script::json(200, answer)).await;
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": false});
+    let said = async |path: &str| {
+        let response = proxy.post(path, &body).send().await.unwrap();
+        response.headers().get("x-toolglot-warning").map(|warning| warning.to_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    let warning = said("/react/v1/chat/completions").await;
+    assert!(warning.starts_with("no_tools: there are no tools to offer in mode `react`"), "{warning}");
+    assert_eq!(said("/v1/chat/completions").await, "");
+}
+
+#[tokio::test]
+async fn whose_key_is_refused_is_said() {
+    let (proxy, _) = with_openai(|_| Script::json(401, r#"{"error":{"message":"invalid api key"}}"#)).await;
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "x"}]});
+    let (status, body) = answer(proxy.post("/v1/chat/completions", body)).await;
+    let said = body["error"]["message"].as_str().unwrap();
+    assert_eq!((status, said), (401, "the backend `b` wants a key (`api_key_env`): invalid api key"), "{body}");
+}
