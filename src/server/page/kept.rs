@@ -346,15 +346,7 @@ mod tests {
     /// A turn that begins now.
     fn begun(turns: &Arc<Turns>, keeps: bool) -> Entry {
         let body = Bytes::from_static(b"{}");
-        turns.begin(&Opening {
-            owner: "",
-            id: "i",
-            path: "/v1/chat/completions",
-            client: "",
-            model: "m",
-            body: &body,
-            keeps,
-        })
+        turns.begin(&Opening { owner: "", id: "i", path: "/v1/chat/completions", client: "", model: "m", body: &body, keeps })
     }
 
     #[test]

@@ -138,8 +138,7 @@ async fn where_keys_are_needed_a_key_sees_its_own_turns() {
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys.txt");
     std::fs::write(&keys, "ann:key-of-ann\nbob:key-of-bob\n").unwrap();
-    let (proxy, _fake) =
-        with(&format!("api_keys_file = {:?}\n", keys.display().to_string()), || writes("for ann")).await;
+    let (proxy, _fake) = with(&format!("api_keys_file = {:?}\n", keys.display().to_string()), || writes("for ann")).await;
     let as_ann = proxy.post("/v1/chat/completions", request(true)).bearer_auth("key-of-ann").send().await.unwrap();
     assert!(as_ann.text().await.unwrap().contains("for ann"));
     assert_eq!(proxy.get("/ui/turns").send().await.unwrap().status(), 401);
@@ -192,8 +191,7 @@ async fn a_turn_has_three_columns_and_says_what_was_changed() {
 
 #[tokio::test]
 async fn a_refused_call_is_shown_with_its_reason_and_what_the_model_was_told() {
-    let (proxy, _fake) =
-        with("", || writes("<tool_call>\n{\"name\": \"read_file\", \"arguments\": {}}\n</tool_call>")).await;
+    let (proxy, _fake) = with("", || writes("<tool_call>\n{\"name\": \"read_file\", \"arguments\": {}}\n</tool_call>")).await;
     ask(&proxy, &serde_json::from_str(&request(true).to_string()).unwrap()).await;
     let detail = detail(&proxy, &rows(&proxy).await[0]).await;
     let rounds = detail["rounds"].as_array().unwrap();
