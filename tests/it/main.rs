@@ -18,6 +18,7 @@ mod drafts;
 mod fake;
 mod fixtures;
 mod floors;
+mod fuzz;
 mod living;
 mod mcp;
 mod negative;
