@@ -48,6 +48,7 @@ impl Proxy {
             demo: false,
             record: None,
             log: None,
+            setup: Vec::new(),
             environment: Environment::default(),
             ollama: "http://127.0.0.1:9".into(),
         })

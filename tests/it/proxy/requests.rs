@@ -234,6 +234,7 @@ async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
         demo: false,
         record: None,
         log: None,
+        setup: Vec::new(),
         environment: Environment::default(),
         ollama: String::new(),
     })
