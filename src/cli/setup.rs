@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     atomic,
-    config::{Environment, Listen},
+    config::{Config, Environment, Listen},
     error::Error,
 };
 use clients::{Names, Place};
@@ -27,6 +27,9 @@ pub(super) mod clients;
 pub(super) mod journal;
 #[cfg(test)]
 mod tests;
+
+/// The clients that most people use.
+const FIRST: [&str; 5] = ["claude", "codex", "opencode", "cline", "void"];
 
 /// Shows the settings for a client.
 #[derive(Debug, Args)]
@@ -78,7 +81,10 @@ impl Setup {
             }
         }
         if place.context.is_none() && client.steps.contains("{context}") {
-            remark(remarks, "CONTEXT stands for the tokens of context that the model's server gives it: nobody has told toolglot");
+            remark(
+                remarks,
+                "CONTEXT stands for the tokens of context that the model's server gives it: nobody has told toolglot",
+            );
         }
         print(out, &format!("{}\n\n{}\n", client.title, place.tell(&client.steps)))?;
         for part in &client.files {
@@ -101,6 +107,28 @@ impl Setup {
         }
         Ok(())
     }
+}
+
+/// What to enter in each client, by its name, those that most people use first. `{origin}` stands for the proxy's address.
+pub(super) fn texts(config: &Config) -> Result<Vec<(String, String)>, Error> {
+    let place = Place {
+        address: reachable(&config.listen),
+        model: "MODEL".into(),
+        context: None,
+        home: "~".into(),
+        profile: String::new(),
+    };
+    let told = clients::all()?.into_iter().map(|(name, client)| {
+        let begins = match client.run {
+            Some(_) => format!("toolglot run {name}\n\nstarts it once and writes nothing. To set it up for good:\n\n"),
+            None => String::new(),
+        };
+        let steps = client.steps.replace("{v1}", "{origin}/v1").replace("{root}", "{origin}");
+        (name, begins + place.tell(&steps).trim())
+    });
+    let mut texts: Vec<(String, String)> = told.collect();
+    texts.sort_by_key(|(name, _)| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
+    Ok(texts)
 }
 
 /// The address at which a client on this machine reaches the proxy.
