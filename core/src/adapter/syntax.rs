@@ -11,6 +11,7 @@ mod assignments;
 mod doubled;
 pub(super) mod element;
 pub(super) mod entities;
+mod expression;
 mod field;
 pub(super) mod json;
 pub(super) mod lax;

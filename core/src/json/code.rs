@@ -88,7 +88,7 @@ codes! {
     N7 "The whole text is the one parameter, or a list holds the parameters in their order." "Turku" => "{\"town\": \"Turku\"}";
     N9 "The parameters are written as lines, as tags or as a call." "town: Turku" => "{\"town\": \"Turku\"}";
     N10 "A required property that may be null, and is left out, is null." "{}" => "{\"n\": null}";
-    K1 "A string is the number that it spells, also after the parameter's name (`Terminal 7`)." "{\"n\": \"3\"}" => "{\"n\": 3}";
+    K1 "A string is the number that it spells." "{\"n\": \"3\"}" => "{\"n\": 3}";
     K3 "A word or number that means a boolean is that boolean." "{\"b\": \"True\"}" => "{\"b\": true}";
     K4 "A number or boolean becomes text where the schema wants text." "{\"s\": 1.50}" => "{\"s\": \"1.50\"}";
     K5 "An object becomes its source text where the schema wants text." "{\"s\": {\"a\": 1}}" => "{\"s\": \"{\\\"a\\\": 1}\"}";
