@@ -209,14 +209,6 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
-                if let Some(values) = filled(root, schema) {
-                    way(
-                        (values, Vec::new()),
-                        Code::E7,
-                        Verdict::Guess,
-                        Cow::Borrowed("values taken out of a copy of the schema"),
-                    );
-                }
                 return ways;
             }
             // `"function": "book"` next to the arguments is a name.
@@ -235,17 +227,8 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
                 && let Some((node, reread)) = inside(&holder.node, schema)
             {
-                if echo {
-                    let inner = filled(&node, schema).unwrap_or(node);
-                    way((inner, reread), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
-                } else {
-                    way(
-                        (node, reread),
-                        Code::E4,
-                        Verdict::Coerced,
-                        Cow::Owned(format!("arguments taken out of `{}`", holder.key)),
-                    );
-                }
+                let note = Cow::Owned(format!("arguments taken out of `{}`", holder.key));
+                way((node, reread), if echo { Code::E7 } else { Code::E4 }, Verdict::Coerced, note);
             } else if let [only] = members.as_slice()
                 && let Some(inner) = inside(&only.node, schema)
             {
@@ -255,9 +238,6 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
             if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
                 way((only.clone(), Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
-            } else if let Some(members) = positional(items, schema) {
-                let object = object(members, root.start, root.end);
-                way((object, Vec::new()), Code::N7, Verdict::Guess, Cow::Borrowed("parameters by position"));
             }
         }
         _ => {}
@@ -277,52 +257,4 @@ fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> 
         }
         _ => None,
     }
-}
-
-/// E7: the values of a copy of the schema: `{"city": {"type": "string", "value": "Oslo"}, "days": 3}`. A property that is only
-/// described has no value. Without types, every property must hold a `value` and nothing else.
-fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
-    let Value::Object(members) = &root.value else { return None };
-    let rule = schema.rule(schema.top());
-    let only_value = |member: &Member<'s>| match &member.node.value {
-        Value::Object(inner) => matches!(inner.as_slice(), [only] if only.key == "value"),
-        _ => false,
-    };
-    let only_values = members.len() > 1 && members.iter().all(only_value);
-    let mut described = false;
-    let mut values = Vec::new();
-    for member in members {
-        let shape = rule.find(&member.key)?.shape;
-        match &member.node.value {
-            Value::Object(inner)
-                if !schema.rule(shape).types.allow(Types::OBJECT)
-                    && (only_values || inner.iter().any(|part| matches!(part.key.as_ref(), "type" | "anyOf" | "oneOf"))) =>
-            {
-                described = true;
-                let value = inner.iter().find(|part| part.key == "value");
-                values.extend(value.map(|value| Member { node: value.node.clone(), ..member.clone() }));
-            }
-            _ => values.push(member.clone()),
-        }
-    }
-    (described && !values.is_empty()).then(|| object(values, root.start, root.end))
-}
-
-/// N7: the parameters, if the items of a list fit them in their order.
-fn positional<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>> {
-    let rule = schema.rule(schema.top());
-    if items.is_empty() || items.len() > rule.properties.len() {
-        return None;
-    }
-    let fits = items
-        .iter()
-        .zip(rule.properties.iter())
-        .all(|(item, property)| schema.rule(property.shape).types.allow(Types::of_node(item)));
-    fits.then(|| {
-        items
-            .iter()
-            .zip(rule.properties.iter())
-            .map(|(item, property)| Member { key: Cow::Owned(property.name.clone()), start: item.start, node: item.clone() })
-            .collect()
-    })
 }

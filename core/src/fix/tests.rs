@@ -361,11 +361,9 @@ fn envelopes() {
         ("E4", r#"{"book":{"town":"Turku"}}"#, Verdict::Coerced),
         ("E5", r#""{\"town\":\"Turku\"}""#, Verdict::Coerced),
         ("E6", r#"[{"town":"Turku"}]"#, Verdict::Coerced),
-        ("E7", r#"{"type":"object","properties":{"town":"Turku"}}"#, Verdict::Guess),
-        ("E7", r#"{"town":{"type":"string","value":"Turku"}}"#, Verdict::Guess),
+        ("E7", r#"{"type":"object","properties":{"town":"Turku"}}"#, Verdict::Coerced),
         ("E8", r#"{"town":"Turku"}{"town":"Turku"}"#, Verdict::Lossless),
         ("N7", "Turku", Verdict::Guess),
-        ("N7", r#"["Turku"]"#, Verdict::Guess),
         ("N9", "town: Turku", Verdict::Guess),
         ("N9", "<town>Turku</town>", Verdict::Coerced),
         ("N9", "book(town=\"Turku\")", Verdict::Coerced),
@@ -379,7 +377,6 @@ fn envelopes() {
             town.clone(),
         );
     }
-    becomes("N7", TOWN, r#"["Turku", 3]"#, Verdict::Guess, json!({"town": "Turku", "nights": 3}));
     becomes("N7", SHELL, "ls -la | awk '{print $1}'", Verdict::Guess, json!({"command": "ls -la | awk '{print $1}'"}));
     becomes("N9", TOWN, "<town>Turku</town><nights>3</nights>", Verdict::Coerced, json!({"town": "Turku", "nights": 3}));
     becomes("E5", TOWN, r#""\"{\\\"town\\\":\\\"Turku\\\"}\"""#, Verdict::Coerced, town.clone());
