@@ -14,7 +14,7 @@ mod library;
 pub mod quote;
 pub mod render;
 pub mod scanner;
-mod syntax;
+pub(crate) mod syntax;
 mod triggers;
 mod write;
 
@@ -48,7 +48,7 @@ pub struct Adapter {
     /// The other families that show themselves by a marker: from the marker on, the scanner continues with that family's adapter.
     families: Vec<Arc<Shown>>,
     triggers: Lazy<triggers::Triggers>,
-    turns: Lazy<quote::Turns>,
+    turns: Arc<quote::Turns>,
 }
 
 impl Adapter {
@@ -257,7 +257,7 @@ impl Adapter {
         }
     }
 
-    /// The control tokens that separate turns in the family's prompt.
+    /// The control tokens of the family's prompt and vocabulary; those of all families if the family is not known.
     pub fn turns(&self) -> &quote::Turns {
         &self.turns
     }

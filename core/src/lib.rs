@@ -15,6 +15,7 @@ pub mod openai;
 #[cfg(test)]
 #[path = "../../tests/support/pieces.rs"]
 mod pieces;
+mod reader;
 pub mod redact;
 pub mod same;
 mod schema;

@@ -43,6 +43,11 @@ impl Schemas {
         schema
     }
 
+    /// The estimated memory of all of them, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
     fn lock(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }

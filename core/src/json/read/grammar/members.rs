@@ -189,7 +189,7 @@ impl Grammar<'_, '_> {
             && let Some(name) = self.text.source.get(at..at + stop)
         {
             self.key(state, (at, at + name.trim_end().len()), at + stop, Quote::Bare);
-            self.repair(state, ODD_KEY, at, at + stop);
+            self.repair(state, if name.trim().contains(' ') { ODD_KEY } else { BARE_KEY }, at, at + stop);
             state.cost += cost::UNQUOTED;
             self.colon(state);
             return Some(());
