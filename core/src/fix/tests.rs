@@ -238,8 +238,6 @@ fn strings_that_hold_code() {
         ("S19", r#"{"file_path":"n.txt","body":""/a/b"}"#, Verdict::Guess, "/a/b"),
         ("T3", r#"{"file_path":"n.txt","body":""a" is b"}"#, Verdict::Guess, "\"a\" is b"),
         ("T3", r#"{"file_path":"n.txt","body":""a", "b""}"#, Verdict::Guess, "\"a\", \"b\""),
-        // A docstring at the beginning of a string.
-        ("T3", r#"{"file_path":"n.txt","body":""""Adds."""\nimport os\n"}"#, Verdict::Guess, "\"\"\"Adds.\"\"\"\nimport os\n"),
         ("S8", r#"{"file_path":"n.txt","body":""""one" and "two" """}"#, Verdict::Lossless, r#""one" and "two" "#),
         ("T3", r#"{'file_path':'n.txt','body':'it's what 'they' say'}"#, Verdict::Guess, "it's what 'they' say"),
         ("S5", r"{'file_path':'n.txt','body':'a\xa0b\nc'}", Verdict::Lossless, "a\u{a0}b\nc"),

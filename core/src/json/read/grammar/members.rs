@@ -125,14 +125,11 @@ impl Grammar<'_, '_> {
         }
         // `"key: value`: the closing quote of the key is missing, or comes after the value.
         let word = self.text.word(start);
-        let frame = self.frame(state).copied();
-        let known = |name| frame.is_some_and(|frame| matches!(self.fresh(&frame, name), Some(Key::Known(_))));
-        let pair = self.text.key_of_pair(at).is_some_and(known);
-        if word > start && (pair || self.text.at(word) == Some(b':')) {
+        if word > start && self.text.at(word) == Some(b':') {
             let mut found = *state;
             self.key(&mut found, (start, word), word, quote);
             self.repair(&mut found, STRAY_QUOTE, at, word);
-            found.cost += if pair { cost::ODDITY } else { cost::FORGOTTEN };
+            found.cost += cost::FORGOTTEN;
             self.colon(&mut found);
             match best {
                 None => best = Some(found),
