@@ -143,6 +143,8 @@ fn structure() {
     );
     becomes("S11", EVERYTHING, r#"{"title":"x","price":.5}"#, Verdict::Lossless, json!({"title": "x", "price": 0.5}));
     becomes("S12", EVERYTHING, r#"{"title":"x","tags":["a","b"}}"#, Verdict::Guess, json!({"title": "x", "tags": ["a", "b"]}));
+    // No member is lost silently.
+    becomes("S12", "", r#"{"k": [1}, "l": 1}"#, Verdict::Guess, json!({"k": [1], "l": 1}));
     becomes("S12", EVERYTHING, r#"{"tags":["a","b","title":"x"}"#, Verdict::Guess, json!({"tags": ["a", "b"], "title": "x"}));
     becomes("S12", "", r#"[{"a":1,{"a":2}, {"a":3 {"a":4}]"#, Verdict::Guess, json!([{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]));
     becomes("S17", EVERYTHING, r#"{"title":"x","sizes":[1,...,9]}"#, Verdict::Guess, json!({"title": "x", "sizes": [1, 9]}));
@@ -554,6 +556,9 @@ fn values() {
         ("K10", "mood", "\"CALM\"", Verdict::Coerced, json!("calm")),
         ("K10", "mood", "\"very_loud\"", Verdict::Coerced, json!("very loud")),
         ("K10", "level", "\"2\"", Verdict::Coerced, json!(2)),
+        // In another pair of quotes, as clients' own models write native arguments.
+        ("K10", "mood", r#""\"calm\"""#, Verdict::Coerced, json!("calm")),
+        ("K1", "pages", r#""'3'""#, Verdict::Coerced, json!(3)),
     ] {
         becomes(rule, EVERYTHING, &format!(r#"{{"title":"x","{key}":{written}}}"#), level, with(key, expected));
     }
