@@ -39,7 +39,7 @@ pub use crate::config::{Kind, ToolMode};
 pub use context::{Bounds, Loaded, Size, Window};
 pub use conversation::{Rewrite, join_system, suspects_schemas};
 pub use decode::Decoder;
-pub use errors::{Refusal, error_from, is_loading, pace_headers, retry_after, unusable};
+pub use errors::{Refusal, error_from, is_loading, pace_headers, refusal_of, retry_after, unusable};
 pub use history::leaked::marked_bytes;
 pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};

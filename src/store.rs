@@ -125,6 +125,8 @@ pub trait Common: Store {
     /// Adds one to the counter of this key. Returns the count in the current window, and the rest of the window, which begins
     /// with the first count. If the shared store is absent, this process counts alone.
     fn count<'a>(&'a self, key: &'a Key, window: Duration) -> Stored<'a, (u64, Duration)>;
+    /// The bytes that are held in this process.
+    fn held_bytes(&self) -> usize;
     /// The state of the connection to the shared store; `None` if the store is not shared.
     fn link(&self) -> Option<&Link> {
         None

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde_json::Value;
 
-use super::Rewrite;
+use super::{Backend, Rewrite};
 use crate::{error::Error, redact};
 
 mod field;
@@ -49,6 +49,9 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
+    // LM Studio: lmstudio-js#493, lmstudio-bug-tracker#1358, continue#12680.
+    ("failed to parse tool call", Refusal::Parser),
+    ("failed to generate a tool call", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),
     // Ollama's built-in parsers (`model/parsers`), each with its own wording, and Go's libraries.
@@ -92,6 +95,10 @@ impl Refusal {
         if let Some(rewrite) = Rewrite::taught(&message) {
             return Some(Refusal::Form(rewrite));
         }
+        // All that Ollama says if a call ends too early (ollama#14986).
+        if matches!(message.trim(), "eof" | "unexpected eof") {
+            return Some(Refusal::Parser);
+        }
         match REFUSALS.iter().find(|(text, _)| says(&message, text))?.1 {
             Refusal::Fields => Some(field::refused(&error.message)),
             ref refusal => Some(refusal.clone()),
@@ -110,6 +117,17 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let said = value.as_ref().and_then(Said::of).unwrap_or_else(|| Said::plain(status, body));
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
+}
+
+/// The same, from this backend: a refused key is named with whose it is, because the client has one too.
+pub fn refusal_of(backend: &Backend, status: u16, body: &[u8]) -> Error {
+    let error = error_from(status, body);
+    let what = match (status, &backend.api_key) {
+        (401 | 403, Some(_)) => "refuses the key that toolglot has for it",
+        (401 | 403, None) => "wants a key (`api_key_env`)",
+        _ => return error,
+    };
+    Error { message: format!("the backend `{}` {what}: {}", backend.name, error.message), ..error }
 }
 
 /// Why an answer cannot be used, whatever its body says (a 502): it is compressed, or only names another address. `None`: it can.
@@ -233,7 +251,11 @@ impl Said {
         } else {
             self.code
         };
-        Error { code, ..Error::backend(self.message).with_status(status) }
+        let error = Error::backend(self.message).with_status(status);
+        match code {
+            Some(code) => error.with_code(code),
+            None => error,
+        }
     }
 }
 

@@ -122,8 +122,7 @@ impl Normalize {
             out.flush().map_err(output::broken)?;
             return output::fail_with(failed);
         }
-        let mut text = String::new();
-        input.read_to_string(&mut text).map_err(output::broken)?;
+        let text = output::typed(input, "the model's text")?;
         let row = Row {
             model: self.model.unwrap_or_default(),
             tools: self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default(),

@@ -44,8 +44,8 @@ impl Serve {
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
         config.check_exposure()?;
-        log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?;
-        let served = server::serve(Settings { demo: self.demo, record, ..Settings::of(config, environment) });
+        let log = Some(log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?);
+        let served = server::serve(Settings { demo: self.demo, record, log, ..Settings::of(config, environment) });
         if let (Some(_), Err(error)) = (&self.log_file, &served) {
             // Standard error hears of it too, but whoever reads the file does not.
             tracing::error!("{error}");

@@ -200,7 +200,7 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     let mut answer = sent.await?;
     let bytes = answer.collect(ANSWER_BYTES).await?;
     if !answer.status.is_success() {
-        return Err(backend::error_from(answer.status.as_u16(), &bytes).without(target.backend.secrets()));
+        return Err(backend::refusal_of(&target.backend, answer.status.as_u16(), &bytes).without(target.backend.secrets()));
     }
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }

@@ -35,13 +35,11 @@ use super::{
     tap::Tap,
 };
 use crate::{
-    adapter::scanner::UsersWords,
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
     event::{Event, Note, Sink, ToolCall, Tools, Usage},
     plan::Plan,
-    same,
     upstream::Outgoing,
 };
 
@@ -81,12 +79,10 @@ struct Asks {
     kept: Vec<ToolCall>,
     /// What the user reads of the last refused call if nothing replaces it.
     left: Option<String>,
-    /// The unmarked calls of unknown tools that the model was asked about.
-    strays: Vec<same::Call>,
-    /// The message that the first answer replies to.
+    /// The results that the model has read before its first answer.
     quoted: Arc<Quoted>,
-    /// The user's last words, if they are short. `None`: before the first answer.
-    asked: Option<Arc<UsersWords>>,
+    /// The prose of earlier answers that the client has.
+    said: Vec<String>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -188,7 +184,7 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(next);
         let has_spooled = self.outlet.shape.has_spooled();
         if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
-            Box::pin(self.keep()).await;
+            Box::pin(self.keep()).await?;
         }
         match taken {
             Ok(more) => {
@@ -299,8 +295,8 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let mut error = backend::error_from(response.status.as_u16(), &body);
-            error.headers = backend::pace_headers(&response.headers);
+            let refusal = backend::refusal_of(&self.plan.backend, response.status.as_u16(), &body);
+            let error = Error { headers: backend::pace_headers(&response.headers), ..refusal };
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
                 self.without_grammar(&error).await;
@@ -357,7 +353,6 @@ impl<O: Sink> Rounds<O> {
             self.shown.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
-        self.asks.strays.clone_from(&outcome.strays);
         if let Some(tap) = &mut self.outlet.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
             outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
@@ -376,10 +371,18 @@ impl<O: Sink> Rounds<O> {
         self.asks.left = reask.left().or(self.asks.left.take());
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.sent.spend(outcome.usage);
-        self.outlet.sent.again();
+        self.repeat();
         reask::ask(&reask, self.outlet.sent.said(), &self.asks.kept, &mut self.plan);
         self.asks.because = Some(reask);
         true
+    }
+
+    /// Prepares for an answer that may repeat what the client has.
+    fn repeat(&mut self) {
+        let said = self.outlet.sent.said();
+        if !said.trim().is_empty() {
+            self.asks.said.push(said.to_owned());
+        }
     }
 
     /// Ends the turn after the backend broke off: releases the held text and drops a truncated call. Before the first byte, the

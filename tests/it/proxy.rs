@@ -17,7 +17,6 @@ mod chat;
 mod choice;
 mod faults;
 mod fields;
-mod forbidden;
 mod lenient;
 mod messages;
 mod ollama;
@@ -27,6 +26,7 @@ mod prevention;
 mod recover;
 mod requests;
 mod responses;
+mod silent;
 mod slow;
 mod strict;
 mod traces;
@@ -47,6 +47,7 @@ impl Proxy {
             config,
             demo: false,
             record: None,
+            log: None,
             environment: Environment::default(),
             ollama: "http://127.0.0.1:9".into(),
         })

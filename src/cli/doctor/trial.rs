@@ -21,11 +21,12 @@ use crate::{
     event::{Channel, Delta, Tools},
     fix::Checked,
     openai::ChatRequest,
+    recorded,
     server::{
         App,
         survey::{self, Tried},
     },
-    turn::{recorded, tap::Tap},
+    turn::tap::Tap,
 };
 
 /// What became of all requests.

@@ -185,7 +185,8 @@ async fn a_tool_without_a_content_type_is_served_and_a_page_is_not() {
         (form(), 200),
         (post().header("content-type", "text/plain"), 415),
         (form().header("origin", "http://localhost:3000"), 415),
-        (form().header("sec-fetch-site", "same-site"), 415),
+        (form().header("sec-fetch-site", "same-origin"), 415),
+        (form().header("sec-fetch-site", "same-site"), 403),
         (post().header("sec-fetch-mode", "no-cors"), 415),
     ] {
         assert_eq!(answer(request).await.0, expected);
