@@ -58,12 +58,18 @@ const RECORDED: &str = "demo/";
 
 impl Run {
     /// Runs the command. Returns the agent's exit status.
-    pub(super) fn run(mut self, environment: &Environment, input: &mut dyn Read, remarks: &mut dyn Write) -> Result<ExitStatus, Error> {
+    pub(super) fn run(
+        mut self,
+        environment: &Environment,
+        input: &mut dyn Read,
+        remarks: &mut dyn Write,
+    ) -> Result<ExitStatus, Error> {
         let mut agents = clients::agents()?;
         let name = match self.agent.take() {
             Some(name) => name,
             None => {
-                let installed: Vec<&str> = agents.keys().map(String::as_str).filter(|name| environment.find(name).is_some()).collect();
+                let installed: Vec<&str> =
+                    agents.keys().map(String::as_str).filter(|name| environment.find(name).is_some()).collect();
                 pick(&installed, std::io::stdin().is_terminal(), input, remarks)?
             }
         };
@@ -80,8 +86,13 @@ impl Run {
         remark(remarks, &format!("{name} uses {model} ({size}) through toolglot at http://{address}, {since}"));
         let folder = data_directory(environment).join("agents").join(&name);
         let slashes = |path: PathBuf| path.display().to_string().replace('\\', "/");
-        let place =
-            Place { address, model, context, home: slashes(environment.home().unwrap_or_default()), profile: slashes(folder.clone()) };
+        let place = Place {
+            address,
+            model,
+            context,
+            home: slashes(environment.home().unwrap_or_default()),
+            profile: slashes(folder.clone()),
+        };
         profile(&agent, &place, &folder)?;
         let mut command = Command::new(program);
         for (name, value) in &agent.environment {
@@ -162,7 +173,8 @@ fn profile(agent: &Agent, place: &Place, folder: &std::path::Path) -> Result<(),
         let file = folder.join(&part.path);
         let before = setup::read(&file)?.unwrap_or_default();
         let text = format!("{}\n", part.over(&before, place)?);
-        atomic::write(&file, text.as_bytes()).map_err(|error| Error::proxy(format!("cannot write {}: {error}", file.display())))?;
+        atomic::write(&file, text.as_bytes())
+            .map_err(|error| Error::proxy(format!("cannot write {}: {error}", file.display())))?;
     }
     Ok(())
 }

@@ -78,7 +78,10 @@ impl Setup {
             }
         }
         if place.context.is_none() && client.steps.contains("{context}") {
-            remark(remarks, "CONTEXT stands for the tokens of context that the model's server gives it: nobody has told toolglot");
+            remark(
+                remarks,
+                "CONTEXT stands for the tokens of context that the model's server gives it: nobody has told toolglot",
+            );
         }
         print(out, &format!("{}\n\n{}\n", client.title, place.tell(&client.steps)))?;
         for part in &client.files {

@@ -31,7 +31,8 @@ fn the_private_folder_gets_what_the_agent_reads() {
     let agent = clients::agents().unwrap().remove("pi").unwrap();
     std::fs::write(room.path().join("models.json"), r#"{"mine": 1}"#).unwrap();
     profile(&agent, &place(None), room.path()).unwrap();
-    let written: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(room.path().join("models.json")).unwrap()).unwrap();
+    let written: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(room.path().join("models.json")).unwrap()).unwrap();
     assert_eq!((&written["mine"], &written["providers"]["toolglot"]["models"][0]["id"]), (&1.into(), &"m:7b".into()));
     assert!(profile(&agent, &place(None), std::path::Path::new("relative")).unwrap_err().message.contains("HOME"));
 }
@@ -48,9 +49,12 @@ fn an_agent_is_picked_by_number_or_name() {
     assert_eq!(first.unwrap(), "pi");
     assert!(shown.contains("1  codex") && shown.contains("2  pi"), "{shown}");
     assert_eq!(picked(&two, true, "codex\n").0.unwrap(), "codex");
-    for (installed, terminal, answer, said) in
-        [(&two[..], true, "3\n", "codex, pi"), (&two, true, "", "codex, pi"), (&two, false, "1\n", "codex, pi"), (&[], true, "", "none of the agents")]
-    {
+    for (installed, terminal, answer, said) in [
+        (&two[..], true, "3\n", "codex, pi"),
+        (&two, true, "", "codex, pi"),
+        (&two, false, "1\n", "codex, pi"),
+        (&[], true, "", "none of the agents"),
+    ] {
         let error = picked(installed, terminal, answer).0.unwrap_err();
         assert!(error.contains(said), "{error}");
     }

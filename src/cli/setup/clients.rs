@@ -78,7 +78,8 @@ const OUTPUT: u64 = 8192;
 
 /// All clients, by name.
 pub(in crate::cli) fn all() -> Result<BTreeMap<String, Client>, Error> {
-    toml::from_str(CLIENTS).map_err(|error| Error::proxy(format!("the list of clients inside of this program is broken: {error}")))
+    toml::from_str(CLIENTS)
+        .map_err(|error| Error::proxy(format!("the list of clients inside of this program is broken: {error}")))
 }
 
 /// Those that `run` starts.
@@ -171,7 +172,12 @@ impl Names {
 impl TypedValueParser for Names {
     type Value = String;
 
-    fn parse_ref(&self, command: &clap::Command, argument: Option<&clap::Arg>, value: &std::ffi::OsStr) -> Result<String, clap::Error> {
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
         PossibleValuesParser::new(self.list()).parse_ref(command, argument, value)
     }
 

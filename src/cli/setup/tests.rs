@@ -32,7 +32,10 @@ fn proxy(context: Option<u64>) -> String {
                 json!({"model_info": facts.unwrap_or_else(|| json!({}))})
             };
             let answer = answer.to_string();
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", answer.len());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                answer.len()
+            );
             stream.get_mut().write_all((head + &answer).as_bytes()).unwrap();
         }
     });
