@@ -46,6 +46,7 @@ impl Proxy {
             config,
             demo: false,
             record: None,
+            log: None,
             environment: Environment::default(),
             ollama: "http://127.0.0.1:9".into(),
         })

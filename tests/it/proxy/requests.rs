@@ -233,6 +233,7 @@ async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
         config,
         demo: false,
         record: None,
+        log: None,
         environment: Environment::default(),
         ollama: String::new(),
     })
