@@ -69,7 +69,7 @@ enum Command {
     Call(call::Call),
     /// Manage MCP servers
     Mcp(mcp::Mcp),
-    /// Run a coding agent (claude, codex, opencode, qwen, goose) on local models
+    /// Run a coding agent (Claude Code, Codex, opencode and others) on local models
     Run(run::Run),
     /// Show the settings for a client, and install them where that is possible
     Setup(setup::Setup),
@@ -152,7 +152,9 @@ pub fn main() -> ExitCode {
         Some(Command::Adapters(adapters)) => adapters.run(&environment, &mut io::stdin().lock(), &mut output),
         Some(Command::Check(check)) => check.run(&environment, &mut output),
         Some(Command::Call(call)) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
-        Some(Command::Run(run)) => run.run(&environment).map(|status| ended = code_of(status)),
+        Some(Command::Run(run)) => {
+            run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|status| ended = code_of(status))
+        }
         Some(Command::Setup(setup)) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
         Some(Command::Models(models)) => models.run(&environment, &mut output, &mut io::stderr().lock()),
         Some(Command::Service(service)) => service.run(&environment, &mut output, &mut io::stderr().lock()),
@@ -161,7 +163,7 @@ pub fn main() -> ExitCode {
         Some(Command::Init(init)) => init.run(&environment, &mut output),
         Some(Command::Paths(paths)) => paths.run(&environment, &mut output),
         Some(Command::Purge(purge)) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
-        Some(Command::Completions(completions)) => completions.run(Cli::command(), &mut output),
+        Some(Command::Completions(completions)) => completions.run(command(), &environment, &mut output),
         Some(Command::Man(man)) => man.run(Cli::command()),
         Some(Command::Mcp(mcp)) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };

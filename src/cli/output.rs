@@ -1,7 +1,6 @@
-//! What commands read and write: files, embedded lists, and standard output with text, JSON and tables.
+//! What commands read and write: files, and standard output with text, JSON and tables.
 
 use std::{
-    collections::BTreeMap,
     fmt::Write as _,
     fs,
     io::{self, BufRead, IsTerminal, Read, Write},
@@ -34,16 +33,6 @@ pub(super) fn typed(input: &mut dyn Read, what: &str) -> Result<String, Error> {
         remark(&mut io::stderr(), &format!("reads {what} from standard input: type or paste it, and end it with {end}"));
     }
     read_or_input(Path::new("-"), input)
-}
-
-/// The table of this name in a list of `what`s that is part of this program.
-pub(super) fn listed<T: DeserializeOwned>(list: &str, what: &str, name: &str) -> Result<T, Error> {
-    let broken = |error| Error::proxy(format!("the list of {what}s inside of this program is broken: {error}"));
-    let mut all: BTreeMap<String, T> = toml::from_str(list).map_err(broken)?;
-    all.remove(name).ok_or_else(|| {
-        let names: Vec<&str> = all.keys().map(String::as_str).collect();
-        Error::client(format!("there is no {what} `{name}`; there are: {}", names.join(", ")))
-    })
 }
 
 /// The rows of JSON lines, without empty lines. An error names the line.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{
     given::Given,
     log::{self, Verbosity},
+    setup,
 };
 use crate::{
     config::Environment,
@@ -45,7 +46,13 @@ impl Serve {
         let config = self.given.load(environment)?;
         config.check_exposure()?;
         let log = Some(log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?);
-        let served = server::serve(Settings { demo: self.demo, record, log, ..Settings::of(config, environment) });
+        let served = server::serve(Settings {
+            demo: self.demo,
+            record,
+            log,
+            setup: setup::texts(&config)?,
+            ..Settings::of(config, environment)
+        });
         if let (Some(_), Err(error)) = (&self.log_file, &served) {
             // Standard error hears of it too, but whoever reads the file does not.
             tracing::error!("{error}");

@@ -40,7 +40,7 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) -> R
         if !shared.spool.put(key, call.to_string().into(), store::DAY).await {
             let what = format!(
                 "the call of `{name}` cannot be kept for `toolglot call`, so there is no command for it: is the disk full, or \
-                 the folder of `mcp.state` not writable?"
+                 the folder of toolglot's data (`toolglot paths`) not writable?"
             );
             return Err(Error::proxy(what).with_code(NOT_KEPT));
         }

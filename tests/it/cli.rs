@@ -415,6 +415,27 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
 
+/// A suite of rows is answered row by row: one that cannot be read says so, and those after it are answered.
+#[test]
+fn a_row_that_cannot_be_normalized_does_not_end_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = toolglot(directory.path(), &["normalize", "--jsonl"]).stdin(Stdio::piped()).spawn().unwrap();
+    let unnamed = json!({"type": "function", "function": {"name": ""}});
+    let rows = [
+        json!({"id": 1, "model": "m", "frames": [{"error": {"message": "out of memory"}}]}).to_string(),
+        json!({"id": 2, "model": "m", "tools": [unnamed], "text": "a"}).to_string(),
+        "{".to_owned(),
+        json!({"id": 4, "model": "m", "text": "b"}).to_string(),
+    ];
+    child.stdin.take().unwrap().write_all(rows.join("\n").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let answers: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let failed: Vec<(&Value, bool)> = answers.iter().map(|answer| (&answer["id"], answer["error"].is_string())).collect();
+    let (one, two, four) = (json!(1), json!(2), json!(4));
+    assert_eq!(failed, [(&one, true), (&two, true), (&Value::Null, true), (&four, false)], "{answers:?}");
+    assert_eq!((&answers[3]["content"], output.status.code()), (&json!("b"), Some(1)));
+}
+
 #[test]
 fn commands_that_do_not_serve_need_no_key() {
     let directory = tempfile::tempdir().unwrap();

@@ -28,6 +28,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("client", 3),
     ("plan", 4),
     ("turn", 4),
+    ("recorded", 4),
     ("server", 5),
     ("cli", 6),
     ("main", 6),
@@ -43,6 +44,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("fixture", "openai"),
     ("backend", "upstream"),
     ("turn", "plan"),
+    ("recorded", "turn"),
     ("main", "cli"),
 ];
 

@@ -18,6 +18,7 @@ mod drafts;
 mod fake;
 mod fixtures;
 mod floors;
+mod fuzz;
 mod living;
 mod mcp;
 mod negative;
@@ -30,6 +31,7 @@ mod proxy;
 mod react;
 #[path = "../support/reading.rs"]
 mod reading;
+mod refusals;
 mod rendering;
 mod samples;
 #[path = "../support/seen.rs"]

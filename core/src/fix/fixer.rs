@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
 use super::placeholder::{PLACEHOLDER_BYTES, are_placeholders};
-use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, View, fix, name, patch};
+use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, View, fix, markup, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
 /// Longest excerpt of a value in the log, in characters.
@@ -40,6 +40,10 @@ pub struct Fixer {
     tally: Arc<Tally>,
     /// The tool whose call was left unclosed in the previous answer.
     unclosed: Option<String>,
+    /// The markup of the family's calls, which no value of a native call should hold.
+    markers: Vec<String>,
+    /// Whether the backend itself has read the call that passes.
+    native: bool,
     open: Option<Open>,
     /// Index of the next delivered call. Refusals leave no gaps.
     next: u32,
@@ -65,6 +69,8 @@ impl Fixer {
             excerpts: false,
             tally: Arc::default(),
             unclosed: None,
+            markers: Vec::new(),
+            native: false,
             open: None,
             next: 0,
             checked: Vec::new(),
@@ -94,6 +100,17 @@ impl Fixer {
     pub fn with_unclosed(mut self, tool: Option<String>) -> Fixer {
         self.unclosed = tool;
         self
+    }
+
+    /// Sets the markup of the family's calls. Native calls are looked through for it.
+    pub fn with_markers(mut self, markers: Vec<String>) -> Fixer {
+        self.markers = markers;
+        self
+    }
+
+    /// Says whether the events that follow come from the backend's own parser.
+    pub fn set_native(&mut self, native: bool) {
+        self.native = native;
     }
 
     /// Takes the next event. A call that is open at [`Event::Finish`] was truncated.
@@ -148,8 +165,14 @@ impl Fixer {
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
-                let report = patch::fix(tool, &open.arguments, end)
-                    .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name)));
+                let cleaned = Some(&self.markers).filter(|_| self.native);
+                let cleaned = cleaned.and_then(|markers| markup::cleaned(&open.arguments, markers));
+                let source = cleaned.as_ref().map_or(open.arguments.as_str(), |(source, _)| source);
+                let mut report = patch::fix(tool, source, end)
+                    .unwrap_or_else(|| fix(source, Some(&schema), &tool.keeps_null, again(&tool.name)));
+                if let Some((_, fix)) = cleaned {
+                    report.add(fix);
+                }
                 let given = given(&report, tool);
                 let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, &given, tool));
                 meant = meant_tool(&tool.name, &given, &tools);

@@ -46,8 +46,11 @@ pub(in crate::cli) fn backend_line(backend: &Surveyed) -> String {
 }
 
 fn backend_lines(backend: &Surveyed, out: &mut String) {
-    let Surveyed { listed, models, .. } = backend;
+    let Surveyed { note, listed, models, .. } = backend;
     let _ = writeln!(out, "\nbackend    {}", backend_line(backend));
+    if let Some(note) = note {
+        let _ = writeln!(out, "      note: {note}");
+    }
     if models.is_empty() {
         return;
     }
@@ -104,6 +107,9 @@ fn trial_lines(trial: &Trial, out: &mut String) {
         trial.attempts.len(),
         trial.tools
     );
+    for learned in &trial.learned {
+        let _ = writeln!(out, "  learned: {learned}");
+    }
     for attempt in &trial.attempts {
         let _ = writeln!(out, "  {:4} {}", if attempt.good { "ok" } else { "NOT" }, attempt.asked);
         let _ = writeln!(out, "       came: {}", attempt.came);

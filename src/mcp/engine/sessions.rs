@@ -211,3 +211,22 @@ pub(super) fn with_service_info(message: ServerJsonRpcMessage) -> ServerJsonRpcM
     }
     ServerJsonRpcMessage::Response(response)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_has_most_sessions_makes_room() {
+        let sessions = Sessions::new(3);
+        let mut ids = Vec::new();
+        for owner in ["ann", "bob", "bob", "bob", "ann"] {
+            let (id, _transport) = sessions.create_session().await.unwrap();
+            sessions.belongs(&id, &Arc::from(owner));
+            ids.push(id);
+        }
+        let open = futures_util::future::join_all(ids.iter().map(|id| sessions.has_session(id))).await;
+        let open: Vec<bool> = open.into_iter().map(Result::unwrap).collect();
+        assert_eq!(open, [true, false, false, true, true], "ann's first is older than all of bob's");
+    }
+}

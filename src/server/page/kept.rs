@@ -23,9 +23,9 @@ use crate::{
     lock::Hold,
     openai::ChatRequest,
     plan::Plan,
-    redact,
+    recorded, redact,
     server::recording,
-    turn::{prefix::Prefix, recorded, tap::Tap},
+    turn::{prefix::Prefix, tap::Tap},
 };
 
 /// The kept content of one turn.

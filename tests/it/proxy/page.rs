@@ -275,9 +275,9 @@ async fn what_is_said_is_kept_only_where_somebody_looks() {
 
 #[tokio::test]
 async fn secrets_are_not_shown_and_markup_stays_text() {
-    let wrote = format!("{HOSTILE} the key is s3cret, http://me:pass-1234@host/ and Bearer abcDEF123456");
+    let wrote = format!("{HOSTILE} the key is s3cret-key, http://me:pass-1234@host/ and Bearer abcDEF123456");
     let (proxy, _fake) = with("", move || writes(&wrote)).await;
-    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "use http://u:hunter22@h/?token=t0k3n and s3cret"}]});
+    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "use http://u:hunter22@h/?token=t0k3n and s3cret-key"}]});
     ask(&proxy, &body).await;
     ask(&proxy, &json!({"model": HOSTILE, "messages": []})).await;
     let list = rows(&proxy).await;
@@ -286,7 +286,7 @@ async fn secrets_are_not_shown_and_markup_stays_text() {
         let response = proxy.get(&path).send().await.unwrap();
         assert!(!response.headers()["content-type"].to_str().unwrap().contains("html"), "{path}");
         let text = response.text().await.unwrap();
-        for secret in ["s3cret", "hunter22", "t0k3n", "pass-1234", "abcDEF123456"] {
+        for secret in ["s3cret-key", "hunter22", "t0k3n", "pass-1234", "abcDEF123456"] {
             assert!(!text.contains(secret), "{path} shows {secret}: {text}");
         }
     }
@@ -428,7 +428,7 @@ async fn a_person_tries_a_tool_and_nobody_else_does() {
     let tenants =
         format!("api_keys_file = {:?}\n[[key]]\nname = \"ann\"\nkey_env = \"A_KEY\"\n{mcp}", keys.display().to_string());
     let (proxy, _fake) = with(&tenants, || writes("hello")).await;
-    for (key, status) in [("s3cret", 403), ("wrong", 401), ("key-of-an-operator", 200)] {
+    for (key, status) in [("s3cret-key", 403), ("wrong", 401), ("key-of-an-operator", 200)] {
         let got = proxy.get("/ui/tools").bearer_auth(key).send().await.unwrap();
         assert_eq!(got.status(), status, "{key}");
     }

@@ -205,7 +205,7 @@ async fn a_route_decides_over_its_models() {
 async fn a_key_goes_to_its_backend_and_the_client_s_own_only_where_it_is_wanted() {
     let fake = Fake::start(|_| Script::json(200, r#"{"data":[{"id":"m"}]}"#)).await;
     for (setting, expected) in [
-        ("api_key_env = \"A_KEY\"", "authorization: bearer s3cret"),
+        ("api_key_env = \"A_KEY\"", "authorization: bearer s3cret-key"),
         ("forward_authorization = true", "authorization: bearer mine"),
     ] {
         let proxy = Proxy::start(&format!("[[backend]]\nkind = \"openai\"\nurl = \"{}/v1\"\n{setting}\n", fake.url)).await;
@@ -234,6 +234,7 @@ async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
         demo: false,
         record: None,
         log: None,
+        setup: Vec::new(),
         environment: Environment::default(),
         ollama: String::new(),
     })

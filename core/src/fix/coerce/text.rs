@@ -3,10 +3,10 @@
 use super::{Coercion, scalar};
 use crate::fix::envelope;
 use crate::fix::report::Verdict;
-use crate::fix::schema::{At, Rule, Types};
 use crate::json::Code;
 use crate::json::read::{Ending, Shape};
 use crate::json::tree::{Node, Value};
+use crate::schema::{At, Rule, Types, unquoted};
 
 impl Coercion<'_> {
     /// A string where the schema allows none.
@@ -20,7 +20,7 @@ impl Coercion<'_> {
             return self.value(decoded, shape);
         }
         let bare = self.path.rsplit('/').next().and_then(|name| scalar::after_name(text, name));
-        if let Some((value, rule, level, note)) = scalar::from_text(bare.unwrap_or(text), types) {
+        if let Some((value, rule, level, note)) = scalar::from_text(bare.or_else(|| unquoted(text)).unwrap_or(text), types) {
             self.note(rule, level, &node, note);
             return node.instead(value);
         }

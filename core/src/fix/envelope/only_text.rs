@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::{keywords, object};
 use crate::{
-    fix::schema::{Schema, Types},
     json::{
         strict,
         tree::{Member, Node, Value},
     },
+    schema::{Schema, Types},
 };
 
 /// A JSON string that holds the only text that the schema asks for or requires, as the text of an object. Its backslashes may be
