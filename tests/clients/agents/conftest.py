@@ -55,7 +55,7 @@ class Setting:
         for command in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 if str(self.home) in command.read_text(errors="replace") and int(command.parent.name) != self.process.pid:
-                    os.kill(int(command.parent.name), signal.SIGTERM)
+                    os.kill(int(command.parent.name), signal.SIGKILL)
             except OSError:
                 pass  # It has ended.
         self.process.terminate()
