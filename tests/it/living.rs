@@ -221,7 +221,10 @@ fn purge_leaves_the_user_as_before() {
     std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
     std::fs::write(&settings, "{\"theme\": \"dark\"}").unwrap();
     prints(home.path(), &["init"]);
-    prints(home.path(), &["setup", "claude", "--write", "--listen", ":9"]);
+    let other = tempfile::tempdir().unwrap();
+    let proxy = Running::of(&mut toolglot(other.path(), &["serve", "--demo", "--listen", "127.0.0.1:0"]), "curl ");
+    let address = proxy.url().trim_start_matches("http://").trim_end_matches('/');
+    prints(home.path(), &["setup", "claude", "--write", "--model", "demo/gemma3", "--listen", address]);
     prints(home.path(), &["setup", "void", "--write", "--listen", ":9"]);
     prints(home.path(), &["mcp", "add", "notes", "http://127.0.0.1:1/mcp"]);
     let asked = run(home.path(), &["purge"]);

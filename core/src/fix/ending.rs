@@ -1,6 +1,5 @@
 //! The end of the arguments: whether a text that ended in this way may run.
 
-use super::damage::is_torn;
 use super::report::{End, Fix, Verdict};
 use crate::event::{FinishReason, Why};
 use crate::json::Code;
@@ -63,9 +62,7 @@ pub(super) fn ended(text: &str, reading: &Reading<'_>, end: End, has_schema: boo
         }
         (End::Whole, _) => (true, Verdict::Guess),
     };
-    if end != End::Whole
-        && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && (closed || is_torn(&text[repair.start..repair.end])))
-    {
+    if end != End::Whole && closed && reading.repairs.iter().any(|repair| repair.rule == Code::T3) {
         let what = || format!("a string may have been cut at {}", path(reading));
         return Err(cut(end).unwrap_or_else(|| Why::Ambiguous(what())));
     }

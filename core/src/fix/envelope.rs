@@ -8,13 +8,12 @@ mod only_text;
 pub(super) use only_text::{bare, quoted};
 
 use super::backslash;
-use super::damage::{damage_of_members, unquoted_variable};
 use super::report::{Fix, Verdict};
-use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
 use crate::json::{self, Code};
+use crate::schema::{At, Schema, Types, WRAPPERS};
 
 /// Maximum number of containers that are read in one text.
 const CANDIDATES: usize = 4;
@@ -78,7 +77,7 @@ pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found
 /// Reads the container at `start` and decides about its backslashes. Also returns the guesses among those decisions.
 pub(super) fn container<'s>(text: &'s str, start: usize, guide: &At<'_>) -> Result<(Reading<'s>, Vec<Fix>), Unreadable> {
     let mut reading = read::read(text, start, guide)?;
-    let reread = backslash::reread(&mut reading.root, text, guide);
+    let reread = backslash::reread(&mut reading.root, text, guide.name);
     Ok((reading, reread))
 }
 
@@ -117,7 +116,6 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && let Ok((reading, reread)) = container(&keywords, 0, &top)
         && reading.ending == Ending::Complete
         && reading.void.is_none()
-        && unquoted_variable(&reading, &keywords, schema).is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
         let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
@@ -130,9 +128,6 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
             && reading.void.is_none()
             && reading.rival.is_none()
         {
-            if damage_of_members(&reading, &braced, schema).is_some() {
-                return None;
-            }
             let Value::Object(members) = reading.root.detached(0, text.len()).value else { return None };
             return Some((members, "members without their braces", Verdict::Guess));
         }
@@ -260,7 +255,7 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             } else if let [only] = members.as_slice()
                 && let Some(inner) = inside(&only.node, schema)
             {
-                way(inner, Code::E4, Verdict::Guess, Cow::Borrowed("arguments taken out of the tool's name"));
+                way(inner, Code::E4, Verdict::Coerced, Cow::Borrowed("arguments taken out of the tool's name"));
             }
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {

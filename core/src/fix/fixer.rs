@@ -10,9 +10,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::damage::holds_json_call;
 use super::placeholder::{PLACEHOLDER_BYTES, are_placeholders};
-use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, View, fix, name, patch};
+use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, View, fix, markup, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
 /// Longest excerpt of a value in the log, in characters.
@@ -41,6 +40,10 @@ pub struct Fixer {
     tally: Arc<Tally>,
     /// The tool whose call was left unclosed in the previous answer.
     unclosed: Option<String>,
+    /// The markup of the family's calls, which no value of a native call should hold.
+    markers: Vec<String>,
+    /// Whether the backend itself has read the call that passes.
+    native: bool,
     open: Option<Open>,
     /// Index of the next delivered call. Refusals leave no gaps.
     next: u32,
@@ -66,6 +69,8 @@ impl Fixer {
             excerpts: false,
             tally: Arc::default(),
             unclosed: None,
+            markers: Vec::new(),
+            native: false,
             open: None,
             next: 0,
             checked: Vec::new(),
@@ -95,6 +100,17 @@ impl Fixer {
     pub fn with_unclosed(mut self, tool: Option<String>) -> Fixer {
         self.unclosed = tool;
         self
+    }
+
+    /// Sets the markup of the family's calls. Native calls are looked through for it.
+    pub fn with_markers(mut self, markers: Vec<String>) -> Fixer {
+        self.markers = markers;
+        self
+    }
+
+    /// Says whether the events that follow come from the backend's own parser.
+    pub fn set_native(&mut self, native: bool) {
+        self.native = native;
     }
 
     /// Takes the next event. A call that is open at [`Event::Finish`] was truncated.
@@ -149,19 +165,18 @@ impl Fixer {
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
-                let report = patch::fix(tool, &open.arguments, end)
-                    .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name)));
+                let cleaned = Some(&self.markers).filter(|_| self.native);
+                let cleaned = cleaned.and_then(|markers| markup::cleaned(&open.arguments, markers));
+                let source = cleaned.as_ref().map_or(open.arguments.as_str(), |(source, _)| source);
+                let mut report = patch::fix(tool, source, end)
+                    .unwrap_or_else(|| fix(source, Some(&schema), &tool.keeps_null, again(&tool.name)));
+                if let Some((_, fix)) = cleaned {
+                    report.add(fix);
+                }
                 let given = given(&report, tool);
-                let swallowed = report.fixes.iter().any(|fix| matches!(fix.rule, Code::T3 | Code::X3))
-                    && report.accepted().is_some()
-                    && given.values().any(|value| holds_call(value, &tools));
                 let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, &given, tool));
                 meant = meant_tool(&tool.name, &given, &tools);
-                let report = match () {
-                    () if swallowed => Report::refused(Why::Ambiguous("a text holds another call".to_owned())),
-                    () if shown => Report::refused(Why::Placeholders),
-                    () => report,
-                };
+                let report = if shown { Report::refused(Why::Placeholders) } else { report };
                 (tool.name.as_str(), report)
             }
             // Its parameters are unknown, but arguments are always an object.
@@ -235,16 +250,6 @@ fn given(report: &Report, tool: &Tool) -> Map<String, Value> {
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// Whether a string inside a value contains another call.
-fn holds_call(value: &Value, tools: &Tools) -> bool {
-    match value {
-        Value::String(text) => holds_json_call(text, tools),
-        Value::Array(items) => items.iter().any(|item| holds_call(item, tools)),
-        Value::Object(members) => members.values().any(|value| holds_call(value, tools)),
-        _ => false,
-    }
-}
-
 /// Why the model has to confirm these arguments before a tool with effects gets them: a wrong path means a wrong file, and a call
 /// without its `dry_run` is another call.
 pub fn unsure(report: &Report) -> Option<Why> {
@@ -256,11 +261,13 @@ pub fn unsure(report: &Report) -> Option<Why> {
              whole call again without; if not, do not call this tool"
         )));
     }
-    let fix = report.fixes.iter().find(|fix| fix.rule == Code::T2b)?;
+    let fix = report.fixes.iter().find(|fix| fix.level == Verdict::Guess)?;
     let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
-    Some(Why::Unsure(format!(
-        "a backslash at {place} is an escape or a character. Write the whole call again, with every backslash that is a character twice"
-    )))
+    let what = match fix.rule {
+        Code::T2b => "a backslash that is an escape or a character",
+        _ => &*fix.note,
+    };
+    Some(Why::Unsure(format!("they can be read in several ways ({what}, at {place}). Write the whole call again as strict JSON")))
 }
 
 /// Why the model has to confirm a command that begins with the name of another offered tool. Only for names with `_`, which

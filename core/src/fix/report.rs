@@ -119,6 +119,12 @@ impl Report {
         Report { verdict, arguments: Some(arguments), why: None, fixes, dropped, lost: Vec::new() }
     }
 
+    /// Adds a fix that was made before the arguments were read.
+    pub(super) fn add(&mut self, fix: Fix) {
+        self.verdict = self.verdict.max(fix.level);
+        self.fixes.push(fix);
+    }
+
     /// From 0 to 100: 100 minus the cost of the fixes. Information for people; nothing depends on it.
     pub fn confidence(&self) -> u32 {
         100u32.saturating_sub(cost(&self.fixes))

@@ -1,11 +1,10 @@
 //! Reads a name or key and the rest of its tag: `f>`, `"f" a="1">`, `parameter=k>`.
 
 use super::{
-    Start, WORD_BYTES,
+    WORD_BYTES,
     ahead::{Seen, gap},
     entities::unescaped,
     marker::find_tag,
-    starts_with_any,
 };
 use crate::{
     event::Tools,
@@ -163,16 +162,10 @@ pub(super) fn without_layout<'t>(text: &'t str, key: &str) -> &'t str {
     if (alone && !is_text(key)) || is_path() { inner.trim() } else { inner }
 }
 
-/// The offset after a marker that ends at `at` and may be repeated there. `None`: more text is needed.
-pub(super) fn past_twin(text: &str, at: usize, markers: &[String], end: bool) -> Option<usize> {
-    let Some(marker) = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str())) else {
-        return Some(at);
-    };
-    match starts_with_any(&text[at..], [marker], end) {
-        Start::Yes(length) => Some(at + length),
-        Start::Maybe => None,
-        Start::No => Some(at),
-    }
+/// The offset after a marker that ends at `at` and may be repeated there.
+pub(super) fn past_twin(text: &str, at: usize, markers: &[String]) -> usize {
+    let marker = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str()));
+    marker.filter(|marker| text[at..].starts_with(marker.as_str())).map_or(at, |marker| at + marker.len())
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::fix::report::Verdict;
-use crate::fix::schema::{Types, fold};
 use crate::json::Code;
 use crate::json::number;
 use crate::json::tree::Value;
+use crate::schema::Types;
 
 /// The new value, the rule, its level, and what was done.
 type Converted = (Value<'static>, Code, Verdict, &'static str);
@@ -24,14 +24,12 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
         return Some((Value::Number(Cow::Owned(digits)), Code::K1, level, "number written as a string"));
     }
     if types.allow(Types::BOOLEAN) {
-        let (value, level) = match word.to_ascii_lowercase().as_str() {
-            "true" => (true, Verdict::Coerced),
-            "false" => (false, Verdict::Coerced),
-            "yes" | "on" | "1" => (true, Verdict::Guess),
-            "no" | "off" | "0" => (false, Verdict::Guess),
+        let value = match word.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => true,
+            "false" | "no" | "off" | "0" => false,
             _ => return None,
         };
-        return Some((Value::Bool(value), Code::K3, level, "truth value written as a string"));
+        return Some((Value::Bool(value), Code::K3, Verdict::Coerced, "truth value written as a string"));
     }
     None
 }
@@ -68,7 +66,7 @@ pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Opt
                 Ok(0.0) => false,
                 _ => return None,
             };
-            Some((Value::Bool(value), Code::K3, Verdict::Guess, "truth value written as a number"))
+            Some((Value::Bool(value), Code::K3, Verdict::Coerced, "truth value written as a number"))
         }
         Value::Number(_) | Value::Bool(_) if types.allow(Types::STRING) => {
             Some((Value::Text(Cow::Owned(written.to_owned())), Code::K4, Verdict::Coerced, "text written without quotes"))
@@ -99,32 +97,4 @@ fn written_number(word: &str) -> Option<(String, Verdict)> {
         && groups.iter().all(|group| group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
     let plain = whole.replace(',', "") + rest;
     (grouped && number::is_strict(&plain)).then_some((plain, Verdict::Guess))
-}
-
-/// Whether the separators in a listed value are between words. A leading minus is a sign, a trailing one part of a symbol.
-fn is_of_words(text: &str) -> bool {
-    let ends = [text.chars().next(), text.chars().next_back()];
-    ends.iter().all(|end| end.is_some_and(char::is_alphanumeric)) && text.contains(char::is_alphabetic)
-}
-
-/// The only listed value that this one spells: the same text, or the same except for case, or except for case and separators. Its
-/// JSON type may differ.
-pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value]) -> Option<&'v serde_json::Value> {
-    let spelled = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => Some(text.clone()),
-        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
-        _ => None,
-    };
-    let text = spelled(own)?;
-    let text = text.trim();
-    let parted = |other: &str| is_of_words(text) && is_of_words(other) && fold(other) == fold(text);
-    let tests: [&dyn Fn(&str) -> bool; 3] =
-        [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &parted];
-    for test in tests {
-        let mut found = values.iter().filter(|value| spelled(value).is_some_and(|other| test(&other)));
-        if let Some(first) = found.next() {
-            return found.next().is_none().then_some(first);
-        }
-    }
-    None
 }

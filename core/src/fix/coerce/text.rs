@@ -1,12 +1,12 @@
 //! Strings in the place of another value.
 
 use super::{Coercion, scalar};
+use crate::fix::envelope;
 use crate::fix::report::Verdict;
-use crate::fix::schema::{At, Rule, Types};
-use crate::fix::{damage, envelope};
 use crate::json::Code;
 use crate::json::read::{Ending, Shape};
 use crate::json::tree::{Node, Value};
+use crate::schema::{At, Rule, Types, unquoted};
 
 impl Coercion<'_> {
     /// A string where the schema allows none.
@@ -20,7 +20,7 @@ impl Coercion<'_> {
             return self.value(decoded, shape);
         }
         let bare = self.path.rsplit('/').next().and_then(|name| scalar::after_name(text, name));
-        if let Some((value, rule, level, note)) = scalar::from_text(bare.unwrap_or(text), types) {
+        if let Some((value, rule, level, note)) = scalar::from_text(bare.or_else(|| unquoted(text)).unwrap_or(text), types) {
             self.note(rule, level, &node, note);
             return node.instead(value);
         }
@@ -51,10 +51,6 @@ impl Coercion<'_> {
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
         let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
         let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
-        // The text is meant as a container, so damage counts even if it cannot be decoded.
-        if let Some(what) = damage::damage_of_value(&reading, inner, self.schema, shape) {
-            self.doubt(what);
-        }
         let sure = reading.void.is_none() && reading.rival.is_none();
         let wanted = types.allow(Types::of_node(&reading.root)) || self.is_element(&reading.root, shape);
         if !whole || !sure || !wanted {

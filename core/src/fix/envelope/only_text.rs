@@ -4,14 +4,11 @@ use std::borrow::Cow;
 
 use super::{keywords, object};
 use crate::{
-    fix::{
-        damage::begins_as_member,
-        schema::{Schema, Types},
-    },
     json::{
         strict,
         tree::{Member, Node, Value},
     },
+    schema::{Schema, Types},
 };
 
 /// A JSON string that holds the only text that the schema asks for or requires, as the text of an object. Its backslashes may be
@@ -31,10 +28,10 @@ pub(in crate::fix) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s
     if schema.rule(schema.top()).properties.len() > 1 && text.contains(char::is_whitespace) {
         return None;
     }
-    // `town": "Turku"}`: the beginning of an object was lost. `f(town=x)`: the parameters are there but could not be read.
+    // `f(town=x)`: the parameters are there but could not be read.
     let key =
         |inside: &str| inside[1..].split('=').next().is_some_and(|key| schema.rule(schema.top()).named(key.trim()).is_some());
-    if begins_as_member(text, &['"']) || keywords(text).is_some_and(|inside| key(&inside)) {
+    if keywords(text).is_some_and(|inside| key(&inside)) {
         return None;
     }
     let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };

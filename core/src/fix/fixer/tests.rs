@@ -175,7 +175,7 @@ fn calls_and_names_are_counted() {
 }
 
 #[test]
-fn a_guess_at_backslashes_is_asked_about_unless_the_tool_only_reads() {
+fn a_guess_is_asked_about_unless_the_tool_only_reads() {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}}}"#;
     let reads = Tool { effect: Effect::Reads, ..Tool::new("read", "", schema) };
     let tools = Arc::new(Tools::new([Tool::new("write", "", schema), reads], ToolChoice::Auto));
@@ -184,11 +184,15 @@ fn a_guess_at_backslashes_is_asked_about_unless_the_tool_only_reads() {
     events.extend(call(1, "read", &[r#"{"path":"C:\new\table.txt"}"#], true));
     events.extend(call(2, "write", &[r#"{"path":"C:\\new\\table.txt"}"#], true));
     let lines = run(&mut fixer, events);
-    assert!(lines[0].starts_with("refused write Unsure(\"a backslash at /path"), "{lines:?}");
+    assert!(lines[0].starts_with("refused write Unsure(") && lines[0].contains("/path"), "{lines:?}");
     let escaped = r#"{"path":"C:\\new\\table.txt"}"#;
     assert!(lines[0].ends_with(escaped), "{lines:?}");
     assert_eq!(lines[2], format!("arguments 0 {escaped}"));
     assert_eq!(lines[5], format!("arguments 1 {escaped}"));
+    // Where a value ends is a guess too; a conversion that the schema asks for is none.
+    let written = [r#"{"path":"say "hi" now"}"#, r#"{"path":["a"}"#, r#"{"path":"a","path":"b"}"#, r#"{"path":7}"#];
+    let sure = written.map(|written| run(&mut fixer, call(3, "write", &[written], true))[0].starts_with("start"));
+    assert_eq!(sure, [false, false, false, true]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::super::super::expression::{expression_end, is_expression};
 use super::super::super::lex::Quote;
 use super::super::rules::{
     COMMENT, ESCAPED_SPACE, EXPRESSION, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS,
-    PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
+    PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, UNQUOTED_WORD, WORD,
 };
 use super::super::state::{Bracket, Scan, State, StepKind, Want};
 use super::super::{Ending, cost};
@@ -258,7 +258,8 @@ impl Grammar<'_, '_> {
             state.at = (i + 1) as u32;
         } else {
             self.note(state, StepKind::Text(Quote::Bare), at, end);
-            self.repair(state, UNQUOTED, at, end);
+            let is_word = self.text.source[at..end].bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
+            self.repair(state, if is_word { UNQUOTED_WORD } else { UNQUOTED }, at, end);
             state.at = end as u32;
         }
         state.cost += cost::UNQUOTED;
