@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{MayAsk, Options, Scanner, Seen, only_call, read, read_with, text, written};
+use super::{Options, Scanner, Seen, only_call, read, text, written};
 use crate::{
     adapter::{Adapter, Inside},
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
