@@ -193,6 +193,7 @@ impl Gate {
                     self.refuse(Refused { name, why, raw, written }, out);
                 }
             }
+            Event::Note(Note::Candidate { name, cell }) => tracing::debug!(tool = name, "{cell}"),
             Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
