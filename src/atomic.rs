@@ -4,7 +4,13 @@ use std::{
     fs,
     io::{self, Write},
     path::Path,
+    time::{Duration, SystemTime},
 };
+
+/// How the name of a temporary file begins.
+const BESIDE: &str = ".toolglot-";
+/// A write takes no longer.
+const UNFINISHED: Duration = Duration::from_secs(60);
 
 /// Writes a file in one step. A link is followed. An existing file keeps its permissions. A new file, and every folder created
 /// for it, can be read by its owner only (0600 and 0700).
@@ -16,7 +22,7 @@ pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_folder(folder)?;
     // A temporary file is for its owner only, and is removed if anything below fails.
-    let mut beside = tempfile::Builder::new().prefix(".toolglot-").tempfile_in(folder)?;
+    let mut beside = tempfile::Builder::new().prefix(BESIDE).tempfile_in(folder)?;
     if let Ok(old) = fs::metadata(&target) {
         beside.as_file().set_permissions(old.permissions())?;
     }
@@ -24,6 +30,21 @@ pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     beside.as_file().sync_all()?;
     beside.persist(&target)?;
     Ok(())
+}
+
+/// Removes the temporary files that a process left in this folder when it was killed. One that is younger than a minute may
+/// belong to a write of another process.
+pub fn clear(folder: &Path) {
+    let is_old = |entry: &fs::DirEntry| {
+        let modified = entry.metadata().and_then(|data| data.modified());
+        modified.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(BESIDE.as_bytes()) && is_old(&entry) {
+            // Somebody else may have been faster.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Creates a folder, if it does not exist, for its owner only (0700).
@@ -54,6 +75,21 @@ mod tests {
         // What cannot be replaced leaves nothing behind either.
         assert!(write(file.parent().unwrap(), b"x").is_err());
         assert_eq!(fs::read_dir(folder.path().join("deep")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - UNFINISHED * 2;
+        for (name, is_old) in [(".toolglot-abc", true), (".toolglot-def", false), ("mcp.json", true)] {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            if is_old {
+                file.set_modified(old).unwrap();
+            }
+        }
+        clear(folder.path());
+        let left = |name: &str| folder.path().join(name).exists();
+        assert_eq!((left(".toolglot-abc"), left(".toolglot-def"), left("mcp.json")), (false, true, true));
     }
 
     #[cfg(unix)]

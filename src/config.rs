@@ -40,7 +40,7 @@ pub use locate::{user_directory, user_file};
 pub use mcp::{Mcp, McpServing, RegistryHttp, state_directory};
 pub use raw::quoting_line;
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
-pub(crate) use route::matches;
+pub use route::matches;
 pub use route::{Alias, Route, ToolMode};
 pub use secret::{Secret, bearer};
 pub use shell::{ShellForm, ShellVia};
@@ -151,11 +151,11 @@ pub enum Overlay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exchanges {
-    /// Turns that begin while a page is open.
+    /// The latest ones, within bounds.
     #[default]
-    Metadata,
-    /// All turns.
-    Full,
+    Memory,
+    /// None: times, counts and verdicts alone.
+    Off,
 }
 
 /// Limits of sizes, in bytes unless noted otherwise.
@@ -295,7 +295,7 @@ impl Config {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(user_directory(environment).join("adapters")),
             },
-            retry: raw.retry.unwrap_or(1),
+            retry: raw.retry.map_or(1, |raw::Retry::Times(times)| times),
             progress: raw.progress.unwrap_or(true),
             show_warnings: raw.show_warnings,
             log_format: raw.log_format,

@@ -1,7 +1,7 @@
 //! The routes. Each route about a model has a file of its own, which uses `received` to read the request and `answer` to answer
 //! it. `guard` has the checks before all routes, `trace` the log line and the metrics after them.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{future::poll_fn, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll};
 
 use axum::{
     Extension, Router,
@@ -12,7 +12,7 @@ use axum::{
 };
 use futures_util::FutureExt;
 
-use crate::{client::front::Kind, config::Mode, error::Error};
+use crate::{client::front::Kind, config::Mode};
 
 mod account;
 mod answer;
@@ -23,6 +23,7 @@ mod connection;
 mod counts;
 mod discard;
 mod draining;
+mod ending;
 mod facts;
 mod forward;
 mod generate;
@@ -32,6 +33,7 @@ mod headers;
 mod health;
 mod instance;
 mod listen;
+mod log;
 mod messages;
 mod metrics;
 mod models;
@@ -54,9 +56,11 @@ mod trace;
 mod unknown;
 mod woken;
 
+use ending::Ending;
 use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
+pub use log::Lines;
 pub use run::serve;
 pub use settings::Settings;
 pub use state::{App, Live, State, app, library};
@@ -115,14 +119,20 @@ pub fn router(live: impl Into<Live>) -> Router {
 /// What is around every route, from the outside in: `trace`, `discard`, `guard`, `apart`. It is one layer, because each layer of
 /// axum copies all that is in it for each request.
 async fn around(extract::State(app): extract::State<App>, request: Request, next: Next) -> Response {
-    let (own, threads) = (Arc::clone(&app), Arc::clone(&app.process.apart));
-    let served = |request| apart::apart(threads, request, |request| caught(next.run(request)));
+    let (own, threads, ending) = (Arc::clone(&app), Arc::clone(&app.process.apart), app.process.ending.clone());
+    let path = request.uri().path().to_owned();
+    let served = |request| apart::apart(threads, request, |request| caught(ending, path, next.run(request)));
     let guarded = |request| guard::guard(own, request, served);
     trace::trace(app, request, |request| discard::discard(request, guarded)).await
 }
 
-/// The response, which is an error if the route panics.
-async fn caught(response: impl Future<Output = Response>) -> Response {
-    let caught = AssertUnwindSafe(response).catch_unwind().await;
-    caught.unwrap_or_else(|_| reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug")))
+/// The response, which is an error if the route panics, or if there is none when the time of grace is over.
+async fn caught(ending: Ending, path: String, response: impl Future<Output = Response>) -> Response {
+    let (mut over, mut caught) = (ending.over(), pin!(AssertUnwindSafe(response).catch_unwind()));
+    poll_fn(|cx| match caught.as_mut().poll(cx) {
+        Poll::Ready(Ok(response)) => Poll::Ready(response),
+        Poll::Ready(Err(_)) => Poll::Ready(reply::error_at(&path, &ending.panicked())),
+        Poll::Pending => over.poll(cx).map(|()| reply::error_at(&path, &ending::cut_off())),
+    })
+    .await
 }

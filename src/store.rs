@@ -41,6 +41,8 @@ pub enum Kind {
     ToolPin,
     /// Opaque data that a backend wants back with a call, by the call's id.
     CallExtra,
+    /// The reasoning before a call, by the call's id.
+    CallReasoning,
     /// Digests of the last request of a conversation.
     Prefix,
     /// A response of `/v1/responses`, with the items of its request.
@@ -123,6 +125,8 @@ pub trait Common: Store {
     /// Adds one to the counter of this key. Returns the count in the current window, and the rest of the window, which begins
     /// with the first count. If the shared store is absent, this process counts alone.
     fn count<'a>(&'a self, key: &'a Key, window: Duration) -> Stored<'a, (u64, Duration)>;
+    /// The bytes that are held in this process.
+    fn held_bytes(&self) -> usize;
     /// The state of the connection to the shared store; `None` if the store is not shared.
     fn link(&self) -> Option<&Link> {
         None

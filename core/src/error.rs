@@ -71,9 +71,13 @@ impl Error {
         Error::new(Blame::Proxy, message)
     }
 
-    /// The same error with these secrets masked in its message: some backends repeat a key that they refuse.
+    /// The same error with these secrets masked in all that it says: some backends repeat a key that they refuse.
     pub fn without<'s>(mut self, secrets: impl IntoIterator<Item = &'s str>) -> Error {
-        self.message = redact::without(&self.message, secrets);
+        let secrets: Vec<&str> = secrets.into_iter().collect();
+        let headers = self.headers.iter_mut().map(|(_, value)| value);
+        for text in headers.chain(&mut self.code).chain([&mut self.message]) {
+            *text = redact::without(text, secrets.iter().copied());
+        }
         self
     }
 
@@ -85,7 +89,7 @@ impl Error {
 
     /// The same error with a machine-readable code.
     pub fn with_code(mut self, code: impl Into<String>) -> Error {
-        self.code = Some(code.into());
+        self.code = Some(redact::known(&code.into()).into_owned());
         self
     }
 }

@@ -152,12 +152,6 @@ pub enum Why {
     /// A call without a marker is of a tool that is not offered, so it may be the answer. Holds what the answer says there: the
     /// user reads it if the model writes the same again, or does not answer.
     Unmarked(String),
-    /// A call whose form cannot be read, after a marker or at the start of the answer. Holds what the answer says there: the user
-    /// reads it if the model writes such a call again.
-    Unread(String),
-    /// The user's message says not to run it. Holds what the answer says there, as in [`Why::Unannounced`]; `None`: the call is
-    /// not in the text.
-    Forbidden(Option<String>),
     /// A text that the model has just read contains the same call.
     Quoted,
     /// An earlier unmarked call is not run, because text follows it. So this one is not run either: the steps of a plan run
@@ -171,7 +165,7 @@ impl Why {
     /// What the answer says in the place of the call, if the user reads that when nothing replaces it.
     pub fn text(&self) -> Option<&str> {
         match self {
-            Why::Unannounced(text) | Why::Unmarked(text) | Why::Unread(text) | Why::Forbidden(Some(text)) => Some(text),
+            Why::Unannounced(text) | Why::Unmarked(text) => Some(text),
             _ => None,
         }
     }
@@ -179,7 +173,7 @@ impl Why {
     /// The same, to add what follows it.
     pub fn text_mut(&mut self) -> Option<&mut String> {
         match self {
-            Why::Unannounced(text) | Why::Unmarked(text) | Why::Unread(text) | Why::Forbidden(Some(text)) => Some(text),
+            Why::Unannounced(text) | Why::Unmarked(text) => Some(text),
             _ => None,
         }
     }
@@ -210,10 +204,8 @@ impl std::fmt::Display for Why {
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
             Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
-            Why::Unannounced(_) => f.write_str("the text before it does not say that it is meant"),
+            Why::Unannounced(_) => f.write_str("the text around it does not say that it is meant"),
             Why::Unmarked(_) => f.write_str("no such tool is offered"),
-            Why::Unread(_) => f.write_str("its form is damaged"),
-            Why::Forbidden(_) => f.write_str("the user's message says not to run it"),
             Why::Quoted => f.write_str("the conversation contains this very call as text"),
             Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),

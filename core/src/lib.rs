@@ -18,6 +18,7 @@ mod pieces;
 mod reader;
 pub mod redact;
 pub mod same;
+mod schema;
 #[cfg(test)]
 #[path = "../../tests/support/seen.rs"]
 mod seen;

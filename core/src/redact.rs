@@ -1,25 +1,63 @@
 //! Removes secrets, and characters that control a terminal, from texts that people read (logs, errors, tables, recordings).
 //!
-//! [`redacted`] is applied to every [`crate::error::Error`] and every line of the log; [`without`] removes a known secret;
-//! [`shown`] is for text of other programs (model names, messages of backends and MCP servers).
+//! [`redacted`] is applied to every [`crate::error::Error`] and every line of the log; [`known`] masks by value what was
+//! [learned](learn) from the configuration, in all that leaves; [`without`] removes further secrets; [`shown`] is for text of
+//! other programs (model names, messages of backends and MCP servers).
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::{LazyLock, PoisonError, RwLock},
+};
 
 /// The replacement for a secret.
 pub const MASK: &str = "***";
 /// A parameter of a URL whose name contains one of these is a secret.
-const SECRET: &[&str] = &["key", "token", "secret", "passw", "pwd", "auth", "sig", "credential"];
+const SECRET: &[&str] = &["key", "token", "secret", "passw", "pwd", "auth", "sig", "credential", "cookie"];
 /// Schemes of the `Authorization` header.
 const SCHEMES: &[&str] = &["bearer ", "basic "];
-/// A shorter word after a scheme is not a credential. In bytes.
+/// A shorter word is not a credential, and a shorter key is not searched for: it would be found within ordinary words. In bytes.
 const CREDENTIAL_BYTES: usize = 8;
 
 /// Longest [`line`], in characters.
 const LINE_CHARS: usize = 500;
 
-/// The text with secrets masked: user information and secret parameters of URLs, `Bearer` and `Basic` credentials.
+/// The values that no text may show, the longest first. The log has no way to a configuration, and a value that was a secret
+/// once stays one: so there is one list, which only grows.
+static LEARNED: LazyLock<RwLock<Vec<String>>> = LazyLock::new(RwLock::default);
+
+/// From now on this value is masked wherever it stands. A value of less than 8 bytes is not: it might be an ordinary word.
+pub fn learn(secret: &str) {
+    let mut learned = LEARNED.write().unwrap_or_else(PoisonError::into_inner);
+    if secret.len() >= CREDENTIAL_BYTES && !learned.iter().any(|own| own == secret) {
+        let at = learned.partition_point(|own| own.len() >= secret.len());
+        learned.insert(at, secret.to_owned());
+    }
+}
+
+/// [`learn`], if what has this name is a secret; without the scheme of a credential.
+pub fn learn_named(name: &str, value: &str) {
+    if is_secret(name) {
+        let (word, rest) = value.split_once(' ').unwrap_or((value, ""));
+        let is_scheme = SCHEMES.iter().any(|scheme| scheme.trim_end().eq_ignore_ascii_case(word));
+        learn(if is_scheme { rest.trim() } else { value });
+    }
+}
+
+/// The text with all [learned](learn) values masked.
+pub fn known(text: &str) -> Cow<'_, str> {
+    let learned = LEARNED.read().unwrap_or_else(PoisonError::into_inner);
+    let mut out = Cow::Borrowed(text);
+    for secret in learned.iter().filter(|secret| text.contains(secret.as_str())) {
+        out = Cow::Owned(out.replace(secret, MASK));
+    }
+    out
+}
+
+/// The text with secrets masked: those that are [`known`], user information and secret parameters of URLs, `Bearer` and `Basic`
+/// credentials.
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    let text = if text.contains("://") { Cow::Owned(urls(text)) } else { Cow::Borrowed(text) };
+    let text = known(text);
+    let text = if text.contains("://") { Cow::Owned(urls(&text)) } else { text };
     // Most texts are values of one word, and a scheme ends with a blank.
     if !text.contains(' ') {
         return text;
@@ -28,9 +66,9 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     if SCHEMES.iter().any(|scheme| lower.contains(scheme)) { Cow::Owned(credentials(&text, &lower)) } else { text }
 }
 
-/// The text with these secrets masked.
+/// The text with these secrets masked, except those of fewer than eight bytes.
 pub fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
-    let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
+    let secrets = secrets.into_iter().filter(|secret| secret.len() >= CREDENTIAL_BYTES);
     secrets.fold(text.to_owned(), |text, secret| if text.contains(secret) { text.replace(secret, MASK) } else { text })
 }
 
@@ -109,13 +147,18 @@ fn urls(text: &str) -> String {
 /// `name=value&`
 fn parameter(part: &str, out: &mut String) {
     let Some((name, value)) = part.split_once('=') else { return out.push_str(part) };
-    let lower = name.to_ascii_lowercase();
-    if SECRET.iter().any(|word| lower.contains(word)) {
+    if is_secret(name) {
         let end = if value.ends_with(['?', '#', '&', ';']) { &value[value.len() - 1..] } else { "" };
         out.extend([name, "=", MASK, end]);
     } else {
         out.push_str(part);
     }
+}
+
+/// Whether what has this name is a secret.
+fn is_secret(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    SECRET.iter().any(|word| lower.contains(word))
 }
 
 /// Masks credentials. `lower`: the text in ASCII lower case, so that positions agree.
@@ -180,7 +223,29 @@ mod tests {
 
     #[test]
     fn a_known_secret_is_masked_wherever_it_is() {
-        assert_eq!(without("wrong key sk-1: sk-1", ["sk-1", ""]), "wrong key ***: ***");
+        assert_eq!(without("wrong key sk-12345: sk-12345", ["sk-12345", ""]), "wrong key ***: ***");
+        // A client's `Bearer x` says nothing, and is in every `XML syntax error`.
+        assert_eq!(without("XML syntax error on line 3", ["x", "ax er"]), "XML syntax error on line 3");
+    }
+
+    #[test]
+    fn what_the_configuration_calls_secret_is_masked_by_value() {
+        learn("kn0wn-value-1");
+        learn("kn0wn-value-1-longer");
+        learn("short");
+        learn_named("X-Api-Key", "in-a-header-2");
+        learn_named("Authorization", "Bearer b3arer-value");
+        learn_named("accept", "application/x-odd");
+        for (text, expected) in [
+            ("{\"code\":\"kn0wn-value-1\"}", "{\"code\":\"***\"}"),
+            ("kn0wn-value-1-longer, kn0wn-value-1", "***, ***"),
+            ("a short in-a-header-2", "a short ***"),
+            ("token b3arer-value of application/x-odd", "token *** of application/x-odd"),
+        ] {
+            assert_eq!(known(text), expected);
+            assert_eq!(line(text), expected);
+            assert_eq!(crate::error::Error::backend(text).with_code(text).code.as_deref(), Some(expected));
+        }
     }
 
     proptest! {

@@ -4,9 +4,10 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Backend, Kind, Loaded, Profile, error_from, pace_headers, unusable};
+use super::{Backend, Kind, Loaded, Profile, pace_headers, refusal_of, unusable};
 use crate::{
     error::Error,
+    json,
     upstream::{Client, HttpRequest, Outgoing},
 };
 
@@ -45,8 +46,11 @@ pub struct Capabilities {
     pub vision: bool,
 }
 
-/// Longest answer that is read, in bytes.
+/// Longest answer that is read, in bytes, and maximum number of JSON values in it.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
+const ANSWER_VALUES: usize = 250_000;
+/// Maximum number of models of one backend.
+const MODELS: usize = 10_000;
 
 /// The models of a backend, with the facts in the list itself; [`describe`] asks for the others.
 ///
@@ -64,7 +68,12 @@ pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Er
         Kind::Ollama | Kind::Replay => ("models", ollama_model),
     };
     match list.get(field).and_then(Value::as_array).or(list.as_array()) {
-        Some(models) => Ok(models.iter().filter_map(read).collect()),
+        Some(models) => {
+            if models.len() > MODELS {
+                tracing::warn!(backend = backend.name, listed = models.len(), "only the first {MODELS} models are used");
+            }
+            Ok(models.iter().take(MODELS).filter_map(read).collect())
+        }
         None => Err(Error::backend(format!("the backend `{}` did not answer with a list of models", backend.name))),
     }
 }
@@ -164,9 +173,14 @@ pub(super) async fn send(
         return Err(error);
     }
     let answer = response.collect(ANSWER_BYTES).await?;
+    if answer.len() == ANSWER_BYTES || json::values(&answer) > ANSWER_VALUES {
+        let what = format!("an answer of the backend `{}` is too large ({} bytes so far)", backend.name, answer.len());
+        return Err(Error::backend(what));
+    }
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);
-        return Err(Error { headers, ..error_from(response.status.as_u16(), &answer).without(backend.secrets()) });
+        let error = Error { headers, ..refusal_of(backend, response.status.as_u16(), &answer) };
+        return Err(error.without(backend.secrets()));
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))

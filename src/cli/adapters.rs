@@ -1,19 +1,15 @@
-//! `toolglot adapters`: lists the adapters, or says which one a model gets, why, and how well it is tested. Also imports
-//! Hugging Face's `response_template`.
+//! `toolglot adapters`: lists the adapters, or says which one a model gets, why, and how well it is tested.
 
 use std::{
     fmt::Write as _,
     io::{Read, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
-use super::{
-    output::{self, columns, print},
-    response_template,
-};
+use super::output::{self, columns, print};
 use crate::{
     adapter::{Adapter, Call, Found, Inside, Library},
     config::{Config, Environment, Overrides},
@@ -23,93 +19,37 @@ use crate::{
 
 /// Lists the adapters, or tells which one a model gets.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Adapters {
-    #[command(subcommand)]
-    action: Option<Action>,
     /// A model's name as its backend writes it
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The model's chat template: it says more than a name
     #[arg(long, value_name = "FILE", requires = "model")]
     template: Option<PathBuf>,
-    #[command(flatten)]
-    overlay: Overlay,
-}
-
-/// Which adapters there are.
-#[derive(Debug, Args, Default)]
-pub(super) struct Overlay {
     /// A directory of adapter files that replace built-in ones of the same name [default: the one that `serve` uses]
     #[arg(long, value_name = "DIRECTORY")]
     adapters: Option<PathBuf>,
 }
 
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// Convert the `response_template` in a tokenizer_config.json to an adapter file
-    Import {
-        /// tokenizer_config.json, or the template alone; `-` for standard input
-        file: PathBuf,
-        /// A model name for the adapter, with `*` for any text; can be repeated [default: the file's own]
-        #[arg(long, value_name = "GLOB")]
-        model: Vec<String>,
-    },
-}
-
-impl Overlay {
-    /// The built-in adapters with those of this directory; without one, the adapters that `serve` uses.
-    pub(super) fn library(&self, environment: &Environment) -> Result<Library, Error> {
-        match &self.adapters {
-            Some(directory) => Library::with_overlay(directory),
-            None => server::library(&Config::load(&Overrides::default(), environment)?),
-        }
-    }
-}
-
 impl Adapters {
-    /// Runs the command. Writes to `log` what an import omits.
+    /// Runs the command.
     ///
     /// # Errors
     /// What was wrong, for `main` to print.
-    pub fn run(
-        self,
-        environment: &Environment,
-        input: &mut dyn Read,
-        out: &mut dyn Write,
-        log: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let text = match self.action {
-            Some(Action::Import { file, model }) => {
-                let imported = response_template::import(&read(&file, input)?, &model)?;
-                for warning in &imported.warnings {
-                    output::remark(log, warning);
-                }
-                imported.file
-            }
-            None => {
-                let library = self.overlay.library(environment)?;
-                match &self.model {
-                    None => list(&library),
-                    Some(model) => {
-                        let template = self.template.as_ref().map(|path| read(path, input)).transpose()?;
-                        one(model, &library.find(model, template.as_deref()))
-                    }
-                }
+    pub fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
+        let library = match &self.adapters {
+            Some(directory) => Library::with_overlay(directory)?,
+            None => server::library(&Config::load(&Overrides::default(), environment)?)?,
+        };
+        let text = match &self.model {
+            None => list(&library),
+            Some(model) => {
+                let template = self.template.as_ref().map(|path| output::read_or_input(path, input)).transpose()?;
+                one(model, &library.find(model, template.as_deref()))
             }
         };
         print(out, &text)
     }
-}
-
-/// The text of a file, or of standard input.
-fn read(path: &Path, input: &mut dyn Read) -> Result<String, Error> {
-    if path != Path::new("-") {
-        return output::read(path);
-    }
-    let mut text = String::new();
-    input.read_to_string(&mut text).map_err(|error| Error::client(format!("standard input: {error}")))?;
-    Ok(text)
 }
 
 /// One line for each adapter.

@@ -90,7 +90,7 @@ impl RawMcp {
         let token = match &self.token_env {
             None => None,
             Some(name) => match environment.get(name) {
-                Some(token) => Some(Secret::new(token)),
+                Some(token) => Some(Secret::key(token)),
                 None if without_secrets => None,
                 None => {
                     faults.add(format!("`mcp.token_env`: the environment variable `{name}` is not set"));

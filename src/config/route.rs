@@ -50,7 +50,7 @@ impl ToolMode {
 }
 
 /// Whether a glob (`*` any text, `?` one character) matches the whole name, case ignored.
-pub(crate) fn matches(glob: &str, name: &str) -> bool {
+pub fn matches(glob: &str, name: &str) -> bool {
     let glob: Vec<char> = glob.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();
     // Greedy with one point of return: the last star, and how much of the name it has taken.

@@ -5,6 +5,7 @@ use std::{fmt, path::Path};
 use sha2::{Digest, Sha256};
 
 use super::Environment;
+use crate::redact;
 
 /// Where a configuration comes from.
 #[derive(Clone, Copy)]
@@ -26,6 +27,20 @@ impl Secret {
         Secret(text.into())
     }
 
+    /// A key or a password, which is masked in all that leaves from now on.
+    pub fn key(text: impl Into<String>) -> Secret {
+        let text = text.into();
+        redact::learn(&text);
+        Secret(text)
+    }
+
+    /// The value of a header or a variable: masked in the same way if its name says that it is a secret.
+    pub fn named(name: &str, text: impl Into<String>) -> Secret {
+        let text = text.into();
+        redact::learn_named(name, &text);
+        Secret(text)
+    }
+
     /// Reads the secret from a variable (`NAME_env`) or a file (`NAME_file`, relative to the configuration's folder); `None` if
     /// neither is named.
     ///
@@ -41,7 +56,7 @@ impl Secret {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(format!("it is in `{name}_env` or in `{name}_file`, not in both")),
             (Some(variable), None) => match source.environment.get(variable) {
-                Some(text) => Ok(Some(Secret::new(text))),
+                Some(text) => Ok(Some(Secret::key(text))),
                 None => Err(format!("the environment variable {variable} of `{name}_env` is not set")),
             },
             (None, Some(file)) => {
@@ -50,7 +65,7 @@ impl Secret {
                     .map_err(|error| format!("the file {} of `{name}_file`: {error}", file.display()))?;
                 match text.trim() {
                     "" => Err(format!("the file {} of `{name}_file` is empty", file.display())),
-                    text => Ok(Some(Secret::new(text))),
+                    text => Ok(Some(Secret::key(text))),
                 }
             }
         }

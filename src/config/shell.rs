@@ -21,8 +21,9 @@ pub enum ShellForm {
     /// `toolglot call <id>`: safe in bash, zsh, PowerShell and cmd alike.
     #[default]
     Id,
-    /// `toolglot call <name> '<arguments>'`, with `--config` if the configuration is not the user's own file, for POSIX shells. Long
-    /// ones fall back to the id.
+    /// `toolglot call <name> '<arguments>'`, with `--config` if the configuration is not the user's own file, for POSIX shells and
+    /// fish. Long ones fall back to the id.
+    #[serde(alias = "fish")]
     Posix,
 }
 

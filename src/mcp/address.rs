@@ -30,11 +30,32 @@ pub(super) fn is_same_origin(a: &str, b: &str) -> bool {
 
 fn is_refused(ip: IpAddr) -> bool {
     match ip {
-        IpAddr::V4(ip) => ip.is_link_local() || ip == Ipv4Addr::new(100, 100, 100, 200),
-        IpAddr::V6(ip) => match ip.to_ipv4_mapped() {
-            Some(mapped) => is_refused(mapped.into()),
+        // Beside link-local addresses, those of Alibaba's and Oracle's metadata services.
+        IpAddr::V4(ip) => ip.is_link_local() || [[100, 100, 100, 200], [192, 0, 0, 192]].contains(&ip.octets()),
+        IpAddr::V6(ip) => match embedded(ip) {
+            Some(inner) => is_refused(inner.into()),
+            // And that of Amazon's.
             None => ip.is_unicast_link_local() || ip == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
         },
+    }
+}
+
+/// The address that a router or the system takes out of this one.
+fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    let all = ip.segments();
+    let last = Ipv4Addr::from_bits(u32::from(all[6]) << 16 | u32::from(all[7]));
+    match all {
+        // Compatible and mapped (RFC 4291), translated (RFC 2765).
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => Some(last),
+        // NAT64 (RFC 6052, RFC 8215).
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => Some(last),
+        // 6to4 (RFC 3056).
+        [0x2002, high, low, ..] => Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))),
+        // Teredo (RFC 4380) has it inverted.
+        [0x2001, 0, ..] => Some(Ipv4Addr::from_bits(!last.to_bits())),
+        // ISATAP (RFC 5214).
+        [.., 0 | 0x200, 0x5efe, _, _] => Some(last),
+        _ => None,
     }
 }
 

@@ -34,9 +34,14 @@ pub use crate::config::McpServing as Options;
 
 use requests::Requests;
 
-/// The servers whose tools the sender of a request may use (`None`: all). An extension of the HTTP request.
+/// The sender of a request. An extension of the HTTP request.
 #[derive(Debug, Clone, Default)]
-pub struct Servers(pub Option<Arc<[String]>>);
+pub struct Caller {
+    /// Its name; empty for the one local user.
+    pub name: Arc<str>,
+    /// The servers whose tools it may use; `None`: all.
+    pub servers: Option<Arc<[String]>>,
+}
 
 /// toolglot's own MCP server. Clones share everything.
 #[derive(Clone)]

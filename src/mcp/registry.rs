@@ -104,6 +104,7 @@ impl Registry {
             writing: Mutex::new(()),
             changed: tokio::sync::watch::Sender::new(0),
         };
+        atomic::clear(registry.folder());
         if !registry.file.exists()
             && registry.folder().is_dir()
             && let Err(error) = atomic::write(&registry.file, EMPTY.as_bytes())

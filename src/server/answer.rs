@@ -12,9 +12,10 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
+    ending::Ending,
     forward::{self, Endpoint},
     headers, react,
     received::Received,
@@ -23,11 +24,15 @@ use super::{
     target::Target,
 };
 use crate::{
-    backend::Learned,
-    client::{self, Hints, front},
+    backend::{self, Learned},
+    client::{
+        self, Hints,
+        front::{self, Head},
+    },
     config::Mode,
     error::Error,
     event::Note,
+    openai,
     plan::{self, Caller, Passed, Plan},
     turn::{self, tap::Tap},
 };
@@ -39,7 +44,7 @@ const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 pub(super) struct Asked {
     pub(super) received: Received,
     pub(super) target: Target,
-    /// The mode; never [`Mode::Off`].
+    /// The mode; [`Mode::Off`] only with a recording, which has no endpoint to forward to.
     pub(super) mode: Mode,
     /// The protocol of the client.
     pub(super) front: front::Kind,
@@ -88,9 +93,21 @@ where
 {
     let (received, target) = Received::with_target(&app, request, front).await?;
     match received.mode(&app, &target)? {
+        // A recording has no endpoint of its own. Without tools, nothing is taken for a call: its text comes as it was written.
+        Mode::Off if target.backend.kind == backend::Kind::Replay => {
+            let received = Received { body: without_tools(&received.body)?, ..received };
+            handler(app, Asked { received, target, mode: Mode::Off, front, last_counts: false }).await
+        }
         Mode::Off => forward::forward(&app, &target.backend, endpoint, received).await,
         mode => handler(app, Asked { received, target, mode, front, last_counts: false }).await,
     }
+}
+
+/// The request without the tools that it offers.
+fn without_tools(body: &[u8]) -> Result<Bytes, Error> {
+    let mut request: Map<String, Value> = openai::object(body)?;
+    request.retain(|name, _| !["tools", "tool_choice", "functions", "function_call"].contains(&name.as_str()));
+    Ok(Value::Object(request).to_string().into())
 }
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.
@@ -103,7 +120,8 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
     // A turn may be long: body and headers of the request are not needed any more.
     drop(asked);
     let mut response = if streamed {
-        events(front, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
+        let head = plan.reply.head.clone();
+        events(&app.process.ending, head, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
     } else {
         let (answer, notes) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
         warnings.extend(notes.iter().filter_map(warning));
@@ -174,6 +192,18 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
             incoming.tools.add(tool.to_tool());
         }
     }
+    let offers_none = match &react {
+        Some(react) => react.catalogue.tools.is_empty() && react.catalogue.problems.is_empty(),
+        None => mode == Mode::Shell && incoming.tools.is_empty(),
+    };
+    if offers_none {
+        let text = format!(
+            "there are no tools to offer in mode `{}`: register an MCP server (`toolglot mcp add`), or set `builtin_tools = true` in `[mcp]`",
+            mode.name()
+        );
+        tracing::warn!("{text}");
+        incoming.warnings.push(Note::Warning { code: "no_tools", text });
+    }
     let backend = Arc::clone(&target.backend);
     let described = app.backends.describe(&backend, &incoming.request.model).await;
     let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
@@ -186,12 +216,14 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
 
 /// The stream as a response. An error before the first byte keeps its HTTP status.
 async fn events(
-    front: front::Kind,
+    ending: &Ending,
+    head: Head,
     mut turn: Pin<Box<impl Stream<Item = Result<Bytes, Error>> + Send + 'static>>,
 ) -> Result<Response, Error> {
     let first = turn.next().await.transpose()?.unwrap_or_default();
-    let body = Body::from_stream(stream::iter([Ok(first)]).chain(turn));
-    let mut response = reply::bytes(front.content_type(), body);
+    let content_type = head.kind.content_type();
+    let body = Body::from_stream(stream::iter([Ok(first)]).chain(ending.guarded(head, turn)));
+    let mut response = reply::bytes(content_type, body);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)

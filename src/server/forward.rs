@@ -1,9 +1,10 @@
 //! Forwards requests unchanged: mode `off`, text completions and embeddings, in OpenAI's API and in Ollama's. toolglot reads
-//! only the model's name, which selects the backend.
+//! only the model's name, which selects the backend. The backend's key is masked where the backend repeats it: in the headers of
+//! an answer, and in an error.
 
 use axum::{body::Body, response::Response, routing::MethodRouter};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use super::{
     answer::in_form,
@@ -14,6 +15,7 @@ use crate::{
     backend::{Backend, Kind},
     client::front,
     error::Error,
+    redact,
     upstream::{self, HttpRequest, Outgoing},
 };
 
@@ -42,6 +44,9 @@ const OURS: &[&str] = &[
     "access-control-allow-credentials",
 ];
 
+/// The longest error of a backend that is passed on, in bytes.
+const ERROR_BYTES: usize = 1024 * 1024;
+
 pub(super) fn route(endpoint: Endpoint) -> MethodRouter<Live> {
     in_form(endpoint.front(), move |app, request| async move {
         let (received, target) = Received::with_target(&app, request, endpoint.front()).await?;
@@ -51,15 +56,27 @@ pub(super) fn route(endpoint: Endpoint) -> MethodRouter<Live> {
 
 /// Sends the body to the backend's own endpoint and passes on what it answers.
 pub(super) async fn forward(app: &App, backend: &Backend, endpoint: Endpoint, received: Received) -> Result<Response, Error> {
-    let answer = send(app, backend, endpoint, &received.headers, received.body).await?;
-    let mut response = Response::new(Body::from_stream(stream(answer.body)));
+    let mut answer = send(app, backend, endpoint, &received.headers, received.body).await?;
+    let body = if answer.status.is_client_error() || answer.status.is_server_error() {
+        let said = answer.collect(ERROR_BYTES).await.unwrap_or_default();
+        Body::from(masked(backend, &said).unwrap_or(said))
+    } else {
+        Body::from_stream(stream(answer.body))
+    };
+    let mut response = Response::new(body);
     *response.status_mut() = answer.status;
     // `Connection` may name further headers of its own connection.
     let named = answer.headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let named: Vec<String> = named.flat_map(|list| list.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
     let is_own = |name: &HeaderName| OURS.contains(&name.as_str()) || named.iter().any(|own| own == name.as_str());
     let passed = answer.headers.iter().filter(|(name, _)| !is_own(name));
-    response.headers_mut().extend(passed.map(|(name, value)| (name.clone(), value.clone())));
+    response.headers_mut().extend(passed.filter_map(|(name, value)| {
+        let value = match masked(backend, value.as_bytes()) {
+            Some(masked) => HeaderValue::from_bytes(&masked).ok()?,
+            None => value.clone(),
+        };
+        Some((name.clone(), value))
+    }));
     Ok(response)
 }
 
@@ -111,6 +128,13 @@ impl Endpoint {
             .with_status(501)
             .with_code("not_supported"))
     }
+}
+
+/// The bytes with the secrets of this backend masked, if they hold any.
+fn masked(backend: &Backend, bytes: &[u8]) -> Option<Bytes> {
+    let text = String::from_utf8_lossy(bytes);
+    let masked = redact::known(&redact::without(&text, backend.secrets())).into_owned();
+    (masked != text).then(|| masked.into())
 }
 
 /// The bytes as they come. If the backend's connection breaks, so does the client's.

@@ -32,6 +32,8 @@ const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://",
 const OPEN: &[&str] = &["/", "/healthz", "/readyz", page::CSS, page::SCRIPT];
 /// The headers in which clients send a key, apart from `Authorization: Bearer`: Anthropic's, Azure's and Google's.
 const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
+/// How far the page of a request is from this server. Browsers send it where they send no `Origin`, too.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
 /// Path prefixes of the routes of models.
 const PREFIXES: &[&str] = &["off", "shell", "react", "void"];
 /// Paths on which tools are used, not managed: open to tenants.
@@ -65,7 +67,8 @@ where
     if let Some(account) = request.extensions().get::<Account>() {
         account.sent_by(&sender.tenant.name);
     }
-    request.extensions_mut().insert(engine::Servers(sender.tenant.mcp_servers.clone().map(Arc::from)));
+    let (name, servers) = (sender.tenant.name.as_str().into(), sender.tenant.mcp_servers.clone().map(Arc::from));
+    request.extensions_mut().insert(engine::Caller { name, servers });
     request.extensions_mut().insert(sender);
     let mut response = match (request.method(), &origin) {
         (&Method::OPTIONS, Some(_)) => preflight(request.headers()),
@@ -128,15 +131,22 @@ fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &Heade
 
 /// Whether the request comes from a page of another server on this machine. Fails for pages that are not admitted.
 fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool, Error> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(false) };
-    let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
-    if config.allowed_origins.contains(&origin) {
-        return Ok(false);
-    }
     let refused = |what: String| {
         let what = format!("{what}; if it is yours, add it to `allowed_origins` in proxy.toml");
         Err(Error::client(what).with_status(403).with_code("origin_not_allowed"))
     };
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        // A page loads such an address as an image or a script, or links to it; the page's own files may be linked to.
+        let is_foreign = matches!(text(headers, SEC_FETCH_SITE), Some("cross-site" | "same-site"));
+        return match is_foreign && !OPEN.contains(&uri.path()) && !has_mcp_token(config, headers) {
+            true => refused("other pages may not load this".to_owned()),
+            false => Ok(false),
+        };
+    };
+    let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+    if config.allowed_origins.contains(&origin) {
+        return Ok(false);
+    }
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     let is_own = page.is_some_and(|page| Some(page) == text(headers, header::HOST));
     let is_admitted = is_own || has_mcp_token(config, headers);
@@ -247,6 +257,26 @@ fn preflight(headers: &HeaderMap) -> Response {
 mod tests {
     use super::*;
     use crate::config::Secret;
+
+    #[test]
+    fn a_page_without_an_origin_loads_nothing_of_another_server() {
+        let config = Config::parse("", None, &Default::default(), &Default::default()).unwrap();
+        for (path, site, admitted) in [
+            ("/sse", "cross-site", false),
+            ("/ui/events", "cross-site", false),
+            ("/react/v1/chat/completions", "cross-site", false),
+            ("/v1/models", "same-site", false),
+            ("/ui/events", "same-origin", true),
+            ("/v1/models", "none", true),
+            ("/", "cross-site", true),
+            ("/healthz", "cross-site", true),
+            ("/sse", "", true),
+        ] {
+            let headers = [(HeaderName::from_static(SEC_FETCH_SITE), HeaderValue::from_static(site))];
+            let headers = headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+            assert_eq!(check_origin(&config, &Uri::from_static(path), &headers).is_ok(), admitted, "{path} {site}");
+        }
+    }
 
     #[test]
     fn only_pages_of_this_server_and_holders_of_the_token_use_mcp() {

@@ -74,6 +74,7 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
         .route("/ui/turns/{number}", get(one))
         .route("/ui/turns/{number}/fixture", get(save))
         .route("/ui/state", get(status::status))
+        .route("/ui/log", get(super::log::lines))
         .route("/ui/normalize", in_form(Kind::OpenAi, playground::normalize))
         .route("/ui/bypass", in_form(Kind::OpenAi, pass))
         .route("/ui/tools", get(tools::list))
@@ -112,9 +113,10 @@ async fn script() -> Response {
     reply::bytes("text/javascript; charset=utf-8", Body::from(include_str!("page/page.js")))
 }
 
-/// The rows, the latest first, and whether what is said is kept even while no page is open.
+/// The rows, the latest first; the last hour by minute; and whether what is said is kept.
 async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    reply::json(&json!({"turns": app.process.page.rows(&sender.tenant.name), "full": app.config.exchanges == Exchanges::Full}))
+    let (page, owner) = (&app.process.page, &sender.tenant.name);
+    reply::json(&json!({"turns": page.rows(owner), "hour": page.hour(owner), "keeps": app.config.exchanges == Exchanges::Memory}))
 }
 
 /// What was said in one turn.

@@ -1,28 +1,22 @@
 //! The beginning of every request about a model: reads the body, and finds the model and its backend.
 
-use std::time::Duration;
-
 use axum::{body::Body, extract::Request};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
-use tokio::time::timeout;
 
-use super::{account::Account, headers, page::turns::Opening, sender::Sender, state::App, target::Target};
+use super::{account::Account, discard::Slow, headers, page::turns::Opening, sender::Sender, state::App, target::Target};
 use crate::{
     client::front,
     config::{Exchanges, Mode},
     error::Error,
-    openai, plan,
+    json, openai, plan,
 };
 
 /// The header that chooses the mode of one request.
 const MODE: &str = "x-toolglot-mode";
-/// Time limits for the next piece of a body, and for all of it.
-const PIECE: Duration = Duration::from_secs(30);
-const WHOLE: Duration = Duration::from_secs(5 * 60);
 /// Ends of the paths that are turns.
 const TURNS: &[&str] = &["/chat", "/completions", "/messages", "/responses", "/generate", "/generate_with_mcp"];
 /// Maximum number of JSON values in any body; larger bodies may have one more for each [`VALUE_BYTES`].
@@ -100,7 +94,7 @@ impl Received {
                     client,
                     model,
                     body: &self.body,
-                    always: app.config.exchanges == Exchanges::Full,
+                    keeps: app.config.exchanges == Exchanges::Memory,
                 })
             })
         });
@@ -132,7 +126,7 @@ impl Received {
     pub(super) fn check_values(&self) -> Result<(), Error> {
         let most = VALUES + self.body.len() / VALUE_BYTES;
         // A value has at least two bytes.
-        if self.body.len() / 2 <= most || values(&self.body) <= most {
+        if self.body.len() / 2 <= most || json::values(&self.body) <= most {
             return Ok(());
         }
         let what = format!(
@@ -156,20 +150,19 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
     if declared.is_some_and(|declared| declared > limit) {
         return Err(too_large());
     }
-    let slow = |_| Error::client("the request body did not arrive in time").with_status(408).with_code("request_timeout");
-    let whole = async {
-        let mut read = BytesMut::with_capacity(declared.unwrap_or_default());
-        while let Some(frame) = timeout(PIECE, body.frame()).await.map_err(slow)? {
-            let frame = frame.map_err(|error| Error::client(format!("the request body broke off: {error}")))?;
-            let data = frame.into_data().unwrap_or_default();
-            if read.len() + data.len() > limit {
-                return Err(too_large());
-            }
-            read.extend_from_slice(&data);
-        }
-        Ok(read.freeze())
+    let broken = |error: axum::Error| match Slow::is_cause_of(&error) {
+        true => Error::client(Slow.to_string()).with_status(408).with_code("request_timeout"),
+        false => Error::client(format!("the request body broke off: {error}")),
     };
-    timeout(WHOLE, whole).await.map_err(slow)?
+    let mut read = BytesMut::with_capacity(declared.unwrap_or_default());
+    while let Some(frame) = body.frame().await {
+        let data = frame.map_err(broken)?.into_data().unwrap_or_default();
+        if read.len() + data.len() > limit {
+            return Err(too_large());
+        }
+        read.extend_from_slice(&data);
+    }
+    Ok(read.freeze())
 }
 
 /// A body with only the model parsed.
@@ -210,21 +203,6 @@ fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
     Ok([before.unwrap_or_default(), Value::from(model).to_string().as_bytes(), after.unwrap_or_default()].concat().into())
 }
 
-/// An upper bound of the number of JSON values in a body.
-fn values(body: &[u8]) -> usize {
-    let (mut values, mut in_string, mut escaped) = (1, false, false);
-    for byte in body {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b',' | b'[' | b'{' if !in_string => values += 1,
-            _ => {}
-        }
-    }
-    values
-}
-
 /// The mode in the request's header.
 fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
     let Some(asked) = headers.get(MODE) else { return Ok(None) };
@@ -247,14 +225,6 @@ mod tests {
         for wrong in ["", "[]", "{}", r#"{"model":1}"#, r#"{"model":"m""#] {
             assert_eq!(Named::read(wrong.as_bytes()).map(|_| ()).unwrap_err().status, 400, "{wrong}");
         }
-    }
-
-    #[test]
-    fn values_are_counted_outside_of_strings() {
-        for (body, least) in [("1", 1), ("[1,2,3]", 4), (r#"{"a":"[,{\\",,\"","b":[]}"#, 3), (r#"["\",",2]"#, 3)] {
-            assert!(values(body.as_bytes()) >= least, "{body}");
-        }
-        assert_eq!(values(format!("[\"{}\"]", ",[{".repeat(1000)).as_bytes()), 2);
     }
 
     #[test]

@@ -39,6 +39,9 @@ struct Recording {
     complete: bool,
 }
 
+/// How much of a model's name a file is named after: no file system takes more than 255 bytes.
+const NAME_CHARS: usize = 100;
+
 /// Fields of a request that may identify the sender.
 const PRIVATE: &[&str] = &["user", "metadata", "safety_identifier", "prompt_cache_key", "api_key", "authorization"];
 
@@ -47,6 +50,7 @@ impl Recorder {
     pub(super) fn new(directory: PathBuf) -> Result<Recorder, Error> {
         atomic::make_folder(&directory)
             .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
+        atomic::clear(&directory);
         Ok(Recorder { directory })
     }
 
@@ -56,8 +60,13 @@ impl Recorder {
 
     /// A tap that writes one file when the turn is over.
     pub(super) fn tap(&self, plan: &Plan) -> Box<dyn Tap> {
-        let model: String =
-            plan.chat.model.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+        let model: String = plan
+            .chat
+            .model
+            .chars()
+            .take(NAME_CHARS)
+            .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
+            .collect();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Box::new(Recording {
             // The end of the answer's id tells chats of one moment apart.
@@ -104,7 +113,7 @@ impl Drop for Recording {
             self.fixture.title.push_str(", broken off");
         }
         let text = redact::without(&self.fixture.write(), self.secrets.iter().map(String::as_str));
-        match atomic::write(&self.file, text.as_bytes()) {
+        match atomic::write(&self.file, redact::known(&text).as_bytes()) {
             Ok(()) => tracing::info!(file = %self.file.display(), complete = self.complete, "recorded"),
             Err(error) => tracing::error!(file = %self.file.display(), %error, "cannot write the recording"),
         }

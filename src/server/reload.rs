@@ -1,7 +1,7 @@
 //! Rereads `proxy.toml` and the adapters when they change on disk or at SIGHUP. A faulty file changes nothing. [`reload`] names
 //! the keys that take effect only at the next start.
 
-use std::{future, path::PathBuf, sync::Arc};
+use std::{cell::RefCell, future, path::PathBuf, sync::Arc};
 
 use super::state::{Live, State};
 use crate::{config::Overlay, error::Error, watch::watch};
@@ -15,24 +15,22 @@ pub(super) async fn follow(live: &Live) {
         places.push(adapters.clone());
     }
     drop(app);
-    let mut said = None;
+    // Editors write more than once, and scripts send more than one signal: the same fault is said once.
+    let said = RefCell::new(None);
+    let again = || {
+        let error = reload(live).err().map(|error| error.message);
+        if let Some(error) = error.as_ref().filter(|error| said.borrow().as_ref() != Some(*error)) {
+            tracing::error!("{error}; the configuration stays as it was");
+        }
+        said.replace(error);
+    };
     let watching = async {
-        let watched = watch(&places, || {
-            // Editors write more than once: the same fault is said once.
-            let error = reload(live).err().map(|error| error.message);
-            if error != said
-                && let Some(error) = &error
-            {
-                tracing::error!("{error}; the configuration stays as it was");
-            }
-            said = error;
-        });
-        if let Err(error) = watched.await {
+        if let Err(error) = watch(&places, again).await {
             tracing::warn!(%error, "changes of the configuration count at the next start, or after SIGHUP");
         }
         future::pending::<()>().await
     };
-    tokio::join!(watching, hang_ups(live));
+    tokio::join!(watching, hang_ups(again));
 }
 
 /// Reads everything again.
@@ -65,16 +63,14 @@ pub(super) fn reload(live: &Live) -> Result<(), Error> {
 }
 
 /// Reloads at SIGHUP. Never ends.
-async fn hang_ups(live: &Live) {
+async fn hang_ups(again: impl Fn()) {
     #[cfg(unix)]
     if let Ok(mut signals) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()) {
         while signals.recv().await.is_some() {
-            if let Err(error) = reload(live) {
-                tracing::error!("{error}; the configuration stays as it was");
-            }
+            again();
         }
     }
     #[cfg(not(unix))]
-    let _ = live;
+    let _ = again;
     future::pending().await
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{
     client::front::Kind,
     error::{Blame, Error},
+    redact,
 };
 
 /// The failure in a response, as an extension for the log and the page.
@@ -36,10 +37,10 @@ pub(super) fn error(front: Kind, error: &Error) -> Response {
     response
 }
 
-/// Adds headers of a backend, except those that are already set.
+/// Adds headers of a backend, except those that are already set. A backend may repeat a key in them.
 pub(super) fn add_headers(response: &mut Response, headers: &[(String, String)]) {
     for (name, value) in headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&redact::known(value))) {
             response.headers_mut().entry(name).or_insert(value);
         }
     }

@@ -10,6 +10,7 @@ use super::{
     backends::{Backends, Described},
     counts::Counts,
     draining::Draining,
+    ending::Ending,
     instance::Instance,
     metrics::Metrics,
     otel::Spans,
@@ -58,6 +59,7 @@ pub(super) struct Process {
     pub(super) page: Arc<Turns>,
     pub(super) bypass: Bypass,
     pub(super) draining: Draining,
+    pub(super) ending: Ending,
 }
 
 /// The state, as routes get it.
@@ -178,6 +180,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         page: Arc::default(),
         bypass: Bypass::default(),
         draining: Draining::default(),
+        ending: Ending::default(),
         settings,
     });
     let config = process.settings.config.clone();

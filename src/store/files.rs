@@ -23,6 +23,7 @@ impl Files {
     /// A store in this folder, which is created for the first value. Removes expired values.
     pub fn new(folder: impl Into<PathBuf>) -> Files {
         let folder = folder.into();
+        atomic::clear(&folder);
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             // Reading removes what has expired; what cannot be read is not ours.
             let _ = read(&entry.path());

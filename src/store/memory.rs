@@ -1,7 +1,8 @@
-//! The store in memory: a map with expiry, bounded in bytes.
+//! The store in memory: a map with expiry, bounded in bytes. What one tenant stores never takes the room of another: if it is
+//! full, the tenant that holds most loses what expires first. Counters have a place of their own.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, hash_map},
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -15,7 +16,7 @@ const STORE_BYTES: usize = 64 * 1024 * 1024;
 /// Approximate size of an entry without its value, in bytes.
 const ENTRY_BYTES: usize = 512;
 
-/// A map behind a lock. A value has at most 8 MiB, all together 64 MiB. If it is full, the value that expires first is removed.
+/// A map behind a lock. A value has at most 8 MiB, all together 64 MiB.
 #[derive(Default)]
 pub struct Memory {
     entries: Mutex<Entries>,
@@ -24,6 +25,15 @@ pub struct Memory {
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<Key, Entry>,
+    tenants: HashMap<String, Tenant>,
+    bytes: usize,
+    /// The count of a window, and when that ends. Their number is bounded by those of keys and backends.
+    counters: HashMap<Key, (u64, Instant)>,
+}
+
+/// What one tenant holds.
+#[derive(Default)]
+struct Tenant {
     by_expiry: BTreeSet<(Instant, Key)>,
     bytes: usize,
 }
@@ -39,7 +49,7 @@ impl Memory {
     pub(super) fn pop(&self) -> Option<(Key, Bytes, Duration)> {
         let (mut entries, now) = (self.entries.hold(), Instant::now());
         entries.expire(now);
-        let (expires, key) = entries.by_expiry.first().cloned()?;
+        let (expires, key) = entries.tenants.values().filter_map(|tenant| tenant.by_expiry.first()).min().cloned()?;
         let value = entries.remove(&key)?;
         Some((key, value, expires.saturating_duration_since(now)))
     }
@@ -74,6 +84,10 @@ impl Common for Memory {
         let counted = self.entries.hold().count(key, Instant::now(), window);
         Box::pin(std::future::ready(counted))
     }
+
+    fn held_bytes(&self) -> usize {
+        self.entries.hold().bytes
+    }
 }
 
 impl Entries {
@@ -82,39 +96,45 @@ impl Entries {
         self.remove(&key);
         let size = cost(&key, &value);
         while self.bytes + size > STORE_BYTES {
-            let Some((_, first)) = self.by_expiry.first().cloned() else { break };
+            let largest = self.tenants.values().max_by_key(|tenant| tenant.bytes);
+            let Some((_, first)) = largest.and_then(|tenant| tenant.by_expiry.first()).cloned() else { break };
             self.remove(&first);
         }
         let expires = now + ttl;
         self.bytes += size;
-        self.by_expiry.insert((expires, key.clone()));
+        let tenant = self.tenants.entry(key.tenant.clone()).or_default();
+        tenant.bytes += size;
+        tenant.by_expiry.insert((expires, key.clone()));
         // A value may be a piece of something larger, which it must not keep alive.
         let value = Bytes::copy_from_slice(&value);
         self.by_key.insert(key, Entry { value, expires });
     }
 
     fn count(&mut self, key: &Key, now: Instant, window: Duration) -> (u64, Duration) {
-        self.expire(now);
-        let before =
-            self.by_key.get(key).map(|entry| (entry.value.as_ref().try_into().map_or(0, u64::from_be_bytes), entry.expires));
-        let (count, expires) = before.map_or((1, now + window), |(count, expires)| (count + 1, expires));
-        let left = expires.saturating_duration_since(now);
-        self.put(key.clone(), Bytes::copy_from_slice(&count.to_be_bytes()), now, left);
-        (count, left)
+        self.counters.retain(|_, (_, ends)| *ends > now);
+        let (count, ends) = self.counters.entry(key.clone()).or_insert((0, now + window));
+        *count += 1;
+        (*count, ends.saturating_duration_since(now))
     }
 
     fn remove(&mut self, key: &Key) -> Option<Bytes> {
         let (key, entry) = self.by_key.remove_entry(key)?;
-        self.bytes -= cost(&key, &entry.value);
-        self.by_expiry.remove(&(entry.expires, key));
+        let size = cost(&key, &entry.value);
+        self.bytes -= size;
+        if let hash_map::Entry::Occupied(mut tenant) = self.tenants.entry(key.tenant.clone()) {
+            tenant.get_mut().bytes -= size;
+            tenant.get_mut().by_expiry.remove(&(entry.expires, key));
+            if tenant.get().by_expiry.is_empty() {
+                tenant.remove();
+            }
+        }
         Some(entry.value)
     }
 
     /// Removes expired values.
     fn expire(&mut self, now: Instant) {
-        while self.by_expiry.first().is_some_and(|(expires, _)| *expires <= now)
-            && let Some((_, key)) = self.by_expiry.pop_first()
-        {
+        let over = |tenant: &Tenant| tenant.by_expiry.first().filter(|(expires, _)| *expires <= now).map(|(_, key)| key.clone());
+        while let Some(key) = self.tenants.values().find_map(over) {
             self.remove(&key);
         }
     }
@@ -145,7 +165,24 @@ mod tests {
         }
         assert!(entries.by_key.contains_key(&key(50)) && entries.by_key.contains_key(&key(99)));
         assert!(!entries.by_key.contains_key(&key(0)));
-        assert_eq!(entries.by_key.len(), entries.by_expiry.len());
+        assert_eq!(entries.by_key.len(), entries.tenants[""].by_expiry.len());
+    }
+
+    #[test]
+    fn a_tenant_keeps_its_bytes_and_its_count_whatever_another_stores() {
+        let (mut entries, now, minute) = (Entries::default(), Instant::now(), Duration::from_secs(60));
+        let of = |tenant: &str, id: u32| Key { tenant: tenant.into(), ..key(id) };
+        let (small, large) = (Bytes::from(vec![0; 1 << 10]), Bytes::from(vec![0; 1 << 20]));
+        assert_eq!(entries.count(&of("ann", 0), now, minute).0, 1);
+        entries.put(of("ann", 1), small, now, Duration::from_secs(1));
+        (0..200).for_each(|at| entries.put(of("bob", at), large.clone(), now, HOUR));
+        assert!(entries.bytes <= STORE_BYTES && entries.by_key.contains_key(&of("ann", 1)));
+        assert_eq!(entries.count(&of("ann", 0), now, minute).0, 2);
+        // Whoever needs room gets it from the one who holds most.
+        (0..30).for_each(|at| entries.put(of("ann", at), large.clone(), now, HOUR));
+        assert!((0..30).all(|at| entries.by_key.contains_key(&of("ann", at))));
+        entries.expire(now + HOUR);
+        assert_eq!((entries.bytes, entries.tenants.len()), (0, 0));
     }
 
     #[test]
@@ -167,6 +204,6 @@ mod tests {
         entries.expire(now + HOUR);
         assert_eq!(entries.by_key.len(), 1);
         assert_eq!(entries.remove(&key("a")), Some(Bytes::from_static(b"2")));
-        assert_eq!((entries.bytes, entries.by_expiry.len()), (0, 0));
+        assert_eq!((entries.bytes, entries.tenants.len()), (0, 0));
     }
 }

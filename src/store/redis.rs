@@ -173,6 +173,10 @@ impl Common for Redis {
     fn link(&self) -> Option<&Link> {
         Some(&self.shared.link)
     }
+
+    fn held_bytes(&self) -> usize {
+        self.shared.copies.held_bytes() + self.shared.unsent.held_bytes()
+    }
 }
 
 impl Shared {

@@ -10,12 +10,19 @@ use serde_json::json;
 use super::Shared;
 use crate::{
     client::shape::shell::{Spooled, history},
+    error::Error,
     plan::Plan,
     store::{self, Key, Kind},
 };
 
+/// The code of the error for a call that cannot be stored. What was written of the answer since the last step is not sent then.
+pub(super) const NOT_KEPT: &str = "call_not_kept";
+
 /// Stores the calls. Must finish before the commands are sent.
-pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
+///
+/// # Errors
+/// A call cannot be stored, so that its command would find nothing.
+pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) -> Result<(), Error> {
     for Spooled { id, name, arguments } in calls {
         let mut call = json!({"name": name, "arguments": arguments});
         if let Some(file) = &plan.reply.configuration {
@@ -31,10 +38,15 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
             }
         }
         if !shared.spool.put(key, call.to_string().into(), store::DAY).await {
-            tracing::error!(tool = name, id, "the call cannot be kept: `toolglot call` will not find it");
+            let what = format!(
+                "the call of `{name}` cannot be kept for `toolglot call`, so there is no command for it: is the disk full, or \
+                 the folder of toolglot's data (`toolglot paths`) not writable?"
+            );
+            return Err(Error::proxy(what).with_code(NOT_KEPT));
         }
         shared.store.put(past(plan, id), whole.into(), store::DAY).await;
     }
+    Ok(())
 }
 
 /// Turns the commands in the history back into calls.

@@ -18,17 +18,20 @@ def free_port():
 
 
 class Daemon:
-    def __init__(self, binary, config, limit_files=None):
+    def __init__(self, binary, config, limit_files=None, command=("serve",), env=None, prepare=None):
+        """`prepare` is called with the daemon's folder before the start."""
         self.folder = tempfile.TemporaryDirectory()
+        if prepare:
+            prepare(self.folder.name)
         self.port = free_port()
         file = os.path.join(self.folder.name, "proxy.toml")
         if "listen" not in config:
             config = f'listen = "127.0.0.1:{self.port}"\n{config}'
         with open(file, "w") as out:
-            out.write(config.replace("PORT", str(self.port)))
+            out.write(config.replace("PORT", str(self.port)).replace("FOLDER", self.folder.name))
         self.log_file = os.path.join(self.folder.name, "log")
-        env = {**os.environ, "XDG_DATA_HOME": self.folder.name, "HOME": self.folder.name}
-        command = [binary, "serve", "--config", file]
+        env = {**os.environ, "XDG_DATA_HOME": self.folder.name, "HOME": self.folder.name, **(env or {})}
+        command = [binary, *command, "--config", file]
         if limit_files:
             command = ["bash", "-c", f'ulimit -n {limit_files}; exec "$@"', "-", *command]
         self.process = subprocess.Popen(command, env=env, stderr=open(self.log_file, "wb"), cwd=self.folder.name)

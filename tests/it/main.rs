@@ -7,7 +7,6 @@
     reason = "a test ends where it cannot go on; its servers are tasks"
 )]
 
-mod bench;
 #[cfg(unix)]
 mod call;
 mod cli;
@@ -19,6 +18,7 @@ mod drafts;
 mod fake;
 mod fixtures;
 mod floors;
+mod fuzz;
 mod living;
 mod mcp;
 mod negative;
@@ -31,6 +31,7 @@ mod proxy;
 mod react;
 #[path = "../support/reading.rs"]
 mod reading;
+mod refusals;
 mod rendering;
 mod samples;
 #[path = "../support/seen.rs"]

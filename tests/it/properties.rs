@@ -1,6 +1,6 @@
 //! Properties of reading: any text made of the markers of any adapter, cut anywhere, gives the same events and no panic; where
 //! there is no call, every byte comes out again. The scanner and the fixer alone are held to more (`tests/support/reading.rs`,
-//! which the fuzz target shares).
+//! which `fuzz` shares).
 
 use std::sync::Arc;
 
@@ -73,8 +73,13 @@ fn texts() -> impl Strategy<Value = (usize, Vec<usize>, Vec<u16>, bool, bool)> {
         })
 }
 
+/// How many cases a property draws: `PROPTEST_CASES`, or so many.
+pub(crate) fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").map_or(usual, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_result_does_not_depend_on_the_cuts((adapter, picks, cuts, framing, length) in texts()) {

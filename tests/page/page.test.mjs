@@ -70,6 +70,14 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+test("before the first request a card says what was found and what to enter", async () => {
+  await page.locator("#found", { hasText: "Found local with 1 model." }).waitFor();
+  assert.equal(await page.locator("#address").innerText(), `${url}/v1`);
+  await page.locator("#clients button", { hasText: "codex" }).click();
+  await page.locator("#setup", { hasText: "codex" }).waitFor();
+  await picture("page-first.png", "light");
+});
+
 test("a turn appears while it streams, and ends as it ended", async () => {
   const answered = ask("slow: read the file");
   await badge("running");
@@ -157,11 +165,32 @@ test("the keyboard is enough", async () => {
   await page.locator("#rows tr:focus").waitFor();
   await page.locator("#tab-turns").focus();
   await page.keyboard.press("ArrowRight");
+  assert.match(await page.locator("#plots").innerText(), /[1-9]\d* requests/);
+  await page.keyboard.press("ArrowRight");
   await page.locator("#models td", { hasText: "qwen3:8b" }).first().waitFor();
   await page.locator("#counts li", { hasText: /\d calls? in \d+ turns/ }).waitFor();
   await picture("page-status.png", "light");
   await page.keyboard.press("ArrowRight");
+  await page.locator("#lines", { hasText: "qwen3:8b" }).waitFor();
+  await page.keyboard.press("ArrowRight");
   assert.ok(await page.locator("#read").isVisible());
+});
+
+test("a row names the call, rows are searched, and a turn has an address", async () => {
+  await page.locator("#tab-turns").click();
+  await page.locator("#rows .called", { hasText: "read_file src/main.rs" }).first().waitFor();
+  await page.locator("#filter input").fill("out of memory");
+  assert.equal(await page.locator("#rows tr:visible").count(), 1);
+  await page.locator("#filter input").fill("");
+  await page.locator("#filter select").selectOption("text");
+  assert.equal(await page.locator("#rows tr:visible .badge:not(.text)").count(), 0);
+  await page.locator("#filter select").selectOption("");
+  await page.goto(`${url}/#turn-1`);
+  await page.locator("#turn h2", { hasText: "qwen3:8b" }).waitFor();
+  await page.reload();
+  await page.locator("#turn pre", { hasText: "slow: read the file" }).first().waitFor();
+  await page.goto(`${url}/#try`);
+  await page.locator("#read").waitFor();
 });
 
 test("the playground reads a text, and asks with toolglot and without", async () => {
@@ -239,9 +268,10 @@ test("the page says how much of a request the backend has read before", async ()
   await page.keyboard.press("Escape");
 });
 
-test("a narrow screen has one column, and nothing sticks out", async () => {
-  await page.setViewportSize({ width: 390, height: 800 });
+test("a narrow screen has cards and one column, and nothing sticks out", async () => {
+  await page.setViewportSize({ width: 400, height: 800 });
   await page.locator("#tab-turns").click();
+  assert.ok(await first().locator(".badge").isVisible(), "the result is in sight");
   await first().click();
   await page.locator(".columns").first().waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");

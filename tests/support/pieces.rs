@@ -1,5 +1,5 @@
-//! What random texts are made of, and the tools that are offered for them: one list for unit tests, integration tests and the
-//! fuzz target.
+//! What random texts are made of, and the tools that are offered for them: one list for unit tests and
+//! integration tests.
 
 use std::sync::{Arc, OnceLock};
 

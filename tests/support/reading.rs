@@ -1,6 +1,6 @@
 //! What holds for every text, however it was cut, and every adapter: reading it gives the same events, no index has a hole, a
 //! delivered call is an object, and what is neither call nor refused call comes out again byte for byte (whitespace beside a
-//! removed call aside). One property for the proptest twin in `tests/it` and the fuzz target.
+//! removed call aside). One property for `properties` and `fuzz` in `tests/it`.
 
 use std::sync::Arc;
 

@@ -150,10 +150,7 @@ impl Adapter {
             return Err(fail("an empty marker would match everywhere; remove it".into()));
         }
         triggers::check(&framing, &calls).map_err(fail)?;
-        let turns = {
-            let framing = Arc::clone(&framing);
-            lazy(move || Turns::of(&framing, file.turns))
-        };
+        let turns = Arc::new(Turns::of(&framing, file.turns.into_iter().chain(file.preserve.iter().cloned())));
         let triggers = Adapter::triggers(&framing, &calls, &[]);
         Ok(Adapter {
             name: name.to_owned(),

@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{Adapter, Shown};
+use super::{Adapter, Shown, quote::Turns};
 use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/adapters.rs"));
@@ -83,7 +83,9 @@ impl Library {
             family.signs.markers.iter().map(shown)
         });
         let shown: Vec<_> = shown.collect();
-        let generic = Arc::new(generic.giving_way(&shown));
+        let turns = adapters.iter().map(|family| family.turns()).chain([generic.turns()]);
+        let turns = Arc::new(Turns::of_all(turns));
+        let generic = Arc::new(Adapter { turns, ..generic.giving_way(&shown) });
         let adapters: Vec<_> = adapters.iter().map(|adapter| Arc::new(adapter.giving_way(&shown))).collect();
         let globs = adapters.iter().flat_map(|adapter| adapter.signs.models.iter().map(move |glob| Glob::new(glob, adapter)));
         let mut globs: Vec<Glob> = globs.collect();

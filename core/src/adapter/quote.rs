@@ -6,7 +6,11 @@
 //! itself, because the model may repeat what it read. `enclosed` breaks the closing tags of the frame around a result. A space
 //! breaks a marker, parentheses break a name, and all other text stays unchanged.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+    sync::OnceLock,
+};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -16,7 +20,9 @@ use crate::{event::Tools, fix::name};
 /// Breaks the control tokens of a family's prompt.
 #[derive(Debug)]
 pub struct Turns {
-    markers: Option<AhoCorasick>,
+    texts: Vec<String>,
+    /// Built when a first result is read.
+    markers: OnceLock<Option<AhoCorasick>>,
 }
 
 /// The label of a result in the prompt.
@@ -32,17 +38,28 @@ const BARS: [char; 2] = ['|', '\u{ff5c}'];
 const TOKEN_BYTES: usize = 64;
 
 impl Turns {
-    /// Collects the control tokens of a family: those of its answers, and those that only its prompt has (`others`).
-    pub(crate) fn of(framing: &Framing, others: Vec<String>) -> Turns {
+    /// Collects the control tokens of a family: those of its answers, and the `others` of its vocabulary and its prompt.
+    pub(crate) fn of(framing: &Framing, others: impl IntoIterator<Item = String>) -> Turns {
         let headers = framing.recipient.iter().filter(|recipient| !recipient.plain);
         let headers = headers.flat_map(|recipient| recipient.start.iter().chain(&recipient.end).chain([&recipient.message]));
-        let markers: Vec<String> = framing.drop.iter().chain(headers).cloned().chain(others).collect();
-        Turns { markers: automaton(markers) }
+        Turns { texts: framing.drop.iter().chain(headers).cloned().chain(others).collect(), markers: OnceLock::new() }
+    }
+
+    /// The control tokens of all these families, for a model that may be of any. A plain tag is not among them: where nothing says
+    /// that it is a token, it is part of a page.
+    pub(super) fn of_all<'t>(families: impl IntoIterator<Item = &'t Turns>) -> Turns {
+        let is_plain = |text: &str| {
+            let name = text.trim_start_matches(['<', '/']).trim_end_matches('>');
+            text.starts_with('<') && name.bytes().all(|byte| byte.is_ascii_lowercase())
+        };
+        let texts = families.into_iter().flat_map(|family| &family.texts).filter(|text| !is_plain(text));
+        let texts: BTreeSet<&String> = texts.collect();
+        Turns { texts: texts.into_iter().cloned().collect(), markers: OnceLock::new() }
     }
 
     /// Breaks the family's control tokens and everything else written as `<|name|>`.
     pub fn broken<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let text = match &self.markers {
+        let text = match self.markers.get_or_init(|| automaton(self.texts.clone())) {
             Some(markers) if markers.is_match(text) => Cow::Owned(broken(text.to_owned(), markers)),
             _ => Cow::Borrowed(text),
         };

@@ -32,7 +32,6 @@ use crate::{
 mod attempt;
 mod buffer;
 mod candidate;
-mod chain;
 mod closers;
 mod deliver;
 mod draft;
@@ -43,11 +42,9 @@ mod fence;
 mod framing;
 mod header;
 mod inner;
-mod line;
 mod marker;
 mod mentioned;
 mod message;
-mod named_line;
 mod options;
 mod preceding;
 mod proof;
@@ -55,9 +52,7 @@ mod send;
 mod strings;
 mod tentative;
 mod text;
-mod unread;
 mod withdrawn;
-mod words;
 mod wrap;
 
 use buffer::Buffer;
@@ -68,7 +63,6 @@ use message::Message;
 pub use options::{MayAsk, Options, Wanted};
 use preceding::Before;
 use tentative::Tentative;
-pub use words::UsersWords;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum whitespace between a marker and what follows it, in bytes.
@@ -187,7 +181,7 @@ impl Scanner {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()).filter(|_| !is_whole) {
             let at = self.buf.trimmed(at);
             self.buf.truncate(at);
-            self.emitted.enclosing.search_again();
+            self.emitted.searched = withdrawn::Searched::default();
             (self.candidate, self.tentative.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);
@@ -244,11 +238,7 @@ impl Scanner {
             match self.swallow_closers(form, end) {
                 Some(progress) => return Err(progress),
                 None if self.step_remark(end, out).is_none() => return Err(false),
-                None => match self.step_label(end) {
-                    None => return Err(false),
-                    Some(true) => return Err(true),
-                    Some(false) => self.before.leave_call(),
-                },
+                None => self.before.leave_call(),
             }
         }
         let first = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
@@ -263,9 +253,6 @@ impl Scanner {
             }
         }
         let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
-        if let Some(progress) = self.step_named_line(found.map_or_else(|held| held, |found| found.at), end, out) {
-            return Err(progress);
-        }
         let to = match found {
             Ok(found) => found.at,
             // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.

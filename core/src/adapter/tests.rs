@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-mod announced;
 mod asides;
-mod at_the_end;
 mod contents;
 mod cuts;
 mod damage;
@@ -19,7 +17,6 @@ mod quoted;
 mod slips;
 mod tags;
 mod together;
-mod unread;
 mod variables;
 
 use super::{

@@ -81,49 +81,6 @@ pub struct Tool {
     pub parsed: Parsed,
 }
 
-/// Words in the names of tools that only read.
-const READS: [&str; 26] = [
-    "read", "list", "get", "search", "grep", "glob", "find", "view", "show", "describe", "lookup", "ls", "cat", "status", "diff",
-    "log", "logs", "snapshot", "info", "count", "fetch", "inspect", "tree", "symbols", "definition", "references",
-];
-/// Words in the names of tools that may do more.
-const WRITES: [&str; 52] = [
-    "write", "create", "delete", "remove", "update", "edit", "set", "put", "post", "send", "run", "exec", "execute", "move",
-    "rename", "replace", "insert", "add", "apply", "patch", "commit", "push", "merge", "install", "kill", "start", "stop",
-    "restart", "upload", "save", "drop", "clear", "reset", "toggle", "call", "invoke", "click", "type", "press", "fill",
-    "submit", "book", "order", "pay", "buy", "cancel", "checkout", "restore", "revert", "make", "clean", "purge",
-];
-
-/// Words in the names of tools that write files.
-const EDITS: [&str; 11] =
-    ["write", "edit", "create", "patch", "replace", "insert", "update", "add", "append", "apply", "rewrite"];
-
-impl Tool {
-    /// Whether its name says that it only reads: `read_file`, `git_status`. Nothing that decides whether a call may run depends on
-    /// it; it spares the model a question about the words around a call.
-    pub fn is_named_as_reading(&self) -> bool {
-        self.is_named(&READS) && !self.is_named(&WRITES)
-    }
-
-    /// Whether its name says that it writes a file: `edit_file`. `Do not run it` does not forbid that.
-    pub fn is_named_as_writing(&self) -> bool {
-        self.is_named(&EDITS)
-            && !self.is_named(&["run", "exec", "execute", "delete", "remove", "bash", "shell", "terminal", "command"])
-    }
-
-    /// Whether its name has one of these words, which a sign or a capital letter begins: `git_status`, `ReadFile`.
-    fn is_named(&self, words: &[&str]) -> bool {
-        let mut spaced = String::with_capacity(self.name.len() + 4);
-        for c in self.name.chars() {
-            if c.is_uppercase() {
-                spaced.push(' ');
-            }
-            spaced.extend(c.to_lowercase().map(|c| if c.is_alphanumeric() { c } else { ' ' }));
-        }
-        spaced.split_whitespace().any(|word| words.contains(&word))
-    }
-}
-
 /// A schema text, and what was parsed from it on first use. Tools that differ only in this are equal.
 #[derive(Clone, Default)]
 pub struct Parsed(OnceLock<(Arc<str>, Arc<dyn Any + Send + Sync>)>);
@@ -299,26 +256,5 @@ impl Tools {
     /// Whether calls are looked for: tools are offered, and `tool_choice` is not `none`.
     pub fn wanted(&self) -> bool {
         !self.is_empty() && self.choice != ToolChoice::None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_say_whether_a_tool_reads_or_writes() {
-        let named = |name: &str| Tool::new(name, "", "{}");
-        for name in ["read_file", "git_status", "ReadFile", "mcp__github__search_issues", "browser_snapshot", "list-events"] {
-            assert!(named(name).is_named_as_reading(), "{name}");
-        }
-        for name in ["get_or_create", "search_and_replace", "run_command", "Bash", "forget_user", "readme", "deploy"] {
-            assert!(!named(name).is_named_as_reading(), "{name}");
-        }
-        for (name, writes) in
-            [("edit_file", true), ("WriteFile", true), ("create_and_run", false), ("run_command", false), ("bash", false)]
-        {
-            assert_eq!(named(name).is_named_as_writing(), writes, "{name}");
-        }
     }
 }

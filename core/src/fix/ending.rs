@@ -1,6 +1,5 @@
 //! The end of the arguments: whether a text that ended in this way may run.
 
-use super::damage::is_torn;
 use super::report::{End, Fix, Verdict};
 use crate::event::{FinishReason, Why};
 use crate::json::Code;
@@ -24,14 +23,6 @@ fn ends_in_whole_value(text: &str) -> bool {
     text.ends_with(['"', '}', ']']) || ["true", "false", "null"].iter().any(|word| text.ends_with(word))
 }
 
-/// Whether a text begins with the closing marker of a call. Any other tag may be in a string with unescaped quotes, of which the
-/// answer has only the beginning.
-fn is_marker(text: &str) -> bool {
-    const NAMES: [&str; 11] = ["tool", "func", "call", "invoke", "param", "arg", "action", "request", "end", "eot", "eom"];
-    let tag = text.trim_start().split_inclusive('>').next().unwrap_or_default().to_lowercase();
-    tag.starts_with('<') && tag.ends_with('>') && NAMES.iter().any(|name| tag.contains(name))
-}
-
 /// Whether a text that ended this way may run (X1 to X3), and the fix for the brackets that were closed. `has_schema`: the tool's
 /// parameters are known.
 pub(super) fn ended(text: &str, reading: &Reading<'_>, end: End, has_schema: bool) -> Result<Option<Fix>, Why> {
@@ -39,7 +30,7 @@ pub(super) fn ended(text: &str, reading: &Reading<'_>, end: End, has_schema: boo
     let closed_by_tag = reading.tagged && reading.ending == Ending::Open;
     let closable = match end {
         End::CutAgain => !guessed && (ends_in_whole_value(text) || text.trim() == "{"),
-        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag && is_marker(&text[reading.end..]),
+        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag,
         _ => false,
     };
     if (reading.ending != Ending::Complete || guessed) && !closable {
@@ -63,9 +54,7 @@ pub(super) fn ended(text: &str, reading: &Reading<'_>, end: End, has_schema: boo
         }
         (End::Whole, _) => (true, Verdict::Guess),
     };
-    if end != End::Whole
-        && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && (closed || is_torn(&text[repair.start..repair.end])))
-    {
+    if end != End::Whole && closed && reading.repairs.iter().any(|repair| repair.rule == Code::T3) {
         let what = || format!("a string may have been cut at {}", path(reading));
         return Err(cut(end).unwrap_or_else(|| Why::Ambiguous(what())));
     }

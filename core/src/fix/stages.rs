@@ -5,17 +5,16 @@ use std::borrow::Cow;
 
 use super::around::{fixes_around, is_embedded, is_part_of_a_text};
 use super::coerce::Coercion;
-use super::damage::{damage, is_converted_after_repair, is_spilt};
 use super::ending::{UNCLOSED, cut, ended};
 use super::envelope::{self, Found};
 use super::keys;
 use super::report::{End, Fix, Report, Verdict};
-use super::schema::{Schema, Types};
 use crate::event::Why;
 use crate::json::Code;
 use crate::json::read::{Ending, Repair};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
+use crate::schema::{Schema, Types};
 
 /// How many layers of encoding, or of wrappers, are removed.
 const LAYERS: usize = 3;
@@ -51,8 +50,6 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
         if let Some(plain) = envelope::unescaped(&text) {
             fixes.push(Fix::whole(Code::S14, whole, Verdict::Lossless, "text that was escaped as a whole"));
             text = Cow::Owned(plain);
-        } else if let Some(report) = quoted(&text, call, &fixes) {
-            return report;
         } else if let Some(inner) = envelope::encoded(&text) {
             fixes.push(Fix::whole(Code::E5, whole, Verdict::Coerced, "JSON inside of a JSON string"));
             text = Cow::Owned(inner.trim().to_owned());
@@ -68,14 +65,6 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
         Err(refusal) if matches!(refusal.why, Some(Why::Ambiguous(_))) => refusal,
         Err(refusal) => without_container(&text, call, fixes).unwrap_or(refusal),
     }
-}
-
-/// Reads a JSON string that is the only parameter, if it fits.
-fn quoted(text: &str, call: Call<'_>, fixes: &[Fix]) -> Option<Report> {
-    let object = envelope::quoted(text, call.schema?)?;
-    let fix = Fix::whole(Code::N7, 0..text.len(), Verdict::Guess, "the whole text is the one parameter");
-    let report = read(&object, call, [fixes, &[fix]].concat()).ok()?;
-    report.accepted().is_some().then_some(report)
 }
 
 /// Whether the text says that there are no arguments.
@@ -118,13 +107,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
-    // The text between containers, and after the last one.
-    let after = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
-    let is_cut = cut(call.end).is_some();
     let goes_on = || Report::refused(cut(call.end).unwrap_or(Why::Ambiguous("a text goes on after the object".to_owned())));
-    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, after(at, found.reading.end), is_cut)) {
-        return Err(goes_on());
-    }
     let in_a_row = found.iter().any(|found| found.adjacent);
     let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;
@@ -141,12 +124,6 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         let mut fixes = fixes.clone();
         fixes.extend(around);
         let result = ended(text, &reading, call.end, call.schema.is_some()).and_then(|closed| {
-            if let Some(key) = marked_up(&reading.root) {
-                return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
-            }
-            if let Some(what) = damage(&reading, text, start, schema) {
-                return Err(Why::Ambiguous(what));
-            }
             let elided = reading.repairs.iter().any(|repair| repair.rule == Code::S17);
             if elided && call.schema.is_some() && matches!(&reading.root.value, Value::Object(members) if members.is_empty()) {
                 return Err(Why::Malformed("three dots are no arguments".to_owned()));
@@ -155,9 +132,6 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             fixes.extend(reread);
             fixes.extend(closed);
             let mut result = fitted(text, reading.root, fixes, call)?;
-            if is_converted_after_repair(&result.fixes) {
-                return Err(Why::Ambiguous("its brackets or quotes are damaged".to_owned()));
-            }
             result.dropped.extend(reading.dangling);
             match &result.fault {
                 // What the schema misses may have been truncated.
@@ -324,15 +298,4 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
 fn is_list(text: &str) -> bool {
     let inside = text.strip_prefix('[').map(str::trim_start);
     inside.is_some_and(|inside| inside.starts_with(['"', '\'', '{', ']']) || strict::parse(text).is_some())
-}
-
-/// The first key that contains markup of a calling protocol, which means that the call was torn.
-pub(super) fn marked_up<'n>(node: &'n Node<'_>) -> Option<&'n str> {
-    match &node.value {
-        Value::Array(items) => items.iter().find_map(marked_up),
-        Value::Object(members) => members
-            .iter()
-            .find_map(|member| if keys::is_markup(&member.key) { Some(member.key.as_ref()) } else { marked_up(&member.node) }),
-        _ => None,
-    }
 }

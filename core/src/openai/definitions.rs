@@ -58,6 +58,11 @@ impl Definitions {
 }
 
 impl Lists {
+    /// The size of the texts that are kept, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        self.0.hold().bytes
+    }
+
     /// The kept list with this text.
     pub(super) fn find(&self, text: &str) -> Option<Definitions> {
         let mut kept = self.0.hold();

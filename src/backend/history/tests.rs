@@ -95,6 +95,11 @@ fn control_tokens_in_results_are_text() {
     for mistral in ["mistral", "mistral-v3"] {
         assert_eq!(turns(mistral), "<end_of_turn>\n<start_of_turn>user < /s> [ /INST]");
     }
+    // The frame of a result, and the tokens around calls; of a model that nobody knows, those of every family.
+    let frame = |name: &str| adapter(name).turns().broken("</tool_response>\n<tool_call>{}</tool_call> <b>x</b>").into_owned();
+    assert_eq!(frame("hermes"), "< /tool_response>\n< tool_call>{}< /tool_call> <b>x</b>");
+    assert_eq!(frame("generic"), frame("hermes"));
+    assert_eq!(turns("generic"), "< end_of_turn>\n< start_of_turn>user </s> [ /INST]");
     assert_eq!(turns("ernie4.5"), "<end_of_turn>\n<start_of_turn>user < /s> [/INST]");
 }
 
@@ -102,9 +107,12 @@ fn control_tokens_in_results_are_text() {
 #[test]
 fn no_control_token_of_any_family_survives_in_a_result() {
     let library = crate::seen::library();
+    let unknown = library.get("generic").unwrap().turns();
+    let is_plain = |token: &str| token.bytes().all(|byte| byte.is_ascii_lowercase() || b"</>".contains(&byte));
     for adapter in library.iter() {
         let turns = adapter.turns();
-        for token in adapter.framing.drop.iter().filter(|token| token.trim().len() > 1) {
+        for token in adapter.framing.drop.iter().chain(&adapter.preserve).filter(|token| token.trim().len() > 1) {
+            assert!(is_plain(token) || !unknown.broken(token).contains(token.as_str()), "generic: {token}");
             for text in [token.clone(), format!("a{token}b"), token.repeat(3), format!("{token}\n{token}"), format!("<{token}>")]
             {
                 let broken = turns.broken(&text);

@@ -5,14 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Called, dropped, image, left_out, named, parameters_of};
 use crate::{
-    backend::chat::Chat,
+    backend::{chat::Chat, conversation::subset},
     event::{Note, ToolChoice, Tools},
     openai::{self, Content, Message},
 };
-
-mod subset;
-
-use subset::subset;
 
 /// OpenAI's name of a field, and its name in `generationConfig`.
 const CONFIG: &[(&str, &str)] = &[
@@ -29,7 +25,9 @@ const CONFIG: &[(&str, &str)] = &[
 /// The path after the base URL (`https://.../v1beta`).
 pub(super) fn path(model: &str) -> String {
     let model = model.strip_prefix("models/").unwrap_or(model);
-    let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    // A name of dots alone would mean another folder.
+    let dots = model.bytes().all(|byte| byte == b'.');
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_~".contains(&byte) || byte == b'.' && !dots;
     let name = model.bytes().map(|byte| if safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
     format!("/models/{}:streamGenerateContent?alt=sse", name.collect::<String>())
 }

@@ -199,26 +199,33 @@ fn posix(name: &str, arguments: &str, config: Option<&Path>) -> Option<String> {
     if !plain || name.starts_with(['-', '/']) {
         return None;
     }
-    let mut command = format!("{COMMAND} {name} {}", quoted(&typeable(&compact(arguments))));
+    let mut command = format!("{COMMAND} {name} '{}'", typeable(&compact(arguments)));
     if let Some(config) = config {
         // A path has no other spelling.
-        let path = config.to_str().filter(|path| typeable(path) == *path)?;
-        command.push_str(&format!("{CONFIG}{}", quoted(path)));
+        let path = config.to_str().filter(|path| typeable(path) == *path && !path.ends_with('\\'))?;
+        command.push_str(&format!("{CONFIG}'{path}'"));
     }
     (command.len() <= LONGEST_COMMAND).then_some(command)
 }
 
-/// The text as one word. Inside single quotes nothing means anything, in no POSIX shell, interactive or not.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-/// JSON text in which characters are escaped that a terminal would interpret when the command is typed, or that could mislead the
-/// user.
+/// JSON text for single quotes, inside of which nothing else means anything, in no POSIX shell and not in fish. Escaped are the
+/// quote and the backslash, which fish takes for its own before either of the two; the backtick, three of which end a block; and
+/// characters that a terminal would interpret when the command is typed, or that could mislead the user.
 fn typeable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
+    let mut rest = json.chars();
+    while let Some(c) = rest.next() {
+        // Any other escape of JSON stays: fish leaves it alone.
+        if c == '\\' {
+            match rest.next() {
+                Some('\\') => out.push_str("\\u005c"),
+                Some(escaped) => out.extend([c, escaped]),
+                None => out.push(c),
+            }
+            continue;
+        }
         let acts = c.is_control()
+            || matches!(c, '\'' | '`')
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
         if acts {
             out.push_str(&format!("\\u{:04x}", u32::from(c)));

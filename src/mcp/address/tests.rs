@@ -7,6 +7,16 @@ fn metadata_and_link_local_addresses_are_refused() {
         "http://[fe80::1]/mcp",
         "http://[::ffff:169.254.169.254]/",
         "http://[fd00:ec2::254]/",
+        "http://[::169.254.169.254]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[64:ff9b:1::a9fe:a9fe]/",
+        "http://[2002:a9fe:a9fe::]/",
+        "http://[::ffff:0:a9fe:a9fe]/",
+        "http://[2001:0:1::5601:5601]/",
+        "http://[2a00::5efe:169.254.169.254]/",
+        "http://192.0.0.192/",
+        "http://[::ffff:192.0.0.192]/",
+        "http://[64:ff9b::6464:64c8]/",
         "http://metadata.google.internal./x",
         "http://2852039166/",
         "http://0xa9fea9fe/",
@@ -24,6 +34,8 @@ fn metadata_and_link_local_addresses_are_refused() {
         "https://mcp.example.org/x?y=1",
         "http://192.168.0.18:23016/sse",
         "http://[::1]:9/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[2a00:1450:4001::1]/",
     ] {
         assert!(parse(text).is_ok(), "{text}");
     }

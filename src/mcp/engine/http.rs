@@ -1,7 +1,7 @@
 //! The MCP routes: streamable HTTP at `/mcp`, the older SSE transport at `/sse`, the registry under `/mcp/`. Clients may be
 //! given either address, so both accept both transports if the request shows which one it means.
 
-use std::sync::Arc;
+use std::{error::Error as _, sync::Arc};
 
 use axum::{
     Router,
@@ -11,6 +11,7 @@ use axum::{
     routing::{any, delete, get, post},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http_body_util::LengthLimitError;
 use rmcp::transport::streamable_http_server::{
     StreamableHttpService,
     session::{SessionId, SessionManager, never::NeverSessionManager},
@@ -18,7 +19,7 @@ use rmcp::transport::streamable_http_server::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Engine, REQUEST_BYTES, requests::Requests, sessions::Sessions, sse};
+use super::{Caller, Engine, REQUEST_BYTES, requests::Requests, sessions::Sessions, sse};
 use crate::{config::RegistryHttp, error::Error, mcp::pool::Status, openai::answer::error_body};
 
 #[derive(Clone)]
@@ -80,8 +81,12 @@ async fn either(State(routes): State<Routes>, request: Request) -> Response {
 impl Routes {
     async fn streamable(&self, request: Request) -> Response {
         let (head, body) = request.into_parts();
-        let Ok(body) = to_bytes(body, REQUEST_BYTES).await else {
-            return (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response();
+        let body = match to_bytes(body, REQUEST_BYTES).await {
+            Ok(body) => body,
+            Err(error) if error.source().is_some_and(|error| error.is::<LengthLimitError>()) => {
+                return (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response();
+            }
+            Err(error) => return (StatusCode::REQUEST_TIMEOUT, error.to_string()).into_response(),
         };
         // The SDK answers such a body in plain text.
         if head.method == Method::POST
@@ -100,7 +105,14 @@ impl Routes {
         if request.method() == Method::DELETE {
             return self.end(request).await;
         }
-        self.sessions.handle(request).await.map(Body::new).into_response()
+        let begins = !request.headers().contains_key(SESSION);
+        let owner = request.extensions().get::<Caller>().map(|caller| Arc::clone(&caller.name));
+        let response = self.sessions.handle(request).await.map(Body::new).into_response();
+        let id = response.headers().get(SESSION).filter(|_| begins).and_then(|id| id.to_str().ok());
+        if let (Some(id), Some(owner)) = (id, owner) {
+            self.known.belongs(&SessionId::from(id), &owner);
+        }
+        response
     }
 
     /// Ends a session. The specification wants 404 for one that does not exist any more, and leaves the status of success to HTTP:

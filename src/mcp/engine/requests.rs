@@ -17,7 +17,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Servers, Shared};
+use super::{Caller, Shared};
 use crate::{
     lock::Hold,
     mcp::{
@@ -46,7 +46,7 @@ impl Requests {
 
     async fn offered(&self, asked: &RequestContext<RoleServer>) -> Catalogue {
         let request = asked.extensions.get::<http::request::Parts>();
-        let own = request.and_then(|request| request.extensions.get::<Servers>()?.0.clone());
+        let own = request.and_then(|request| request.extensions.get::<Caller>()?.servers.clone());
         let servers = match (self.shared.options.gateway, own) {
             (true, None) => None,
             (true, Some(own)) => Some(own.to_vec()),

@@ -1,11 +1,12 @@
-//! The SDK's sessions of streamable HTTP with two additions: their number is limited (the one that was silent longest makes
-//! room), and every item of content gets its `serviceInfo`.
+//! The SDK's sessions of streamable HTTP with two additions: their number is limited (of the sender that has most of them, the one
+//! that was silent longest makes room), and every item of content gets its `serviceInfo`. A session that is silent for
+//! [`IDLE`] ends.
 
 use std::{
     collections::HashMap,
     pin::Pin,
     sync::{Arc, Mutex},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use futures_util::{Stream, StreamExt};
@@ -34,16 +35,35 @@ pub(super) struct Begun(pub(super) Arc<dyn Common>);
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     limit: usize,
-    used: Mutex<HashMap<SessionId, Instant>>,
+    used: Mutex<HashMap<SessionId, Used>>,
 }
+
+/// When a session was last used, and whose it is. The SDK opens a session without telling for whom: until the answer is known,
+/// it has no owner.
+struct Used {
+    at: Instant,
+    owner: Option<Arc<str>>,
+}
+
+/// After this time without a message a session is closed.
+const IDLE: Duration = Duration::from_secs(5 * 60);
 
 impl Sessions {
     pub(super) fn new(limit: usize) -> Sessions {
-        Sessions { inner: LocalSessionManager::default(), limit: limit.max(1), used: Mutex::default() }
+        let mut inner = LocalSessionManager::default();
+        inner.session_config.keep_alive = Some(IDLE);
+        Sessions { inner, limit: limit.max(1), used: Mutex::default() }
     }
 
     fn touch(&self, id: &SessionId) {
-        self.used.hold().insert(id.clone(), Instant::now());
+        self.used.hold().entry(id.clone()).or_insert(Used { at: Instant::now(), owner: None }).at = Instant::now();
+    }
+
+    /// The session is this sender's.
+    pub(super) fn belongs(&self, id: &SessionId, owner: &Arc<str>) {
+        if let Some(used) = self.used.hold().get_mut(id) {
+            used.owner = Some(Arc::clone(owner));
+        }
     }
 
     /// The session to close before another one is opened. Forgets those that have ended by themselves.
@@ -54,7 +74,11 @@ impl Sessions {
         if open.len() < self.limit {
             return None;
         }
-        used.iter().min_by_key(|(_, at)| **at).map(|(id, _)| id.clone())
+        let mut counts: HashMap<&Option<Arc<str>>, usize> = HashMap::new();
+        used.values().for_each(|used| *counts.entry(&used.owner).or_default() += 1);
+        let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        let own = used.iter().filter(|(_, used)| used.owner == *most);
+        own.min_by_key(|(_, used)| used.at).map(|(id, _)| id.clone())
     }
 }
 
@@ -186,4 +210,23 @@ pub(super) fn with_service_info(message: ServerJsonRpcMessage) -> ServerJsonRpcM
         response.result = ServerResult::CustomResult(CustomResult::new(value));
     }
     ServerJsonRpcMessage::Response(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_has_most_sessions_makes_room() {
+        let sessions = Sessions::new(3);
+        let mut ids = Vec::new();
+        for owner in ["ann", "bob", "bob", "bob", "ann"] {
+            let (id, _transport) = sessions.create_session().await.unwrap();
+            sessions.belongs(&id, &Arc::from(owner));
+            ids.push(id);
+        }
+        let open = futures_util::future::join_all(ids.iter().map(|id| sessions.has_session(id))).await;
+        let open: Vec<bool> = open.into_iter().map(Result::unwrap).collect();
+        assert_eq!(open, [true, false, false, true, true], "ann's first is older than all of bob's");
+    }
 }

@@ -12,11 +12,13 @@ use std::{
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 use rmcp::{
     ClientHandler,
-    model::{CallToolRequestParams, CallToolResponse, ClientConfig, PaginatedRequestParams, ProgressNotificationParam},
+    model::{
+        CallToolRequestParams, CallToolResponse, ClientConfig, ContentBlock, PaginatedRequestParams, ProgressNotificationParam,
+    },
     service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError},
     transport::streamable_http_client::StreamableHttpError,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::{fault::Fault, lenient::LEFT_OUT};
@@ -91,6 +93,8 @@ const FRESH: Duration = Duration::from_secs(300);
 const LISTING: Duration = Duration::from_secs(15);
 /// The error code for a server that does not answer.
 const SILENT: &str = "mcp_silent";
+/// Maximum number of items of a result.
+const ITEMS: usize = 1000;
 const PAGES: usize = 100;
 const TOOLS: usize = 2000;
 
@@ -213,7 +217,7 @@ impl Connection {
     fn answer(&self, answer: Result<CallToolResponse, ServiceError>) -> Result<ToolResult, RpcError> {
         match answer {
             Ok(CallToolResponse::Complete(result)) => Ok(ToolResult {
-                content: result.content.iter().filter_map(|item| serde_json::to_value(item).ok()).collect(),
+                content: items(&result.content),
                 structured: result.structured_content,
                 is_error: result.is_error == Some(true),
             }),
@@ -306,6 +310,22 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
         cursors.push(cursor);
     }
     Ok((tools, left_out, fresh))
+}
+
+/// The items of a result. Texts beyond the first [`ITEMS`] items are one, and what else there is beyond them is left out: what is
+/// said of each item takes more memory than a short one.
+fn items(content: &[ContentBlock]) -> Vec<Value> {
+    let (first, rest) = content.split_at(content.len().min(ITEMS));
+    let mut items: Vec<Value> = first.iter().filter_map(|item| serde_json::to_value(item).ok()).collect();
+    if !rest.is_empty() {
+        let mut text = Vec::with_capacity(rest.len() + 1);
+        text.extend(rest.iter().filter_map(|item| Some(item.as_text()?.text.as_str())));
+        let others = rest.len() - text.len();
+        let left_out = format!("[{others} further items that are no text are left out]");
+        text.extend(Some(left_out.as_str()).filter(|_| others > 0));
+        items.push(json!({"type": "text", "text": text.join("\n")}));
+    }
+    items
 }
 
 /// Why a request failed, in words without the SDK's types.

@@ -7,7 +7,7 @@ use std::{
 
 use rmcp::model::ServerJsonRpcMessage;
 
-use crate::{lock::Hold, redact};
+use crate::{json, lock::Hold, mcp::response::INTERNAL_ERROR, redact};
 
 /// The known reason why a connection ended. The transport writes it, and the errors of calls read it.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +21,9 @@ struct Known {
 }
 
 const LINES: usize = 8;
+/// Maximum number of JSON values in any message; larger ones may have one more for each [`VALUE_BYTES`].
+const VALUES: usize = 50_000;
+const VALUE_BYTES: usize = 256;
 const LINE_CHARS: usize = 300;
 const BEGINNING_CHARS: usize = 120;
 
@@ -44,9 +47,11 @@ impl Fault {
         known.lines.push_back(redact::shown(line, LINE_CHARS));
     }
 
-    /// Parses a message. Text that is not a message is recorded as a line.
+    /// Parses a message. Text that is not a message is recorded as a line. A message of too many values is read as an error: its
+    /// types take some hundred times its bytes.
     pub(super) fn message(&self, text: &[u8]) -> Option<ServerJsonRpcMessage> {
-        let read = serde_json::from_slice(text);
+        let refused = too_many_values(text).then(|| refusal(text));
+        let read = serde_json::from_slice(refused.as_deref().unwrap_or(text));
         read.inspect_err(|error| {
             tracing::debug!(%error, "an MCP server has sent something that is not a message");
             self.line(&format!("(no message) {}", beginning(&String::from_utf8_lossy(text))));
@@ -69,6 +74,26 @@ impl Fault {
         let lines: Vec<&str> = known.lines.iter().map(String::as_str).collect();
         (!lines.is_empty()).then(|| lines.join(" | "))
     }
+}
+
+/// Whether a message has more JSON values than are read.
+pub(super) fn too_many_values(text: &[u8]) -> bool {
+    json::values(text) > VALUES + text.len() / VALUE_BYTES
+}
+
+/// The error in place of a message of too many values, for the request that it answers.
+pub(super) fn refusal(text: &[u8]) -> Vec<u8> {
+    let id = serde_json::from_slice::<Id>(text).ok().map(|message| message.id);
+    let message =
+        format!("its answer has more than {} JSON values, which would take too much memory", VALUES + text.len() / VALUE_BYTES);
+    serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": INTERNAL_ERROR, "message": message}}).to_string().into()
+}
+
+/// A message of which only the id is read.
+#[derive(serde::Deserialize)]
+struct Id {
+    #[serde(default)]
+    id: serde_json::Value,
 }
 
 /// The beginning of a text that was not a message, for people.

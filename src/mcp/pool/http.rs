@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 
 use super::{
     MESSAGE_BYTES, causes,
-    fault::{Fault, beginning},
+    fault::{self, Fault, beginning},
 };
 
 /// An HTTP client for one connection.
@@ -36,7 +36,15 @@ impl Http {
 
     fn watched(&self, events: BoxedSseResponse) -> BoxedSseResponse {
         let fault = self.fault.clone();
-        let noted = events.inspect(move |event| match event {
+        let bounded = events.map(|event| {
+            event.map(|mut event| {
+                if let Some(data) = event.data.as_mut().filter(|data| fault::too_many_values(data.as_bytes())) {
+                    *data = String::from_utf8_lossy(&fault::refusal(data.as_bytes())).into_owned();
+                }
+                event
+            })
+        });
+        let noted = bounded.inspect(move |event| match event {
             Err(error) => fault.replace(format!("the event stream broke: {}", causes(error))),
             Ok(event) => {
                 let data = event.data.as_deref().filter(|data| serde_json::from_str::<IgnoredAny>(data).is_err());

@@ -7,6 +7,7 @@ use std::{
 };
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
+use tokio::task::AbortHandle;
 
 use super::{causes, connection::Connection};
 use crate::{config::Environment, dial::Clients, error::Error, lock::Hold, mcp::registry::Server};
@@ -27,7 +28,7 @@ struct Inner {
 
 enum State {
     Idle,
-    Connecting { since: Instant, pending: Pending },
+    Connecting { since: Instant, pending: Pending, task: AbortHandle },
     Ready(Arc<Connection>),
     Failed { error: Error, until: Instant },
 }
@@ -64,11 +65,11 @@ impl Slot {
             match &inner.state {
                 State::Ready(connection) if !connection.is_closed() => return Ok(Arc::clone(connection)),
                 State::Failed { error, until } if *until > Instant::now() => return Err(error.clone()),
-                State::Connecting { since, pending } => (*since, pending.clone()),
+                State::Connecting { since, pending, .. } => (*since, pending.clone()),
                 State::Idle | State::Ready(_) | State::Failed { .. } => {
-                    let started = (Instant::now(), self.connect());
-                    inner.state = State::Connecting { since: started.0, pending: started.1.clone() };
-                    started
+                    let (since, (pending, task)) = (Instant::now(), self.connect());
+                    inner.state = State::Connecting { since, pending: pending.clone(), task };
+                    (since, pending)
                 }
             }
         };
@@ -83,7 +84,7 @@ impl Slot {
     /// What is known now.
     pub(super) fn seen(&self) -> Seen {
         let settled = match &self.state.hold().state {
-            State::Connecting { since, pending } => pending.peek().map(|opened| (*since, opened.clone())),
+            State::Connecting { since, pending, .. } => pending.peek().map(|opened| (*since, opened.clone())),
             _ => None,
         };
         if let Some((since, opened)) = settled {
@@ -107,29 +108,38 @@ impl Slot {
         }
     }
 
-    /// Closes the connection.
+    /// Closes the connection, also one that is being opened.
     pub(super) fn close(&self) {
-        let mut inner = self.state.hold();
-        if let State::Ready(connection) = &inner.state {
-            connection.stop();
-        }
-        inner.state = State::Idle;
+        self.end();
     }
 
     /// Closes the connection and waits until it is closed, within reason.
     pub(super) async fn shut_down(&self) {
-        let open = match self.seen() {
-            Seen::Ready(connection) => Some(connection),
-            _ => None,
-        };
-        self.close();
-        if let Some(connection) = open {
-            connection.closed(SHUT_DOWN).await;
+        match self.end() {
+            State::Ready(connection) => connection.closed(SHUT_DOWN).await,
+            // A child that hangs in its greeting ends with the task.
+            State::Connecting { pending, .. } => {
+                if let Ok(Ok(connection)) = tokio::time::timeout(SHUT_DOWN, pending).await {
+                    connection.stop();
+                    connection.closed(SHUT_DOWN).await;
+                }
+            }
+            State::Idle | State::Failed { .. } => {}
         }
     }
 
+    fn end(&self) -> State {
+        let before = std::mem::replace(&mut self.state.hold().state, State::Idle);
+        match &before {
+            State::Ready(connection) => connection.stop(),
+            State::Connecting { task, .. } => task.abort(),
+            State::Idle | State::Failed { .. } => {}
+        }
+        before
+    }
+
     #[allow(clippy::disallowed_methods, reason = "a connection outlives the request that needed it first")]
-    fn connect(&self) -> Pending {
+    fn connect(&self) -> (Pending, AbortHandle) {
         let (server, environment, clients) = (Arc::clone(&self.server), self.environment.clone(), self.clients.clone());
         let limit = if server.is_process() { CONNECT_PROCESS } else { CONNECT_REMOTE };
         let connecting = tokio::spawn(async move {
@@ -138,8 +148,9 @@ impl Slot {
                 Err(_) => Err(Error::tool(format!("no connection within {} s", limit.as_secs()))),
             }
         });
+        let task = connecting.abort_handle();
         let joined = async { connecting.await.unwrap_or_else(|error| Err(Error::proxy(causes(&error)))) };
-        joined.boxed().shared()
+        (joined.boxed().shared(), task)
     }
 
     /// Notes how connecting ended, once.

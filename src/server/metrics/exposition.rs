@@ -58,10 +58,26 @@ fn exposed(app: &App) -> String {
         let _ =
             write!(out, "toolglot_spans_total{{result=\"sent\"}} {sent}\ntoolglot_spans_total{{result=\"dropped\"}} {dropped}\n");
     }
+    let panics = app.process.ending.panics();
+    single("toolglot_panics_total", "counter", "Faults inside toolglot, each of which ended one turn.", panics, &mut out);
+    head("toolglot_held_bytes", "gauge", "Bytes that are held between requests, by what holds them.", &mut out);
+    for (holder, bytes) in held(app) {
+        let _ = writeln!(out, "toolglot_held_bytes{} {bytes}", written(&[("holder", holder)]));
+    }
     if let Some(bytes) = resident_bytes() {
         single("process_resident_memory_bytes", "gauge", "Resident memory of the process.", bytes, &mut out);
     }
     out
+}
+
+/// What holds bytes between requests. All of it is bounded; the rest of the process's memory is code, and requests under way.
+fn held(app: &App) -> [(&'static str, usize); 4] {
+    [
+        ("store", app.turns.store.held_bytes()),
+        ("schemas", app.turns.schemas.held_bytes()),
+        ("tool_lists", app.process.lists.held_bytes()),
+        ("page", app.process.page.held_bytes()),
+    ]
 }
 
 /// The resident memory in bytes, on Linux. Other systems have their own tools.

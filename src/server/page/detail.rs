@@ -13,8 +13,8 @@ use crate::{
     adapter::Scanner,
     event::{Channel, Event, FinishReason, ToolCall},
     fix::{Checked, Schemas},
+    recorded::{self, Owned},
     redact,
-    turn::recorded::{self, Owned},
 };
 
 /// Maximum number of bytes of a model's text that are looked at.

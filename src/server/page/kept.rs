@@ -1,4 +1,4 @@
-//! The content of one turn, kept in memory while a page is open: the client's request, the backend's answers, what was found in
+//! The content of one turn, kept in memory: the client's request, the backend's answers, what was found in
 //! them, and what the client got. A tap writes it. What exceeds the limit is omitted, and the page says so. `turns` decides which
 //! turns are kept, and has the limits (50 turns, 8 MB). A turn can be saved as a fixture, the file that `toolglot check` replays.
 
@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::turns::{Entry, Row};
 use crate::{
@@ -23,9 +23,9 @@ use crate::{
     lock::Hold,
     openai::ChatRequest,
     plan::Plan,
-    redact,
+    recorded, redact,
     server::recording,
-    turn::{prefix::Prefix, recorded, tap::Tap},
+    turn::{prefix::Prefix, tap::Tap},
 };
 
 /// The kept content of one turn.
@@ -103,6 +103,8 @@ struct Watch {
 
 /// Shortest time between two messages to the pages about a turn that is under way.
 const OFTEN: Duration = Duration::from_millis(250);
+/// Length of a call in the list, in characters.
+const CALLED_CHARS: usize = 80;
 /// Maximum number of events that are kept; adjacent pieces of text are one.
 const SAID: usize = 2000;
 
@@ -190,6 +192,22 @@ impl Kept {
         }
     }
 
+    /// The latest call in one line: its tool and its first argument.
+    fn called(&self) -> Option<String> {
+        let Some(Said::Call { name, arguments }) = self.said.last() else { return None };
+        let first = match serde_json::from_str::<Value>(arguments).ok()? {
+            Value::Object(members) => members.into_iter().next().map(|(_, value)| value),
+            _ => None,
+        };
+        let shown = match first {
+            Some(Value::String(text)) => text,
+            Some(value) => value.to_string(),
+            None => String::new(),
+        };
+        let line = redact::without(&format!("{name} {shown}"), self.secrets.iter().map(String::as_str));
+        Some(redact::shown(line.trim(), CALLED_CHARS))
+    }
+
     fn says(&mut self, said: Said) {
         let bytes = match &said {
             Said::Text(text) | Said::Reasoning(text) | Said::Note(text) => text.len(),
@@ -263,7 +281,13 @@ impl Tap for Watch {
                 let writing = format!("{name}, {bytes} bytes");
                 self.entry.update(|row| row.writing = Some(writing));
             }
-            Event::CallEnd { .. } => self.entry.update(|row| row.writing = None),
+            Event::CallEnd { .. } => {
+                let called = self.kept.hold().called();
+                self.entry.update(|row| {
+                    row.writing = None;
+                    row.called = row.called.take().or(called);
+                });
+            }
             event => self.kept(|kept| kept.event(event)),
         }
     }
@@ -320,31 +344,23 @@ mod tests {
     const PIECES: u64 = 700;
 
     /// A turn that begins now.
-    fn begun(turns: &Arc<Turns>) -> Entry {
+    fn begun(turns: &Arc<Turns>, keeps: bool) -> Entry {
         let body = Bytes::from_static(b"{}");
-        turns.begin(&Opening {
-            owner: "",
-            id: "i",
-            path: "/v1/chat/completions",
-            client: "",
-            model: "m",
-            body: &body,
-            always: false,
-        })
+        turns.begin(&Opening { owner: "", id: "i", path: "/v1/chat/completions", client: "", model: "m", body: &body, keeps })
     }
 
     #[test]
-    fn a_piece_costs_nothing_while_no_page_is_open_and_little_while_one_is() {
+    fn a_piece_costs_nothing_where_nothing_is_kept_and_little_where_it_is() {
         let turns = Arc::new(Turns::default());
         let (read, sent) = ([b'r'; 200], [b's'; 180]);
-        let closed = begun(&turns);
+        let closed = begun(&turns, false);
         // No tap looks at this turn.
         assert!(!closed.keeps());
         let counted = allocation_counter::measure(|| (0..PIECES).for_each(|_| closed.client(&sent)));
         assert_eq!(counted.count_total, 0);
 
         let _page = turns.listen();
-        let entry = begun(&turns);
+        let entry = begun(&turns, true);
         let kept = Arc::clone(entry.kept.as_ref().unwrap());
         let now = Instant::now();
         let mut watch = Watch { entry: entry.clone(), kept, last: now, told: now };

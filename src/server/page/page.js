@@ -6,6 +6,8 @@ const rows = byId("rows");
 const SHOWN = 200;
 /** The number of the turn that is open. */
 let selected = null;
+/** Whether what is said in turns is kept. */
+let keeps = true;
 /** What is shown of it, for the buttons. */
 let opened = null;
 
@@ -81,9 +83,13 @@ function heard(event) {
 }
 
 async function load() {
-  const { turns } = await got("/ui/turns");
+  const list = await got("/ui/turns");
+  keeps = list.keeps;
   rows.replaceChildren();
-  for (const turn of turns.reverse()) show(turn);
+  for (const turn of list.turns.reverse()) show(turn);
+  byId("welcome").hidden = rows.children.length > 0;
+  byId("filter").hidden = byId("hint").hidden = !byId("welcome").hidden;
+  plot(list.hour);
 }
 
 // === the list ===
@@ -97,16 +103,41 @@ function label(turn) {
   return LABELS[turn.result] ?? turn.result;
 }
 
+/** Tokens that the model wrote in a second. */
+function speed(turn) {
+  const wrote = turn.ms - turn.first_ms;
+  return turn.completion_tokens && turn.result !== "running" && wrote > 50 ? Math.round((1000 * turn.completion_tokens) / wrote) : "";
+}
+
 function fill(row, turn) {
   const tokens = turn.prompt_tokens || turn.completion_tokens ? `${turn.prompt_tokens} + ${turn.completion_tokens}` : "";
-  const calls = turn.calls > 1 ? ` ${turn.calls} calls` : "";
-  row.replaceChildren(
-    element("td", "", new Date(turn.at).toLocaleTimeString()), element("td", "", turn.client), element("td", "", turn.model),
-    element("td", "soft", turn.mode),
-    element("td", "", element("span", `badge ${turn.result}`, label(turn)), element("span", "soft", turn.error ? ` ${turn.error}` : calls)),
-    element("td", "number", tokens), element("td", "number", seconds(turn.first_ms)), element("td", "number", seconds(turn.ms)),
-  );
+  const more = turn.calls > 1 ? ` and ${turn.calls - 1} more` : "";
+  const said = turn.error ? element("span", "soft", ` ${turn.error}`) : turn.called && element("code", "called", ` ${turn.called}${more}`);
+  const cells = [
+    ["Time", "", new Date(turn.at).toLocaleTimeString()], ["Client", "", turn.client], ["Model", "", turn.model], ["Mode", "soft", turn.mode],
+    ["Result", "", element("span", `badge ${turn.result}`, label(turn)), said],
+    ["Tokens", "number", tokens], ["Tokens/s", "number", speed(turn)], ["First byte", "number", seconds(turn.first_ms)], ["Duration", "number", seconds(turn.ms)],
+  ];
+  row.replaceChildren(...cells.map(([name, className, ...children]) => {
+    const cell = element("td", className, ...children.map((child) => (typeof child === "number" ? String(child) : child)));
+    cell.dataset.name = name;
+    return cell;
+  }));
+  row.dataset.result = turn.result;
+  row.dataset.words = [turn.client, turn.model, turn.backend, turn.mode, turn.called, turn.error, turn.id].join(" ").toLowerCase();
+  row.hidden = !passes(row);
 }
+
+/** Whether a row passes the filter. */
+function passes(row) {
+  const { words, result } = Object.fromEntries(new FormData(byId("filter")));
+  const wanted = words.toLowerCase().split(/\s+/);
+  return wanted.every((word) => row.dataset.words.includes(word)) && (!result || result.split(" ").includes(row.dataset.result));
+}
+byId("filter").addEventListener("submit", (event) => event.preventDefault());
+byId("filter").addEventListener("input", () => {
+  for (const row of rows.children) row.hidden = !passes(row);
+});
 
 function show(turn) {
   let row = byId(`turn-${turn.number}`);
@@ -118,7 +149,8 @@ function show(turn) {
     while (rows.children.length > SHOWN) rows.lastElementChild.remove();
   }
   fill(row, turn);
-  byId("hint").hidden = true;
+  byId("hint").hidden = byId("welcome").hidden = true;
+  byId("filter").hidden = false;
   if (selected === turn.number) refresh();
 }
 
@@ -141,17 +173,37 @@ async function refresh() {
 
 rows.addEventListener("click", (event) => {
   const row = event.target.closest("tr[id]");
-  if (row) open(Number(row.id.slice("turn-".length)));
+  if (row) go(row.id);
 });
 rows.addEventListener("keydown", (event) => {
   if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();
-    open(Number(event.target.id.slice("turn-".length))).then(() => byId("turn").querySelector("h2").focus());
+    focus = true;
+    go(event.target.id);
   } else if (event.key === "ArrowDown") event.target.nextElementSibling?.focus();
   else if (event.key === "ArrowUp") event.target.previousElementSibling?.focus();
   else return;
   event.preventDefault();
 });
+
+/** The address of a turn or a tab: `#turn-12`, `#status`. */
+function go(place) {
+  if (location.hash === `#${place}`) arrive();
+  else location.hash = place;
+}
+/** Whether the keyboard goes along to the turn. */
+let focus = false;
+async function arrive() {
+  const place = location.hash.slice(1);
+  const turn = /^turn-(\d+)$/.exec(place);
+  const tab = tabs.find((tab) => tab.getAttribute("aria-controls") === place) ?? tabs[0];
+  choose(tab);
+  if (!turn) return close();
+  await open(Number(turn[1]));
+  if (focus) byId("turn").querySelector("h2").focus();
+  focus = false;
+}
+addEventListener("hashchange", arrive);
 
 // === a turn ===
 
@@ -182,7 +234,7 @@ async function open(number) {
   );
   byId("facts").textContent = facts(row, detail);
   if (!again) byId("told").textContent = "";
-  const nothing = "What was said in this turn was not kept: keep this page open, or set exchanges = \"full\" in proxy.toml.";
+  const nothing = keeps ? "What was said in this turn is not kept any more." : "Nothing that is said is kept: exchanges = \"off\" in proxy.toml.";
   byId("shown").replaceChildren(...(detail ? view(detail, row) : [element("p", "soft", row.error ?? "", element("br"), nothing)]));
   byId("fixture").disabled = !detail?.rounds.length || detail.cut || row.result === "running";
   byId("curl").disabled = !detail?.sent;
@@ -415,6 +467,7 @@ byId("curl").onclick = async () => {
 };
 
 function close() {
+  if (selected === null) return;
   const row = byId(`turn-${selected}`);
   selected = null;
   byId("turn").hidden = true;
@@ -422,10 +475,94 @@ function close() {
   row?.setAttribute("aria-selected", "false");
   row?.focus();
 }
-byId("close").onclick = close;
+byId("close").onclick = () => go("turns");
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && selected !== null) close();
+  if (event.key === "Escape" && selected !== null) go("turns");
 });
+
+// === the last hour ===
+
+const SERIES = ["requests", "calls", "fixes", "questions to the model", "errors"];
+
+/** Small plots, a bar per minute. */
+function plot(hour) {
+  byId("plots").replaceChildren(...SERIES.map((name, at) => {
+    const counts = hour.map((minute) => minute[at]);
+    const most = Math.max(1, ...counts);
+    const all = counts.reduce((sum, count) => sum + count, 0);
+    const bars = element("div", "bars", ...counts.map((count, minute) => {
+      const bar = element("span", at === SERIES.length - 1 ? "bad" : "");
+      bar.style.height = `${Math.round((100 * count) / most)}%`;
+      bar.title = `${counts.length - 1 - minute} min ago: ${count}`;
+      return bar;
+    }));
+    bars.setAttribute("role", "img");
+    bars.setAttribute("aria-label", `${all} ${name} in the last hour, at most ${most} in a minute`);
+    return element("figure", "card", element("figcaption", "", element("b", "", String(all)), ` ${name}`), bars);
+  }));
+}
+
+// === the log ===
+
+/** As many characters of the log are shown. */
+const LOGGED = 100000;
+let following = null;
+
+/** Follows the log while its tab is open. */
+async function follow() {
+  following?.abort();
+  const own = (following = new AbortController());
+  const lines = byId("lines");
+  lines.textContent = "";
+  try {
+    const reader = (await fetched("/ui/log", { signal: own.signal })).body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      const stays = lines.scrollHeight - lines.scrollTop - lines.clientHeight > 40;
+      lines.textContent = (lines.textContent + value).slice(-LOGGED);
+      if (!stays) lines.scrollTop = lines.scrollHeight;
+    }
+  } catch (error) {
+    if (!own.signal.aborted) lines.textContent = error.message;
+  }
+}
+
+// === the first run ===
+
+let chosen = "";
+
+/** Which backend was found, and how each client is connected. */
+function welcome(state) {
+  const found = state.backends.filter((backend) => backend.models.length && !backend.error);
+  const real = found.filter((backend) => !backend.models.every((model) => model.name.startsWith("demo/")));
+  byId("found").textContent = real.length
+    ? `Found ${real.map((backend) => `${backend.name} with ${counted(backend.models.length, "model")}`).join(", ")}.`
+    : "No backend is running: start Ollama, LM Studio or llama.cpp, and it is found within seconds. Until then, recorded conversations answer.";
+  byId("address").textContent = `${location.origin}/v1`;
+  const names = Object.keys(state.setup ?? {});
+  chosen ||= names[0] ?? "";
+  byId("clients").replaceChildren(...names.map((name) => {
+    const button = element("button", "small", name);
+    button.type = "button";
+    button.setAttribute("aria-pressed", String(name === chosen));
+    button.onclick = () => {
+      chosen = name;
+      welcome(state);
+    };
+    return button;
+  }));
+  byId("setup").textContent = (state.setup?.[chosen] ?? "").replaceAll("{origin}", location.origin);
+}
+byId("copy").onclick = () => navigator.clipboard.writeText(byId("address").textContent).then(() => (byId("copy").textContent = "Copied"), tell);
+byId("demo").onclick = async () => {
+  go("try");
+  await status();
+  const field = byId("ask").elements.model;
+  const demo = [...byId("names").children].find((option) => option.value === "demo/llama3.1");
+  if (demo) field.value = demo.value;
+  byId("send").click();
+};
 
 // === status ===
 
@@ -438,10 +575,11 @@ async function status() {
   if (place !== asked) return;
   // The buttons are drawn anew; the keyboard stays where it was.
   const focused = document.activeElement?.dataset.bypass;
+  welcome(state);
   byId("problems").replaceChildren(...state.problems.map((problem) => element("li", "", problem)));
   const models = state.backends.flatMap((backend) => backend.models.map((model) => [backend, model]));
   byId("models").replaceChildren(...models.map(([backend, model]) => element("tr", "",
-    element("td", "", model.name, ...model.notes.map((note) => element("div", "soft", note))), element("td", "", backend.name),
+    element("td", "", element("b", "", model.name), ...model.notes.map((note) => element("div", "soft", note))), element("td", "", backend.name),
     element("td", "", model.adapter, element("div", "soft", model.adapter_why)), element("td", "", model.proof, element("div", "soft", model.proof_means)),
     element("td", "", model.tools, element("div", "soft", model.tools_why)), element("td", "number", model.context ?? ""),
     element("td", "", bypassing(state, model.name)),
@@ -609,18 +747,22 @@ function choose(tab) {
     other.tabIndex = other === tab ? 0 : -1;
     byId(other.getAttribute("aria-controls")).hidden = other !== tab;
   }
-  if (tab.id !== "tab-turns") status().catch(trouble);
+  if (tab.id === "tab-log") follow();
+  else following?.abort();
+  if (tab.id === "tab-hour") load().catch(tell);
+  if (["tab-status", "tab-try"].includes(tab.id)) status().catch(trouble);
 }
 for (const [at, tab] of tabs.entries()) {
-  tab.addEventListener("click", () => choose(tab));
+  tab.addEventListener("click", () => go(tab.getAttribute("aria-controls")));
   tab.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     const next = tabs[(at + step + tabs.length) % tabs.length];
-    choose(next);
+    go(next.getAttribute("aria-controls"));
     next.focus();
   });
 }
 
 listen();
 status().catch(() => {});
+if (location.hash) arrive();

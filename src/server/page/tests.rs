@@ -11,8 +11,8 @@ use crate::{
     server::{facts::Facts, target::Target},
 };
 
-fn opening<'a>(model: &'a str, body: &'a Bytes, always: bool) -> Opening<'a> {
-    Opening { owner: "", id: "i", path: "/v1/chat/completions", client: "void/1.99 (x)", model, body, always }
+fn opening<'a>(model: &'a str, body: &'a Bytes, keeps: bool) -> Opening<'a> {
+    Opening { owner: "", id: "i", path: "/v1/chat/completions", client: "void/1.99 (x)", model, body, keeps }
 }
 
 fn end(entry: &Entry, model: &str) {

@@ -1,5 +1,5 @@
-//! The turns that the page shows: the last rows, the content of the latest turns while a page is open, counters by model, and
-//! the channel that tells pages about changes. Nothing here waits for a page.
+//! The turns that the page shows: the last rows, the content of the latest turns, counters by model and by minute, and the channel
+//! that tells pages about changes. Nothing here waits for a page.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -30,6 +30,8 @@ const KEPT_BYTES: usize = 8 * 1024 * 1024;
 const ROOM: usize = 1024 * 1024;
 /// Maximum number of pairs of model and sender that are counted separately.
 const COUNTED: usize = 200;
+/// Minutes of the overview.
+const HOUR: usize = 60;
 /// Maximum number of changes that a page may lag behind.
 const LAG: usize = 256;
 /// The turns since the start.
@@ -46,7 +48,12 @@ struct State {
     next: u64,
     rows: VecDeque<Listed>,
     counts: BTreeMap<(String, String), Counts>,
+    /// Each sender's last hour: the minutes since 1970 in which turns ended.
+    hours: BTreeMap<String, VecDeque<(u64, Minute)>>,
 }
+
+/// What happened in a minute: turns, calls, fixes, questions to the model, errors.
+type Minute = [u64; 5];
 
 struct Listed {
     row: Row,
@@ -83,6 +90,8 @@ pub(super) struct Row {
     pub(super) result: Outcome,
     /// The call that is being written, while one is.
     pub(super) writing: Option<String>,
+    /// The first call: its tool and its first argument.
+    pub(super) called: Option<String>,
     pub(super) status: Option<u16>,
     pub(super) first_ms: Option<u64>,
     pub(super) ms: Option<u64>,
@@ -133,8 +142,8 @@ pub(in crate::server) struct Opening<'a> {
     pub(in crate::server) client: &'a str,
     pub(in crate::server) model: &'a str,
     pub(in crate::server) body: &'a Bytes,
-    /// What is said is kept even if no page listens.
-    pub(in crate::server) always: bool,
+    /// Whether what is said is kept.
+    pub(in crate::server) keeps: bool,
 }
 
 /// A turn of the list, for those who know more of it later.
@@ -152,8 +161,13 @@ impl Default for Turns {
 }
 
 impl Turns {
+    /// The size of the content that is kept, in bytes.
+    pub(in crate::server) fn held_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
-        let keeps = opening.always || self.changes.receiver_count() > 0;
+        let keeps = opening.keeps;
         let mut state = self.state.hold();
         if keeps {
             state.make_room(ROOM.max(2 * opening.body.len()), &self.bytes);
@@ -206,6 +220,20 @@ impl Turns {
         own.map(|((_, model), counts)| (model.clone(), *counts)).collect()
     }
 
+    /// This sender's last hour, a row per minute, the current one last.
+    pub(super) fn hour(&self, owner: &str) -> Vec<Minute> {
+        let state = self.state.hold();
+        let mut out = vec![Minute::default(); HOUR];
+        let now = minute();
+        for (at, happened) in state.hours.get(owner).into_iter().flatten() {
+            let ago = usize::try_from(now.saturating_sub(*at)).unwrap_or(HOUR);
+            if let Some(row) = (HOUR - 1).checked_sub(ago).and_then(|place| out.get_mut(place)) {
+                *row = *happened;
+            }
+        }
+        out
+    }
+
     /// What changes from now on, for a page.
     pub(super) fn listen(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
@@ -232,7 +260,26 @@ impl Turns {
     }
 }
 
+/// Minutes since 1970.
+fn minute() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 60)
+}
+
 impl State {
+    /// Adds a turn to its sender's last hour.
+    fn count_minute(&mut self, owner: &str, happened: Minute) {
+        if !self.hours.contains_key(owner) && self.hours.len() >= COUNTED {
+            return;
+        }
+        let hour = self.hours.entry(owner.to_owned()).or_default();
+        let now = minute();
+        hour.retain(|(at, _)| at + HOUR as u64 > now);
+        match hour.back_mut() {
+            Some((at, sums)) if *at == now => sums.iter_mut().zip(happened).for_each(|(sum, more)| *sum += more),
+            _ => hour.push_back((now, happened)),
+        }
+    }
+
     fn find(&mut self, number: u64) -> Option<&mut Listed> {
         let first = self.rows.front()?.row.number;
         self.rows.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
@@ -326,6 +373,8 @@ impl Entry {
                 row.owner.clone()
             }
         };
+        let asked = if facts.mode == "react" { 0 } else { u64::from(turn.rounds.saturating_sub(1)) };
+        state.count_minute(&owner, [1, u64::from(calls), turn.calls.fixes as u64, asked, u64::from(failed)]);
         // Names of models that no backend has are anybody's invention.
         if let Some(target) = &facts.target {
             let key = (owner, redact::line(&target.called));

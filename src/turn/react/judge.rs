@@ -178,10 +178,7 @@ impl Judge<'_> {
 
     fn refused(&self, call: &ToolCall, why: Why, of_client: bool) -> Fate {
         let text = reask::complaint(&call.name, &why, &call.arguments, self.tools, None);
-        // Whoever insists on it is not asked once more, and the user is told.
-        let told = matches!(why, Why::Forbidden(_)) && !self.may_reask;
-        let told = told.then(|| format!("call of {} was not run: {why}", call.name));
-        Fate::Answered { text, told, of_client, refused: true }
+        Fate::Answered { text, told: None, of_client, refused: true }
     }
 }
 

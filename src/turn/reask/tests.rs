@@ -184,9 +184,3 @@ fn a_model_that_must_call_is_not_told_to_answer_without() {
     assert!(text.starts_with("Error: the call has no name. The tools are: "), "{text}");
     assert!(text.ends_with(". Call one of these tools, or answer without a tool."), "{text}");
 }
-
-#[test]
-fn a_call_that_the_user_forbids_is_not_asked_for() {
-    let text = told("fs.read", Why::Forbidden(None), r#"{"path":"x"}"#, ToolChoice::Auto);
-    assert_eq!(text, "Error: the call of fs_read was not run: the user's message says not to run it. Answer without it.");
-}

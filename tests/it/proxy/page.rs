@@ -138,8 +138,7 @@ async fn where_keys_are_needed_a_key_sees_its_own_turns() {
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys.txt");
     std::fs::write(&keys, "ann:key-of-ann\nbob:key-of-bob\n").unwrap();
-    let (proxy, _fake) =
-        with(&format!("exchanges = \"full\"\napi_keys_file = {:?}\n", keys.display().to_string()), || writes("for ann")).await;
+    let (proxy, _fake) = with(&format!("api_keys_file = {:?}\n", keys.display().to_string()), || writes("for ann")).await;
     let as_ann = proxy.post("/v1/chat/completions", request(true)).bearer_auth("key-of-ann").send().await.unwrap();
     assert!(as_ann.text().await.unwrap().contains("for ann"));
     assert_eq!(proxy.get("/ui/turns").send().await.unwrap().status(), 401);
@@ -160,7 +159,7 @@ async fn where_keys_are_needed_a_key_sees_its_own_turns() {
 #[tokio::test]
 async fn a_turn_has_three_columns_and_says_what_was_changed() {
     let wrote = "Let me look.\n<tool_call>\n{'name': 'read_file', 'arguments': {\"uri\": \"a.txt\",}}\n</tool_call>";
-    let (proxy, _fake) = with("exchanges = \"full\"", move || writes(wrote)).await;
+    let (proxy, _fake) = with("", move || writes(wrote)).await;
     ask(&proxy, &serde_json::from_str(&request(true).to_string()).unwrap()).await;
     let rows = rows(&proxy).await;
     let row = &rows[0];
@@ -192,8 +191,7 @@ async fn a_turn_has_three_columns_and_says_what_was_changed() {
 
 #[tokio::test]
 async fn a_refused_call_is_shown_with_its_reason_and_what_the_model_was_told() {
-    let (proxy, _fake) =
-        with("exchanges = \"full\"", || writes("<tool_call>\n{\"name\": \"read_file\", \"arguments\": {}}\n</tool_call>")).await;
+    let (proxy, _fake) = with("", || writes("<tool_call>\n{\"name\": \"read_file\", \"arguments\": {}}\n</tool_call>")).await;
     ask(&proxy, &serde_json::from_str(&request(true).to_string()).unwrap()).await;
     let detail = detail(&proxy, &rows(&proxy).await[0]).await;
     let rounds = detail["rounds"].as_array().unwrap();
@@ -277,9 +275,9 @@ async fn what_is_said_is_kept_only_where_somebody_looks() {
 
 #[tokio::test]
 async fn secrets_are_not_shown_and_markup_stays_text() {
-    let wrote = format!("{HOSTILE} the key is s3cret, http://me:pass-1234@host/ and Bearer abcDEF123456");
-    let (proxy, _fake) = with("exchanges = \"full\"", move || writes(&wrote)).await;
-    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "use http://u:hunter22@h/?token=t0k3n and s3cret"}]});
+    let wrote = format!("{HOSTILE} the key is s3cret-key, http://me:pass-1234@host/ and Bearer abcDEF123456");
+    let (proxy, _fake) = with("", move || writes(&wrote)).await;
+    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "use http://u:hunter22@h/?token=t0k3n and s3cret-key"}]});
     ask(&proxy, &body).await;
     ask(&proxy, &json!({"model": HOSTILE, "messages": []})).await;
     let list = rows(&proxy).await;
@@ -288,7 +286,7 @@ async fn secrets_are_not_shown_and_markup_stays_text() {
         let response = proxy.get(&path).send().await.unwrap();
         assert!(!response.headers()["content-type"].to_str().unwrap().contains("html"), "{path}");
         let text = response.text().await.unwrap();
-        for secret in ["s3cret", "hunter22", "t0k3n", "pass-1234", "abcDEF123456"] {
+        for secret in ["s3cret-key", "hunter22", "t0k3n", "pass-1234", "abcDEF123456"] {
             assert!(!text.contains(secret), "{path} shows {secret}: {text}");
         }
     }
@@ -298,7 +296,7 @@ async fn secrets_are_not_shown_and_markup_stays_text() {
 
 #[tokio::test]
 async fn failures_are_rows_with_their_reason() {
-    let (proxy, _fake) = with("exchanges = \"full\"", || Script::json(500, r#"{"error":{"message":"out of memory"}}"#)).await;
+    let (proxy, _fake) = with("", || Script::json(500, r#"{"error":{"message":"out of memory"}}"#)).await;
     assert_eq!(ask(&proxy, &json!({"model": "m", "messages": [{"role": "user", "content": "x"}]})).await, 500);
     assert_eq!(ask(&proxy, &json!({"model": "m"})).await, 400);
     let list = rows(&proxy).await;
@@ -316,7 +314,7 @@ async fn failures_are_rows_with_their_reason() {
 #[tokio::test]
 async fn a_saved_turn_replays_and_a_bypassed_one_passes() {
     let call = r#"{"name": "read_file", "arguments": {"uri": "a"}}"#;
-    let (proxy, fake) = with("exchanges = \"full\"", move || writes(call)).await;
+    let (proxy, fake) = with("", move || writes(call)).await;
     let body: Value = serde_json::from_str(&request(true).to_string()).unwrap();
     ask(&proxy, &body).await;
     let saved = proxy.get(&format!("/ui/turns/{}/fixture", rows(&proxy).await[0]["number"])).send().await.unwrap();
@@ -352,7 +350,7 @@ async fn a_saved_turn_replays_and_a_bypassed_one_passes() {
 
 #[tokio::test]
 async fn a_turn_says_how_much_of_it_the_backend_has_read_before() {
-    let (proxy, _fake) = with("exchanges = \"full\"", || writes("hello")).await;
+    let (proxy, _fake) = with("", || writes("hello")).await;
     let said = |words: &[&str]| {
         let roles = ["user", "assistant"].iter().cycle();
         let messages: Vec<Value> = words.iter().zip(roles).map(|(words, role)| json!({"role": role, "content": words})).collect();
@@ -372,7 +370,7 @@ async fn a_turn_says_how_much_of_it_the_backend_has_read_before() {
 #[tokio::test]
 async fn looking_at_hostile_text_stalls_nobody() {
     let hostile = "{".repeat(8_000);
-    let (proxy, _fake) = with("exchanges = \"full\"", {
+    let (proxy, _fake) = with("", {
         let hostile = hostile.clone();
         move || writes(&hostile)
     })
@@ -430,7 +428,7 @@ async fn a_person_tries_a_tool_and_nobody_else_does() {
     let tenants =
         format!("api_keys_file = {:?}\n[[key]]\nname = \"ann\"\nkey_env = \"A_KEY\"\n{mcp}", keys.display().to_string());
     let (proxy, _fake) = with(&tenants, || writes("hello")).await;
-    for (key, status) in [("s3cret", 403), ("wrong", 401), ("key-of-an-operator", 200)] {
+    for (key, status) in [("s3cret-key", 403), ("wrong", 401), ("key-of-an-operator", 200)] {
         let got = proxy.get("/ui/tools").bearer_auth(key).send().await.unwrap();
         assert_eq!(got.status(), status, "{key}");
     }

@@ -185,61 +185,6 @@ async fn a_call_in_a_result_is_not_the_models() {
     }
 }
 
-/// The request of a user with these words, for whom files can be deleted.
-fn with_words(said: &str) -> String {
-    let mut body: Value = serde_json::from_str(&request(true).replace("\"read_file\"", "\"delete_file\"")).unwrap();
-    body["messages"].as_array_mut().unwrap().last_mut().unwrap()["content"] = json!(said);
-    body.to_string()
-}
-
-#[tokio::test]
-async fn a_call_in_the_users_message_is_not_the_models() {
-    const CALL: &str = r#"<tool_call>{"name": "delete_file", "arguments": {"uri": "a"}}</tool_call>"#;
-    const BARE: &str = r#"{"name": "delete_file", "arguments": {"uri": "a"}}"#;
-    let cases: [(String, &'static [&'static str], usize, usize); 5] = [
-        (format!("Repeat this exactly, do not execute it: {CALL}"), &[CALL, "There it is."], 2, 0),
-        (format!("Format this for my notes: {BARE}"), &[BARE, "There it is."], 2, 0),
-        (format!("Format this:\n\n```json\n{BARE}\n```"), &[BARE, "There it is."], 2, 0),
-        // The model says that it means the call.
-        (format!("Run this: {CALL}"), &[CALL, CALL], 2, 1),
-        ("Delete the file a.".to_owned(), &[CALL], 1, 1),
-    ];
-    for (said, answers, chats, calls) in cases {
-        let (proxy, fake) = before(answers).await;
-        let saw = stream_of(&proxy, with_words(&said)).await;
-        assert_eq!((fake.seen("/api/chat").len(), saw.calls.len()), (chats, calls), "{said}: {}", saw.raw);
-    }
-}
-
-#[tokio::test]
-async fn code_that_the_user_does_not_want_to_run_stays_text() {
-    const CODE: &str = "```python\ndelete_file(uri=\"a\")\n```";
-    const JSON: &str = "```json\n{\"name\": \"delete_file\", \"arguments\": {\"uri\": \"a\"}}\n```";
-    let cases: [(&str, &'static [&'static str], usize, usize); 4] = [
-        ("Write a script that removes a. Do not run anything.", &[CODE, CODE], 2, 0),
-        ("Show me an example of a call. Don't execute it.", &[JSON, JSON], 2, 0),
-        ("Remove a. Do not run the tests.", &[CODE], 1, 1),
-        ("Remove a.", &[JSON], 1, 1),
-    ];
-    for (said, answers, chats, calls) in cases {
-        let (proxy, fake) = before(answers).await;
-        let saw = stream_of(&proxy, with_words(said)).await;
-        assert_eq!((fake.seen("/api/chat").len(), saw.calls.len()), (chats, calls), "{said}: {}", saw.raw);
-        assert!(calls > 0 || saw.text.trim_end().ends_with(answers[1]), "{said}: {:?}", saw.text);
-    }
-}
-
-#[tokio::test]
-async fn what_the_client_adds_after_the_users_words_hides_no_prohibition() {
-    const JSON: &str = "```json\n{\"name\": \"delete_file\", \"arguments\": {\"uri\": \"a\"}}\n```";
-    let (proxy, _fake) = before(&[JSON, JSON]).await;
-    let mut body: Value = serde_json::from_str(&with_words("Show me an example of a call. Don't execute it.")).unwrap();
-    let added = json!({"role": "user", "content": "<system-reminder>Your list is empty.</system-reminder>"});
-    body["messages"].as_array_mut().unwrap().push(added);
-    let saw = stream_of(&proxy, body.to_string()).await;
-    assert!(saw.calls.is_empty() && saw.text.trim_end().ends_with(JSON), "{}", saw.raw);
-}
-
 #[tokio::test]
 async fn a_marked_call_of_a_tool_that_is_not_offered_is_asked_about_once() {
     const UNKNOWN: &str = r#"<tool_call>{"name": "fly", "arguments": {"uri": "a"}}</tool_call>"#;

@@ -114,35 +114,6 @@ async fn servers_are_selected() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_user_forbids_does_not_run() {
-    const LINE: &str = "[toolglot] call of store__write was not run: the user's message says not to run it\n";
-    let write = || call("store__write", json!({}));
-    let asks = json!({"messages": [{"role": "user", "content": "How would you write it? Do not execute it."}]});
-    for (answers, told) in [
-        (vec![write(), text("I would write it.")], 0),
-        (vec![write(), write(), text("I would write it.")], 1),
-        (vec![write(), write(), write(), text("I would write it.")], 1),
-        // What only reads runs, and forbids nothing less.
-        (vec![call("store__look", json!({})), write(), write(), text("I would write it.")], 1),
-    ] {
-        for family in [Family::Native, Family::Gemma] {
-            let room = Room::with(family, answers.clone(), store(json!({})), "").await;
-            let answer = room.answer(asks.clone()).await;
-            let ran: Vec<_> = traced(&answer["toolglot"]).into_iter().filter(|(_, runs)| *runs).collect();
-            assert!(ran.iter().all(|(name, _)| name == "store__look"), "{family:?} {answers:?}: {answer}");
-            assert_eq!(said(&answer).matches(LINE).count(), told, "{family:?} {answers:?}: {}", said(&answer));
-            assert!(said(&answer).contains("I would write it."), "{family:?} {answers:?}: {}", said(&answer));
-            let asked =
-                room.model.asked()[1..].iter().any(|asked| asked.to_string().contains("the user's message says not to run it"));
-            assert!(asked, "{family:?} {answers:?}");
-        }
-    }
-    let room = Room::with(Family::Native, vec![write(), text("Done.")], store(json!({})), "").await;
-    let answer = room.answer(json!({"messages": [{"role": "user", "content": "Write it."}]})).await;
-    assert_eq!(traced(&answer["toolglot"]), [("store__write".to_owned(), true)]);
-}
-
-#[tokio::test]
 async fn json_in_the_form_of_a_call_is_the_answer_if_the_model_writes_it_again() {
     const JSON: &str = r#"{"name": "deploy", "arguments": {"env": "prod"}}"#;
     let room = Room::with(Family::Native, vec![text(JSON)], store(json!({})), "").await;

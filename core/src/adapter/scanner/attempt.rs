@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner, candidate::Candidate, preceding::Mentioned, unread::begins_as_calls};
+use super::{Region, Scanner, candidate::Candidate, preceding::Mentioned};
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Context, Parsed, Reader, Seen, Step},
+        syntax::{Context, Parsed, Reader, Step},
     },
     event::{Sink, Why},
 };
@@ -48,14 +48,7 @@ impl Scanner {
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let Some(mut candidate) = self.candidate.take() else { return true };
         let Some(entry) = candidate.entries.front() else {
-            match self.unread(&candidate, end) {
-                Seen::Yes(name) => self.refuse_unread(&name, &candidate, out),
-                Seen::Maybe => {
-                    self.candidate = Some(candidate);
-                    return false;
-                }
-                Seen::No => self.reject(&candidate, out),
-            }
+            self.reject(&candidate, out);
             return true;
         };
         let adapter = Arc::clone(&self.adapter);
@@ -84,9 +77,6 @@ impl Scanner {
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let in_code = self.is_wrapped_in_code() || self.message.aside;
         let counts = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
-        let rejects = matches!(step, Step::Reject | Step::Torn { .. } | Step::Passed { is_json: false, .. });
-        candidate.tried.is_unread |= rejects && (counts || candidate.fresh && begins_as_calls(&self.buf[body..]));
-        candidate.tried.is_cut |= !counts && matches!(step, Step::Cut { .. });
         let attempt = Attempt { call, form, marked: counts, is_fallback, body, window, read_all, end };
         match self.decide(step, name, &mut candidate, attempt, out) {
             Decision::Over => return true,
@@ -178,7 +168,7 @@ impl Scanner {
         let is_answer = !marked && self.is_wanted_answer(&self.buf[body..to]);
         let count = (self.are_proven(&calls, marked) && !is_answer) || (marked && calls.is_empty() && self.options.framing);
         if candidate.mentions {
-            return self.pass_mentioned((calls, stop), true, candidate, attempt, out);
+            return self.pass_mentioned((calls, stop), candidate, attempt, out);
         }
         let known = count || marked || (call.element && !self.at_line_start(candidate.at));
         let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
@@ -197,7 +187,7 @@ impl Scanner {
                 self.accept(calls, candidate, form, marked, to, out);
                 Decision::Over
             }
-            Some(false) => self.pass_mentioned((calls, stop), false, candidate, attempt, out),
+            Some(false) => self.pass_mentioned((calls, stop), candidate, attempt, out),
             None => {
                 candidate.read = Some((calls, stop));
                 Decision::Waits
@@ -205,12 +195,10 @@ impl Scanner {
         }
     }
 
-    /// Handles calls that end at `stop` in the body and are only mentioned. They are text, and so are the calls before them that
-    /// wait for what follows.
+    /// Handles calls that end at `stop` in the body and are only mentioned: they are text.
     fn pass_mentioned(
         &mut self,
         (calls, stop): (Vec<Parsed>, usize),
-        across_lines: bool,
         candidate: &mut Candidate,
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
@@ -220,28 +208,21 @@ impl Scanner {
             candidate.read = Some((calls, stop));
             return Decision::Waits;
         };
-        self.tentative.drop_chain();
         candidate.marker.is_token = false;
-        self.before.after_mentioned(Mentioned { end: self.buf.in_answer(past), across_lines });
+        self.before.after_mentioned(Mentioned { end: self.buf.in_answer(past) });
         self.buf.pass_content(to);
         self.reject(candidate, out);
         Decision::Over
     }
 
-    /// Whether the text around calls that end at `to` neither only mentions them nor takes them back. `None`: more text is
-    /// needed.
+    /// Whether calls that end at `to` are neither between quotes nor in reasoning that nothing opened. `None`: more text is needed.
     fn is_meant(&mut self, calls: &[Parsed], candidate: &Candidate, to: usize, attempt: Attempt<'_>) -> Option<bool> {
         if calls.is_empty() || self.region != Region::Text || self.is_wrapped() {
             return Some(true);
         }
-        let Attempt { call, marked, end, .. } = attempt;
-        // The calls right after them decide about all of them.
-        if self.may_chain(calls, candidate, attempt.form, marked) && self.is_followed_by_call(candidate, to, end)? {
-            return Some(true);
-        }
-        let may_be_spoken_of = marked || !self.tools.must_call();
-        let is_spoken_of = may_be_spoken_of && self.is_spoken_of(candidate, to, marked, end)?;
-        Some(!is_spoken_of && !self.is_withdrawn(to, marked && !call.element, end)?)
+        let Attempt { marked, end, .. } = attempt;
+        let is_quoted = (marked || !self.tools.must_call()) && self.is_between_quotes(candidate, to, end)?;
+        Some(!is_quoted && !self.closes_thoughts(to, end)?)
     }
 
     /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are complete.

@@ -52,10 +52,6 @@ pub(super) struct Tried {
     pub(super) nameless: bool,
     /// Whether it ended so after a further marker, which nobody writes who only mentions the first.
     pub(super) opened: bool,
-    /// Whether a form rejected what follows a marker, or what begins the answer.
-    pub(super) is_unread: bool,
-    /// Whether an unmarked form was truncated.
-    pub(super) is_cut: bool,
 }
 
 /// The code fence around a candidate.

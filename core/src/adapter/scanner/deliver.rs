@@ -1,16 +1,9 @@
 //! Decides what happens to a candidate: its calls are emitted, held or refused, or it becomes text.
 
-use super::{
-    MayAsk, Region, Scanner,
-    candidate::Candidate,
-    emitted::Writing,
-    preceding::Mentioned,
-    tentative::Taken,
-    words::{asks_to_wait, leaves_a_step},
-};
+use super::{MayAsk, Region, Scanner, candidate::Candidate, emitted::Writing, preceding::Mentioned, tentative::Taken};
 use crate::{
     adapter::syntax::{Parsed, value::is_json},
-    event::{Effect, Sink, Tool, Why},
+    event::{Effect, Sink, Why},
     fix::name::{is_known, known_tool, means_answer, means_none},
 };
 
@@ -23,11 +16,10 @@ const REMARK_BYTES: usize = 400;
 enum Standing {
     /// At once.
     Counts,
-    /// Unless text follows: they have markers, but may be an example. `supposed`: the text before them is hypothetical.
-    /// `taken_back`: the text after them takes them back for good.
-    Doubted { supposed: bool, taken_back: bool },
+    /// Unless text follows: they have markers, but no such tool is offered.
+    Doubted,
     /// If nothing but calls follows.
-    Held { announced: bool },
+    Held,
 }
 
 impl Scanner {
@@ -47,24 +39,14 @@ impl Scanner {
             self.before.after_held_call(form);
             return;
         }
-        // A wrong name of one call does not affect the calls before it.
-        if self.tentative.chain().is_some() && !calls.iter().all(|call| self.is_known(&call.name)) {
-            self.accept_tentative(out);
-        }
         // An element named after no tool may be the answer's own markup.
         if self.adapter.calls.get(form).is_some_and(|call| call.element) {
             self.tentative.drop_strays();
         }
-        match self.standing(&calls, candidate, form, marked, to) {
-            Standing::Counts if self.chains(&calls, candidate, form, marked, to) => {
-                return self.chain(calls, candidate, form, to);
-            }
+        match self.standing(&calls, candidate, form, marked) {
             Standing::Counts => return self.deliver(calls, candidate, form, marked, to, out),
-            Standing::Doubted { supposed, taken_back } => self.tentative.hold_doubted(calls, supposed, taken_back),
-            Standing::Held { announced } => {
-                let reads = announced && self.seem_to_read(&calls) && self.is_own_act(candidate.at);
-                self.tentative.hold(calls, announced, reads);
-            }
+            Standing::Doubted => self.tentative.hold_doubted(calls),
+            Standing::Held => self.tentative.hold(calls),
         }
         self.buf.scan_to(to);
         self.before.after_held_call(form);
@@ -100,16 +82,10 @@ impl Scanner {
         }
     }
 
-    /// Whether calls that end at `to` count at once. `form`: the form that closes them.
-    fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool, to: usize) -> Standing {
-        let is_required = self.tools.must_call();
-        let forbidden = self.are_forbidden(calls);
-        let supposed = || forbidden || self.is_supposed(self.buf.place(self.first_at(candidate)));
+    /// Whether calls count at once. `form`: the form that closes them.
+    fn standing(&self, calls: &[Parsed], candidate: &Candidate, form: usize, marked: bool) -> Standing {
         if marked {
-            return match forbidden || self.is_doubtful(candidate, calls, to) {
-                true => Standing::Doubted { supposed: supposed(), taken_back: self.is_corrected(candidate, to) },
-                false => Standing::Counts,
-            };
+            return if self.is_doubtful(candidate, calls) { Standing::Doubted } else { Standing::Counts };
         }
         let form = self.adapter.calls.get(form);
         let is_code = form.is_some_and(|form| form.whole_answer);
@@ -118,44 +94,20 @@ impl Scanner {
             Some(form) if self.message.transcript && !form.transcript.is_empty() => true,
             _ => candidate.fresh && !is_code,
         };
-        let named = || form.is_some() && !is_code && self.is_named_and_announced(candidate);
-        if !forbidden && !self.is_wrapped() && (is_required || in_place() || named()) {
-            return Standing::Counts;
+        let dedicated = candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated && !is_code);
+        match !self.is_wrapped() && (self.tools.must_call() || in_place() || dedicated) {
+            true => Standing::Counts,
+            false => Standing::Held,
         }
-        // Python in a fence after prose is more often an example than a call.
-        let in_code = self.is_wrapped() || (candidate.fence.is_some() && is_code);
-        let announced = if in_code { candidate.fresh } else { self.is_announced(candidate.at) };
-        let in_prose = !self.is_wrapped() && candidate.fence.is_none();
-        let announced = (in_prose && self.seem_to_read(calls)) || (announced && !self.is_about_a_thing(candidate.at));
-        Standing::Held { announced: announced && !supposed() }
     }
 
-    /// Whether a call is in a fence whose language names calls, below a line in which the model says that it acts.
-    fn is_named_and_announced(&self, candidate: &Candidate) -> bool {
-        let head = || self.introduction(candidate.at).is_some_and(|head| leaves_a_step(&head));
-        let is_dedicated = candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated);
-        is_dedicated
-            && head()
-            && self.is_announced(candidate.at)
-            && !self.is_introduced(candidate.at)
-            && !self.is_supposed(candidate.at)
-    }
-
-    /// Whether these marked calls, which end at `to`, may be an example: the text before them introduces one, or does not
-    /// announce them, the text after them takes them back, or no such tool is offered. Calls right after doubtful ones are
-    /// doubtful too. If the prompt asks for elements, the client itself runs the first one anywhere, so only text that introduces
-    /// an example makes a call doubtful.
-    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
-        let at = candidate.at;
-        let is_unsaid = || !self.is_announced(at) || !self.says_who_acts(at);
-        let unannounced = || self.is_introduced(at) || (is_unsaid() && !self.seem_to_read(calls));
-        let before = || self.tentative.has_shown() || self.is_supposed(at) || (!self.options.elements && unannounced());
+    /// Whether these marked calls may be an example: no such tool is offered, or earlier ones were text.
+    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
         let is_tool =
             |name: &str| is_known(&self.tools, name) || means_answer(&self.tools, name) || means_none(&self.tools, name);
         let unknown = || !calls.iter().all(|call| is_tool(&call.name));
-        let shown = || self.is_taken_back(candidate, to, true, true) == Some(true) || unknown() || (!candidate.fresh && before());
         let may_be = !self.is_wrapped() && !self.tools.must_call() && !self.only_read(calls);
-        self.tentative.is_doubted() || (may_be && shown())
+        self.tentative.is_doubted() || (may_be && (unknown() || (!candidate.fresh && self.tentative.has_shown())))
     }
 
     /// Whether toolglot can ask the model whether it means a call.
@@ -174,12 +126,6 @@ impl Scanner {
         if self.tentative.is_idle() {
             return;
         }
-        if self.tentative.chain().is_some() {
-            // Something other than a call follows the last of them.
-            self.accept_tentative(out);
-            self.emitted.begin_line();
-            return self.emitted.swallow_blank(!self.emitted.has_said());
-        }
         if self.tentative.is_doubted() && self.can_ask() {
             let call = self.tentative.calls().first().cloned();
             call.iter().for_each(|call| self.refuse(call, &self.doubt(), out));
@@ -190,8 +136,7 @@ impl Scanner {
 
     /// Why the held calls are refused if they may not run as they stand here.
     fn doubt(&self) -> Why {
-        let text = self.buf.pending(self.buf.pos()).to_owned();
-        if self.are_forbidden(self.tentative.calls()) { Why::Forbidden(Some(text)) } else { Why::Unannounced(text) }
+        Why::Unannounced(self.buf.pending(self.buf.pos()).to_owned())
     }
 
     /// Whether the calls right before this position are the same. Models may repeat their calls in another form.
@@ -239,47 +184,33 @@ impl Scanner {
         }
     }
 
-    /// Whether the user said not to run one of these calls.
-    fn are_forbidden(&self, calls: &[Parsed]) -> bool {
-        calls.iter().any(|call| self.options.asked.forbid(&call.name, &self.tools))
-    }
-
     /// Whether all of these calls are of tools that only read.
     fn only_read(&self, calls: &[Parsed]) -> bool {
         calls.iter().all(|call| known_tool(&self.tools, &call.name).is_some_and(|tool| tool.effect == Effect::Reads))
     }
 
-    /// Whether all of these calls are of tools whose names say that they only read.
-    fn seem_to_read(&self, calls: &[Parsed]) -> bool {
-        calls.iter().all(|call| known_tool(&self.tools, &call.name).is_some_and(Tool::is_named_as_reading))
-    }
-
     /// Decides about the tentative calls, because the answer ended or only calls followed. They count, with two exceptions. If
-    /// earlier calls do not count because text followed them, these are the last steps of a plan. If the prose does not announce
-    /// them, they may be an example. In both cases the model is asked. Where it cannot be asked, they are text.
+    /// earlier calls do not count because text followed them, these are the last steps of a plan. If text follows unmarked ones, they may be
+    /// an example. In both cases the model is asked. Where it cannot be asked, they are text.
     pub(super) fn accept_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.is_empty() {
             return;
         }
-        let is_forbidden = self.are_forbidden(self.tentative.calls());
-        let is_unsaid = self.tentative.is_unannounced() && !self.only_read(self.tentative.calls());
+        let is_unsaid = self.tentative.is_followed() && !self.only_read(self.tentative.calls());
         let why = match () {
-            () if self.tentative.lacks_a_step() && !is_forbidden => Some(Why::Scattered),
-            () if is_unsaid || is_forbidden => Some(self.doubt()),
+            () if self.tentative.lacks_a_step() => Some(Why::Scattered),
+            () if is_unsaid => Some(self.doubt()),
             () => None,
         };
         let can_ask = match why {
-            Some(Why::Unannounced(_) | Why::Forbidden(_)) => self.can_ask(),
+            Some(Why::Unannounced(_)) => self.can_ask(),
             _ => self.refuses_strays(),
         };
         if why.is_some() && !can_ask {
             return self.emit(self.buf.pos(), out);
         }
         let strays_text = self.strays_text();
-        let Taken { calls, labels, strays } = self.tentative.take();
-        if !labels.is_empty() {
-            self.say(&labels, out);
-        }
+        let Taken { calls, strays } = self.tentative.take();
         // Refusals come first: as long as no call is sent, the model can be asked again.
         match (strays.first(), strays_text) {
             (Some((call, _)), Some(text)) => self.refuse(call, &Why::Unmarked(text), out),
@@ -306,22 +237,18 @@ impl Scanner {
         (are_strays && !self.tools.is_limited).then(|| self.buf.pending(self.buf.pos()).to_owned())
     }
 
-    /// Decides about announced calls without markers, if a remark follows them and ends the answer. The calls count if it asks the
-    /// user to wait (`One moment, please.`), or if the model says before them that it acts and they only read (`Let me read it:`).
-    /// Otherwise the model is asked. `None`: more text is needed.
+    /// Decides about unmarked calls, if a remark follows them and ends the answer: the model is asked, but calls that only read
+    /// count. `None`: more text is needed.
     pub(super) fn step_remark(&mut self, end: bool, out: &mut dyn Sink) -> Option<()> {
         let remark = self.buf[self.buf.pos()..].trim();
-        if !self.tentative.is_announced() || self.is_wrapped() || remark.len() > REMARK_BYTES || self.buf.is_cut() {
+        if !self.tentative.holds_unmarked() || self.is_wrapped() || remark.len() > REMARK_BYTES || self.buf.is_cut() {
             return Some(());
         }
         if !end {
             return None;
         }
-        // Code in it explains the form of a call, unless it says what the call will do.
-        let explains = remark.contains('`') && (remark.contains("```") || !remark.contains(" will "));
-        let is_prose = !remark.is_empty() && !remark.contains(['\n', '{', '<', '?']) && !explains;
-        let counts = asks_to_wait(&remark.to_lowercase()) || self.tentative.are_own_reads();
-        if is_prose && (counts || self.can_ask()) {
+        let counts = self.only_read(self.tentative.calls());
+        if !remark.is_empty() && (counts || self.can_ask()) {
             if !counts {
                 self.tentative.leave_open();
             }
@@ -351,7 +278,7 @@ impl Scanner {
             let end = self.buf.in_answer(candidate.at + candidate.marker.length);
             let is_inside = self.before.mentioned().is_some_and(|mentioned| mentioned.end > end);
             if !is_inside {
-                self.before.after_mentioned(Mentioned { end, across_lines: true });
+                self.before.after_mentioned(Mentioned { end });
             }
         }
         let begins = (candidate.tried.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);

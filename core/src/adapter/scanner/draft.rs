@@ -114,16 +114,9 @@ impl Scanner {
         self.region == Region::Reasoning && self.inside() == Inside::AtEnd
     }
 
-    /// Holds calls that were read inside reasoning, up to `to`. Calls that the words before them reject (`I must never run this:`)
-    /// or show as a possibility (`One option would be:`) remain reasoning.
+    /// Holds calls that were read inside reasoning, up to `to`.
     pub(super) fn hold_draft(&mut self, calls: Vec<Parsed>, candidate: &Candidate, to: usize, out: &mut dyn Sink) {
         self.draft.is_prose = true;
-        let shows = || {
-            self.lead(candidate.at).is_some_and(|lead| lead.trim_end().ends_with([':', '：'])) && self.is_supposed(candidate.at)
-        };
-        if self.is_disowned(candidate.at) || shows() {
-            return self.advance(to, out);
-        }
         let between = self.buf.pending(candidate.at);
         let separators = between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
         if self.draft.is_empty() || !separators {

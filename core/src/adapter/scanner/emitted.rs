@@ -1,6 +1,6 @@
 //! What was already emitted: text, calls, and how the last line of the text looks.
 
-use super::{line, withdrawn::Enclosing};
+use super::{text::extend, withdrawn::Searched};
 use crate::adapter::syntax::Parsed;
 
 /// What was already emitted.
@@ -13,12 +13,8 @@ pub(super) struct Emitted {
     follows_native: bool,
     /// The last calls, and how they were written.
     last: (Vec<Parsed>, Option<Writing>),
-    /// The beginning of the current line without leading whitespace, as much as [`super::line`] needs.
+    /// The beginning of the current line without leading whitespace.
     line_head: String,
-    /// The same for the last non-blank line before it.
-    line_before: String,
-    /// Whether the model began to write a turn of the user.
-    users_turn: bool,
     /// The last non-whitespace characters, and the last one of all.
     tail: Tail,
     end: Option<char>,
@@ -26,8 +22,8 @@ pub(super) struct Emitted {
     inline: usize,
     /// Whether whitespace at the start of the next text belongs to the framing before it and is dropped.
     swallow_blank: bool,
-    /// The open elements.
-    pub(super) enclosing: Enclosing,
+    /// How far the text after a call was searched.
+    pub(super) searched: Searched,
 }
 
 /// How calls are written: the index of the form, and whether it was marked.
@@ -41,13 +37,11 @@ impl Emitted {
             follows_native: false,
             last: (Vec::new(), None),
             line_head: String::new(),
-            line_before: String::new(),
-            users_turn: false,
             tail: Tail::default(),
             end: None,
             inline: 0,
             swallow_blank,
-            enclosing: Enclosing::nothing(),
+            searched: Searched::default(),
         }
     }
 
@@ -70,16 +64,6 @@ impl Emitted {
 
     pub(super) fn line_head(&self) -> &str {
         &self.line_head
-    }
-
-    /// The beginning of the last non-blank line before this one.
-    pub(super) fn line_before(&self) -> &str {
-        &self.line_before
-    }
-
-    /// Whether the model began to write a turn of the user.
-    pub(super) fn is_users_turn(&self) -> bool {
-        self.users_turn
     }
 
     pub(super) fn tail(&self) -> Tail {
@@ -105,7 +89,7 @@ impl Emitted {
         let mut rest = text;
         while let Some(newline) = memchr::memchr(b'\n', rest.as_bytes()) {
             self.extend_line(&rest[..newline]);
-            self.end_line();
+            self.line_head.clear();
             rest = &rest[newline + 1..];
         }
         self.extend_line(rest);
@@ -116,16 +100,7 @@ impl Emitted {
 
     fn extend_line(&mut self, text: &str) {
         let text = if self.line_head.is_empty() { text.trim_start() } else { text };
-        line::extend(&mut self.line_head, text);
-    }
-
-    fn end_line(&mut self) {
-        if !self.line_head.is_empty() {
-            // At its beginning an answer may repeat the question.
-            self.users_turn |= !self.line_before.is_empty() && line::is_users_turn(&self.line_head);
-            std::mem::swap(&mut self.line_before, &mut self.line_head);
-            self.line_head.clear();
-        }
+        extend(&mut self.line_head, text);
     }
 
     /// Records that reasoning is emitted again as content.
@@ -157,7 +132,6 @@ impl Emitted {
     /// Makes what follows count as the start of a line, for inline code and indented markers.
     pub(super) fn begin_line(&mut self) {
         self.line_head.clear();
-        self.line_before.clear();
         self.inline = 0;
     }
 

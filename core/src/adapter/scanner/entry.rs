@@ -6,14 +6,13 @@ use super::{
     Region, Scanner,
     candidate::{Candidate, Fence, Marker, Tried},
     entered::{Entered, entry},
-    words::leaves_a_step,
 };
 use crate::{
     adapter::{
         Call, Syntax,
         asides::CLIENT_RESULT,
         syntax::{
-            Seen, Start, blank,
+            Start, blank,
             element::{self, foreign, unbracketed},
             starts_with_any,
         },
@@ -141,20 +140,7 @@ impl Scanner {
         if entries.is_empty() {
             return Some(false);
         }
-        for shown in [self.quoted_block(found.at, end), self.listed_names(found.at, end)] {
-            match shown {
-                Seen::Yes(to) => {
-                    self.buf.pass_content(to);
-                    return Some(false);
-                }
-                Seen::Maybe => return None,
-                Seen::No => {}
-            }
-        }
-        let mentions = self.is_in_block_quote(found.at)
-            || self.is_in_example(found.at)
-            || self.is_data(found.at)
-            || self.follows_mentioned(found.at);
+        let mentions = self.is_in_block_quote(found.at);
         let begun = self.begin(found.at, Marker { length: found.len, is_token: self.drops(found) }, entries, None);
         if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
             candidate.mentions = mentions;
@@ -162,8 +148,8 @@ impl Scanner {
         Some(begun)
     }
 
-    /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
-    /// of their own, with the name of a tool. `at` is before `body` if what precedes the call belongs to it.
+    /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket. `at` is before
+    /// `body` if what precedes the call belongs to it.
     pub(super) fn begin_bare(&mut self, at: usize, body: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
         if self.buf.is_quoted(at) {
@@ -171,12 +157,8 @@ impl Scanner {
         }
         let rest = &self.buf[body..];
         let bracket = rest.starts_with(['{', '[']);
-        let named = !fresh && !bracket;
         let inside = || self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
-        if (bracket || named) && (self.buf.is_inside_value(at) || inside() || self.is_shown(at) || self.is_data(at)) {
-            return false;
-        }
-        if self.follows_mentioned(at) {
+        if bracket && (self.buf.is_inside_value(at) || inside() || self.is_in_block_quote(at)) {
             return false;
         }
         let mut entries = Vec::new();
@@ -185,12 +167,7 @@ impl Scanner {
             let fits = match call.syntax {
                 // The whole call may be a string.
                 Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
-                Syntax::Python => {
-                    let begins = fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
-                    rest.starts_with('[') || begins || (named && !call.whole_answer)
-                }
-                Syntax::Named(_) if named => true,
-                Syntax::Tagged(_) if named => self.options.elements,
+                Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
@@ -209,7 +186,7 @@ impl Scanner {
         let offered = self.names_a_tool(inside, end);
         let marked = offered && self.options.elements && at_line_start;
         let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
-        if !marked && possible && (self.buf.is_inside_value(at) || self.is_shown(at)) || self.buf.is_quoted(at) {
+        if !marked && possible && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) || self.buf.is_quoted(at) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
@@ -225,9 +202,7 @@ impl Scanner {
             Start::Maybe => return None,
             Start::No => return Some(false),
         };
-        // Below a line that introduces something, this shows the form and is not a call.
-        let introduces = || self.introduction(at).is_some_and(|head| !head.starts_with("</") && !leaves_a_step(&head));
-        if self.buf.is_inside_value(at) || self.is_shown(at) || introduces() || self.buf.is_quoted(at) {
+        if self.buf.is_inside_value(at) || self.is_in_block_quote(at) || self.buf.is_quoted(at) {
             return Some(false);
         }
         let fits = |form: &usize| {
@@ -292,18 +267,13 @@ impl Scanner {
         };
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
-        // Below words in which the model acts, code that is nothing but a call may be one. Then the model can be asked.
-        let is_step = || self.can_ask() && self.introduction(at).is_some_and(|head| leaves_a_step(&head));
-        let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer && !is_step());
+        let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer && !self.can_ask());
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;
         let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, body, marked && call.element)).collect();
         // Marked entries first: the others count only as the whole answer.
         entries.sort_by_key(|entry| !entry.marked);
-        if self.is_introduced(at) {
-            entries.retain(|entry| entry.marked);
-        }
         self.begin(at, Marker::text(fence.length), entries, Some(fence))
     }
 

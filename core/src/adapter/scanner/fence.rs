@@ -49,7 +49,7 @@ impl Scanner {
                     self.lose_rest(at, out);
                     return false;
                 }
-                if self.wanted() && begins_line && !self.before.is_fresh() && !self.is_introduced(at) {
+                if self.wanted() && begins_line && !self.before.is_fresh() {
                     match self.begin_wrap(at, end) {
                         Some(false) => {}
                         begun => return begun.is_some(),

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use super::words::UsersWords;
-
 /// Options of a scanner.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -22,9 +20,6 @@ pub struct Options {
     pub elements: bool,
     /// Whether the model can be asked what it meant.
     pub may_ask: MayAsk,
-    /// The last words of the user. If they forbid to run anything (`Don't run it.`), calls with effects are doubtful at any
-    /// position.
-    pub asked: Arc<UsersWords>,
 }
 
 /// The form in which a client wants an answer without calls. JSON in this form is the answer, whatever tool it names.
@@ -74,7 +69,6 @@ impl Default for Options {
             answer: Wanted::Text,
             elements: false,
             may_ask: MayAsk::Never,
-            asked: Arc::default(),
         }
     }
 }

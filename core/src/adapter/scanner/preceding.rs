@@ -12,13 +12,11 @@ pub(super) struct Before {
     mentioned: Option<Mentioned>,
 }
 
-/// A marker, or a whole call, that was only mentioned. What directly follows it is only mentioned too.
+/// A marker, or a whole call, that is only mentioned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mentioned {
     /// Where it ends in the answer.
     pub(super) end: usize,
-    /// Whether it is data, which continues on the next line.
-    pub(super) across_lines: bool,
 }
 
 impl Before {

@@ -26,6 +26,7 @@ mod seam;
 
 use calls::{Found, calls, repaired, written_name};
 pub(super) use calls::{bundled, introduced};
+pub(super) use keys::IDS;
 use seam::{Seam, seam};
 
 /// Reads one or more JSON values in a row.

@@ -4,8 +4,8 @@
 //! The text is read strictly first. If that fails, a quote inside a string is not escaped. Then the text is read again, and a
 //! string ends only where structure follows. Nothing is closed that the model did not close.
 
+use super::suspect::{ends_inside, has_odd_quote, holds_structure};
 use super::{Start, ahead::Seen, blank, starts_with_any};
-use crate::fix::{ends_inside, has_odd_quote, holds_structure};
 
 mod lookahead;
 mod token;

@@ -6,6 +6,7 @@ use super::{
     Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any,
     members::object,
     starts_with_any,
+    suspect::begins_as_member,
     tagged::TaggedReader,
     typing::verbatim,
     unclosed,
@@ -15,7 +16,7 @@ use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
     event::{Tool, Tools},
     fix::{
-        Types, begins_as_member,
+        Types,
         name::{is_known, known_tool},
     },
 };

@@ -95,69 +95,6 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
 }
 
 #[test]
-fn the_record_of_a_call_is_data() {
-    for record in [
-        "\"status\": \"done\"", "\"result\": \"lit\"", "\"output\": null", "\"error\": \"no\"", "\"exit_code\": 0",
-        "\"executed\": false",
-    ] {
-        let answer = format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}, {record}}}");
-        assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
-    }
-    for data in [
-        r#"{"name": "lamp", "description": "Switches the lamp."}"#,
-        r#"[{"name": "lamp", "description": "Switches the lamp.", "type": "function"}]"#,
-        r#"{"name": "lamp", "version": "1.2.0", "on": true}"#,
-        r#"{"name": "lamp", "type": "my.nodes.lamp", "parameters": {"on": true}}"#,
-        r#"{"name": "lamp", "enabled": true, "arguments": {"on": true}}"#,
-        r#"{"name": "lamp", "cron": "0 6 * * *", "owner": "ana", "arguments": {"on": true}}"#,
-        r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}], "results": ["lit"]}"#,
-    ] {
-        assert!(written(&read("generic", false, data)).is_empty(), "{data}");
-    }
-    let tool = r#"{"type": "function", "function": {"name": "lamp", "description": "Switches.", "parameters": {"type": "object", "properties": {"on": {"type": "boolean"}}}}}"#;
-    for (open, close) in [("<tools>", "</tools>"), ("<tool_call>", "</tool_call>"), ("", "")] {
-        let answer = format!("I have:\n{open}\n{tool}\n{close}\nWhich one?");
-        assert!(written(&read("hermes", false, &answer)).is_empty(), "{answer}");
-    }
-    for template in [r#"{"name": "<name>", "arguments": {"<key>": "<value>"}}"#, r#"{"name": ..., "arguments": {}}"#] {
-        let answer = format!("Write <tool_call>{template}</tool_call> for a call.");
-        assert_eq!(read("hermes", false, &answer).text(), answer);
-    }
-    for call in [
-        r#"{"name": "lamp", "on": true}"#,
-        r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}]}"#,
-        r#"{"id": "1", "type": "function_call", "name": "lamp", "arguments": {"on": true}}"#,
-        r#"{"name": "lamp", "arguments": {"on": true}, "explanation": "It is dark."}"#,
-    ] {
-        assert_eq!(written(&read("generic", false, call)).len(), 1, "{call}");
-    }
-}
-
-#[test]
-fn a_text_for_the_reader_is_no_call() {
-    let json = r#"{"name": "lamp", "arguments": {"on": true}}"#;
-    for after in [
-        "Paste this into the settings.",
-        "You can save it as `lamp.json`.",
-        "These are the test cases for it.",
-        "Copiez ceci dans le fichier.",
-    ] {
-        let answer = format!("```json\n{json}\n```\n\n{after}");
-        assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
-    }
-    for before in ["Here is the JSON you wanted:", "Here's the request body:", "Here is a sample answer of the server:"] {
-        let answer = format!("{before}\n\n```json\n{json}\n```");
-        assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
-    }
-    for (before, after) in
-        [("Here is the call for your lamp:", ""), ("", "This will switch it on."), ("", "I'll wait for the result.")]
-    {
-        let answer = format!("{before}\n\n```json\n{json}\n```\n\n{after}");
-        assert_eq!(written(&read("generic", false, &answer)).len(), 1, "{answer}");
-    }
-}
-
-#[test]
 fn a_read_that_the_model_announces_counts_before_a_remark() {
     let answer = |before: &str, name: &str, after: &str| {
         format!("{before}\n\n```json\n{{\"name\": \"{name}\", \"arguments\": {{\"on\": true}}}}\n```\n\n{after}")
@@ -179,46 +116,6 @@ fn a_final_answer_is_for_the_user() {
     assert!(written(&read("generic", false, answer)).is_empty());
     let acts = "Thought: light\nAction: lamp\nAction Input: {\"on\": true}\n";
     assert_eq!(written(&read("generic", false, acts)).len(), 1);
-}
-
-#[test]
-fn what_closes_after_a_call_shows_that_it_was_not_meant() {
-    let calls = |answer: &str| written(&read("hermes", false, answer)).len();
-    for answer in [
-        format!("<artifact kind=\"doc\">\nA call looks so:\n{CALL}\nThat is all.\n</artifact>\nDone."),
-        format!("Here it is: <document>\nbefore\n{CALL}\nafter\n</document>"),
-        format!("<answer>\nI would write\n{CALL}\n</answer>\n\nShall I?"),
-        format!("<file>\n{CALL}\nis a call.\n</file>\n"),
-        format!("<a>\ntext\n<b>\n{CALL}\n</b>\nmore\n</a>"),
-        // The prompt has opened the reasoning.
-        format!("Maybe {CALL} but no.\n</think>\n\nIt stays dark."),
-        format!("{CALL}\n</think>\nNo."),
-        format!("Maybe\n{CALL}\n</think>"),
-        "Maybe {\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</think>".to_owned(),
-        "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n\nNo.\n</think>\nNo.".to_owned(),
-    ] {
-        assert_eq!(calls(&answer), 0, "{answer}");
-        assert!(read("hermes", false, &answer).text().contains("lamp"), "{answer}");
-    }
-    let gemma = "Maybe\n<|tool_call>call:lamp{on:true}<tool_call|>\nbut no.\n</think>\n\nNo.";
-    assert!(written(&read("gemma4", false, gemma)).is_empty());
-    let twice = format!("```json\n{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}}}\n```\n\n{CALL}");
-    assert_eq!(calls(&twice), 1, "the same call in another form");
-    for (answer, count) in [
-        (format!("<answer>\n{CALL}\n</answer>\nDone."), 1),
-        (format!("Maybe\n{CALL}\nbut no.</think>I would not."), 0),
-        (format!("Maybe {CALL}</think>I would not."), 0),
-        (format!("Maybe {CALL} but no </think>I would not."), 0),
-        (format!("On.\n{CALL}\nThe tag </think> ends thoughts."), 1),
-        (format!("<answer>\nI switch it on.\n{CALL}\n{}\n</answer>\n", CALL.replace("true", "false")), 2),
-        (format!("<br>\nLight.\n{CALL}\nIt is on."), 1),
-        (format!("A `<li>` and Vec<String>.\n\n{CALL}\n"), 1),
-        (format!("<details>\nWhy\n</details>\n{CALL}\nOn."), 1),
-        (format!("Maybe {CALL} no.\n</think>\n{CALL}"), 1),
-        (format!("<think>\nLight.\n</think>\n{CALL}\nIn `</think>` it ends.\n</think>\n"), 1),
-    ] {
-        assert_eq!(calls(&answer), count, "{answer}");
-    }
 }
 
 #[test]
@@ -253,33 +150,6 @@ fn a_model_that_can_be_asked_is_told_to_write_its_plan_anew() {
 }
 
 #[test]
-fn a_comment_is_no_call() {
-    let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
-    for answer in [format!("// {call}"), format!("Switch:\n # {call}"), format!("//{call}")] {
-        assert_eq!(read("generic", false, &answer), text(&answer), "{answer}");
-    }
-    for answer in [format!("// on\n{call}"), format!("#1: {call}"), format!("### {call}")] {
-        assert_eq!(written(&read("generic", false, &answer)).len(), 1, "{answer}");
-    }
-}
-
-#[test]
-fn a_call_that_was_judged_or_is_assigned_is_data() {
-    let call = r#"{"name": "lamp", "arguments": {"on": true}"#;
-    for text in [
-        format!("{call}, \"allowed\": false}}"),
-        format!("{call}, \"decision\": \"blocked\"}}"),
-        format!("const call = {call}}};"),
-        format!("module.exports = {call}}};"),
-    ] {
-        assert_eq!(read("generic", false, &text), self::text(&text));
-    }
-    for text in [format!("{call}, \"id\": \"1\"}}"), format!("Sure: {call}}}"), format!("Tool call: {call}}}")] {
-        assert_eq!(written(&read("generic", false, &text)).len(), 1, "{text}");
-    }
-}
-
-#[test]
 fn inline_code_that_a_limit_cut_holds_no_call() {
     let text = "Calling `<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>";
     for (reason, calls) in [(FinishReason::Length, 0), (FinishReason::Stop, 1)] {
@@ -291,23 +161,5 @@ fn inline_code_that_a_limit_cut_holds_no_call() {
         scanner.push(Channel::Content, text, &mut seen);
         scanner.finish(reason, &mut seen);
         assert_eq!(written(&seen).len(), calls, "{reason:?}: {seen:?}");
-    }
-}
-
-#[test]
-fn a_call_that_unclosed_reasoning_rejects_is_no_call() {
-    for (line, calls) in [
-        ("I must never run this:", 0),
-        ("I will not call this:", 0),
-        ("For example:", 0),
-        ("It is not dark enough, but I do it:", 1),
-        ("I should switch it on:", 1),
-        ("I could use the lamp.", 1),
-    ] {
-        for before in ["", "It is evening. "] {
-            let answer = format!("<think>{before}{line}\n{CALL}");
-            let seen = read("hermes", false, &answer);
-            assert_eq!(written(&seen).len(), calls, "{answer}: {seen:?}");
-        }
     }
 }

@@ -269,23 +269,6 @@ fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
 }
 
 #[test]
-fn what_introduces_a_line_is_seen_also_where_its_beginning_has_left() {
-    let long = "x".repeat(1100);
-    // `read` compares the whole answer with its single characters.
-    for (line, count) in [
-        (format!("{long}```"), 1),
-        (format!("{long} to:"), 1),
-        ("Change line 3```".to_owned(), 0),
-        ("Change `line` 3 to:".to_owned(), 0),
-        // Code in a line ends with the line.
-        ("I see `it.".to_owned(), 1),
-    ] {
-        let seen = read("hunyuan-a13b", false, &format!("{line}\nlamp(on=True)"));
-        assert_eq!(calls(&seen).len(), count, "{line}: {seen:?}");
-    }
-}
-
-#[test]
 fn arguments_may_follow_the_tag_around_the_name() {
     let seen = ports("generic", "<function>scan_ports</function>{\"host_name\": \"a\"}");
     assert_eq!(calls(&seen), ["scan_ports {\"host_name\":\"a\"}"], "{seen:?}");

@@ -16,73 +16,6 @@ fn calls(adapter: &str) -> [String; 2] {
 const FAMILIES: [&str; 3] = ["hermes", "qwen3-coder", "gemma4"];
 
 #[test]
-fn what_takes_back_the_last_call_takes_back_those_right_before_it() {
-    for adapter in FAMILIES {
-        let [on, off] = calls(adapter);
-        for between in ["", "\n", "\n\n"] {
-            for lead in ["", "I try it.\n\n"] {
-                for after in ["\nShall I do that?", "\n\nThis was just an example.", "\nI have not run them."] {
-                    for run in [format!("{on}{between}{off}"), format!("{on}{between}{off}{between}{on}")] {
-                        let answer = format!("{lead}{run}{after}");
-                        assert_eq!(read(adapter, false, &answer), text(&answer), "{adapter}: {answer}");
-                    }
-                }
-                let answer = format!("{lead}{on}{between}{off}\nOne moment.");
-                assert_eq!(written(&read(adapter, false, &answer)).len(), 2, "{adapter}: {answer}");
-            }
-        }
-        // Text between them: only the last one is taken back.
-        let apart = format!("{on}\nThat gives light. And now:\n{off}\nShall I do that?");
-        assert_eq!(written(&read(adapter, false, &apart)).len(), 1, "{adapter}: {apart}");
-    }
-}
-
-#[test]
-fn a_call_that_is_taken_back_is_no_step_that_the_next_one_lacks() {
-    for adapter in FAMILIES {
-        let [on, off] = calls(adapter);
-        for between in ["Ignore that one. The correct call:", "Sorry, that was the wrong way round. Here is the corrected call:"]
-        {
-            let answer = format!("I do it now.\n\n{on}\n\n{between}\n\n{off}");
-            let seen = read(adapter, false, &answer);
-            let written = written(&seen);
-            assert!(written.len() == 1 && written[0].0.contains("false"), "{answer}: {seen:?}");
-        }
-    }
-}
-
-#[test]
-fn of_calls_to_choose_from_none_runs() {
-    for adapter in FAMILIES {
-        let [on, off] = calls(adapter);
-        for answer in [format!("You may take {on} or {off}"), format!("Option A:\n{on}\nOption B:\n{off}")] {
-            assert_eq!(read(adapter, false, &answer), text(&answer), "{adapter}");
-        }
-    }
-}
-
-#[test]
-fn what_a_later_call_holds_says_nothing_about_those_before_it() {
-    let call = |name: &str, value: &str| format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {value}}}</tool_call>");
-    let lamp = call("lamp", r#"{"on": true}"#);
-    for held in ["</think>", "a\\n</think>\\nb", "</note>", "Shall I?"] {
-        let save = call("save", &format!("{{\"text\": \"{held}\"}}"));
-        for lead in ["", "<note>\n"] {
-            let answer = format!("{lead}{lamp}\n{save}\n{lamp}");
-            assert_eq!(written(&read("hermes", false, &answer)).len(), 3, "{answer}");
-        }
-    }
-    let bare = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
-    let save = "{\"name\": \"save\", \"arguments\": {\"text\": \"a \\\"b\\\"\n</think>\n\"}}".replace('\n', "\\n");
-    // There is no tool `save`: without markers this is data.
-    let answer = format!("{bare}\n{save}\n{bare}");
-    assert_eq!(written(&read("generic", false, &answer)).len(), 2, "{answer}");
-    // A call of an unknown tool does not hold up the one before it.
-    let answer = format!("{lamp}\n{}", call("wipe", "{}"));
-    assert!(written(&read("hermes", false, &answer)).contains(&("lamp {\"on\": true}".to_owned(), true)), "{answer}");
-}
-
-#[test]
 fn calls_in_one_quotation_are_quoted_together() {
     for adapter in FAMILIES {
         let [on, off] = calls(adapter);
@@ -158,36 +91,6 @@ fn a_result_after_a_call_ends_the_answer_in_any_form() {
     // Without a call before it, such a tag is the model's own.
     let answer = format!("<response>I switch it on.</response>\n{}", call(true));
     assert_eq!(written(&read("hermes", false, &answer)).len(), 1, "{answer}");
-}
-
-#[test]
-fn a_possibility_in_reasoning_that_never_closes_is_a_draft() {
-    let [on, _] = calls("hermes");
-    for (line, runs) in [
-        ("Another way would be:", false),
-        ("We could also write:", false),
-        ("Perhaps like this:", false),
-        ("I should light it:", true),
-        ("So I call it now:", true),
-        ("It could be dark. Let me light it:", true),
-    ] {
-        let answer = format!("<think>\nThey want light. {line}\n\n{on}");
-        assert_eq!(written(&read("hermes", false, &answer)).len(), usize::from(runs), "{answer}");
-    }
-}
-
-#[test]
-fn a_call_in_a_table_a_list_to_tick_off_or_a_list_of_notes_is_shown() {
-    for adapter in FAMILIES {
-        let [on, _] = calls(adapter);
-        for answer in [
-            format!("- [ ] {on}\n- [ ] dim the light\n\nThat is the plan."),
-            format!("| family | form |\n|---|---|\n| this one | {on} |\n"),
-            format!("[1] {on}\n[2] the manual, page 7\n\nThese are the notes."),
-        ] {
-            assert!(written(&read(adapter, false, &answer)).is_empty(), "{adapter}: {answer}");
-        }
-    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub type Known = HashMap<String, Spooled>;
 #[derive(Debug, PartialEq, Eq)]
 enum Command<'a> {
     Id(&'a str),
-    Whole { name: &'a str, arguments: String },
+    Whole { name: &'a str, arguments: &'a str },
 }
 
 /// The result of a call whose output went to the user's terminal.
@@ -76,20 +76,8 @@ impl<'a> Command<'a> {
 }
 
 /// The quoted word at the beginning, and what follows it.
-fn word(text: &str) -> Option<(String, &str)> {
-    let mut word = String::new();
-    let mut rest = text.strip_prefix('\'')?;
-    loop {
-        let (piece, after) = rest.split_once('\'')?;
-        word.push_str(piece);
-        match after.strip_prefix(r"\''") {
-            Some(after) => {
-                word.push('\'');
-                rest = after;
-            }
-            None => return Some((word, after)),
-        }
-    }
+fn word(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix('\'')?.split_once('\'')
 }
 
 /// A fenced block with one command.
@@ -142,7 +130,7 @@ fn take_blocks(message: &mut Message, at: usize, known: &Known) -> Vec<ToolCall>
 fn meant(command: &str, known: &Known) -> Option<(String, String)> {
     match Command::of(command)? {
         Command::Id(id) => known.get(id).map(|call| (call.name.clone(), call.arguments.clone())),
-        Command::Whole { name, arguments } => Some((name.to_owned(), arguments)),
+        Command::Whole { name, arguments } => Some((name.to_owned(), arguments.to_owned())),
     }
 }
 

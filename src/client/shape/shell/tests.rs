@@ -139,13 +139,15 @@ fn the_posix_form_is_short_plain_and_carries_everything() {
         let command = posix("read_query", &pretty, None).unwrap();
         assert!(!command.chars().any(|c| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')), "{command:?}");
         let quoted = command.strip_prefix("toolglot call read_query '").unwrap().strip_suffix('\'').unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&quoted.replace(r"'\''", "'")).unwrap(), arguments);
+        assert!(!quoted.contains(['\'', '`']) && !quoted.contains(r"\\"), "{quoted}");
+        assert_eq!(serde_json::from_str::<Value>(quoted).unwrap(), arguments);
     }
     assert_eq!(posix("read_query", &json!({"x": "y".repeat(3000)}).to_string(), None), None);
     for name in ["-x", "/bin/sh", "a b", "a;b", "$x"] {
         assert_eq!(posix(name, "{}", None), None, "{name}");
     }
     // A path that cannot be typed as it is goes with the id.
+    assert_eq!(posix("t", "{}", Some(Path::new("/it's"))), None);
     assert_eq!(posix("t", "{}", Some(Path::new("/a\nb"))), None);
     assert_eq!(posix("t", "{}", Some(Path::new("/a b"))).unwrap(), "toolglot call t '{}' --config '/a b'");
     // Numbers keep every digit.
@@ -158,13 +160,16 @@ fn the_posix_form_is_short_plain_and_carries_everything() {
 fn real_shells_hand_over_exactly_the_arguments() {
     use std::process::Command;
     let mut shells = 0;
-    for shell in ["sh", "dash", "bash", "zsh", "ksh", "busybox"] {
+    for shell in ["sh", "dash", "bash", "zsh", "ksh", "busybox", "fish"] {
         for hostile in HOSTILE {
             let arguments = json!({"sql": hostile});
-            let config = PathBuf::from("/it's $HOME `x`/ünï --x \"y\"!.toml");
+            let config = PathBuf::from("/its $HOME/ünï --x \"y\"!.toml");
             let command = posix("read_query", &arguments.to_string(), Some(&config)).unwrap();
             // What stands for the program prints its arguments, each ended by a byte that no argument holds.
-            let script = format!("toolglot() {{ printf '%s\\001' \"$@\"; }}\n{command}\n");
+            let script = match shell {
+                "fish" => format!("function toolglot; printf '%s\\001' $argv; end\n{command}\n"),
+                _ => format!("toolglot() {{ printf '%s\\001' \"$@\"; }}\n{command}\n"),
+            };
             let mut process = Command::new(shell);
             if shell == "busybox" {
                 process.arg("sh");
@@ -236,7 +241,7 @@ fn text_between_past_commands_stays_text() {
 
 #[test]
 fn what_the_posix_form_carries_is_read_back_and_a_changed_command_is_left_alone() {
-    let config = PathBuf::from("/it's/proxy.toml");
+    let config = PathBuf::from("/its/proxy.toml");
     for (hostile, config) in HOSTILE.iter().flat_map(|hostile| [(hostile, None), (hostile, Some(config.as_path()))]) {
         let arguments = json!({"sql": hostile}).to_string();
         let command = posix("read_query", &arguments, config).unwrap();

@@ -16,14 +16,15 @@ use super::{
     described::{describes, is_schema, lists_names, reports},
     flags,
     keys::{
-        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, NAME_KEYS, OTHER_KEYS, RECORD, SAID, UNSURE_NAMES, WHOLE_MESSAGE, WRAPPERS, is_usual,
+        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, IDS, NAME_KEYS, OTHER_KEYS, RECORD, SAID, UNSURE_NAMES, WHOLE_MESSAGE, WRAPPERS,
+        is_usual,
     },
 };
 use crate::{
     adapter::JsonKeys,
     event::{ToolChoice, Tools},
     fix::{
-        End, IDS, Verdict, fix, fold,
+        End, Verdict, fix, fold,
         name::{is_known, known_tool},
     },
     json::Code,

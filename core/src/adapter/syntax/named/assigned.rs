@@ -3,12 +3,12 @@
 use crate::{
     adapter::syntax::{
         Context, Seen, Start, WORD_BYTES,
+        json::IDS,
         members::object,
         starts_with_any,
         typing::{Hint, Types},
         value::{Got, ValueReader},
     },
-    fix::IDS,
     json::unescape,
 };
 

@@ -1,5 +1,6 @@
 //! The arguments of a Python call: which bare words are values, and their JSON text.
 
+use super::super::suspect::{holds_python_call, is_variable};
 use super::super::{
     Context,
     literal::{Item, Node},
@@ -7,7 +8,7 @@ use super::super::{
     place::Document,
     scalar::number,
 };
-use crate::fix::{Types, holds_python_call, is_variable};
+use crate::fix::Types;
 
 /// Whether a string contains another call.
 pub(super) fn swallows_call(items: &[Item], context: Context<'_>) -> bool {
