@@ -102,9 +102,9 @@ AGENTS = {
         "node_modules/.bin/cline",
         CHAT,
         lambda text: [text],
-        takes("read_file", "path"),
-        replaces("edit"),
-        takes("bash", "command"),
+        lambda file: ("read_files", {"files": [{"path": file}]}),
+        replaces("editor", "path", "old_text", "new_text"),
+        lambda command: ("run_commands", {"commands": [command]}),
     ),
     "copilot": Agent(
         "@github/copilot@1.0.102",
@@ -146,7 +146,7 @@ AGENTS = {
         CHAT,
         lambda text: ["--auto-approve", "--trust", "-p", text],
         takes("read_file", "path"),
-        replaces("search_replace"),
+        replaces("edit", "file_path"),
         takes("bash", "command"),
     ),
     "openhands": Agent(

@@ -167,7 +167,7 @@ def test_a_fault_in_the_middle_runs_no_call(begin, name):
 def test_an_agent_without_tools_makes_a_test_pass(begin, name):
     script = Script(name, FENCED, [])
     # Its own form of edits; toolglot passes it on.
-    script.last = "I mend it.\n\ncalc.py\n```\n" + BROKEN.replace("a - b", "a + b") + "```\n"
+    script.last = "I mend it.\n\ncalc.py\n```python\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n```\n"
     setting = begin(name, script)
     ended = setting.agent(name, TASK, FENCED)
     assert ended.returncode == 0 and passes(setting), (setting.work / "calc.py").read_text()
