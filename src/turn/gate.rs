@@ -9,7 +9,7 @@
 //! * An unmarked call that is refused is text if the model cannot be asked about it (again).
 //! * An equal call counts twice in one answer. From the third one on it is dropped, with one notice.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows. The scanner already
-//!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/deliver.rs`); this rule is for the rest.
+//!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/held.rs`); this rule is for the rest.
 //! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
 //! * If an answer says nothing, or stops in the middle of a task ([`Said::stops_short`]), toolglot asks again, once.
 //! * If the first answer in Void announces an action, or tells the user to do what the user has ordered, and ends without a call,

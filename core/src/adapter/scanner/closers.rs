@@ -22,7 +22,7 @@ impl Scanner {
             return (!end).then_some(false);
         }
         // Markers of results are handled in `marker`. `Observation:` of a transcript never gets here: its call ends the answer
-        // (`deliver`).
+        // (`held`).
         let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
         let closed = {
             let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));

@@ -186,27 +186,52 @@ impl Scanner {
         self.held.wrap = None;
     }
 
-    /// Text up to `to` follows the waiting calls. Returns whether they still wait: the text may be a remark about them.
+    /// Text up to `to` follows the waiting calls. Returns whether any still wait: the text may be a remark about them. Those that
+    /// more text follows, and those in code, are text, and so is what precedes the others.
     pub(super) fn remark(&mut self, to: usize, out: &mut dyn Sink) -> bool {
-        let Some(end) = self.held.end() else { return false };
-        let after = self.buf.in_answer(self.buf.trimmed(to)).saturating_sub(end);
-        let waits = after <= REMARK_BYTES && self.held.wrap.is_none() && self.held.waiting.iter().any(|held| !held.in_code);
-        if !waits {
-            self.resolve(to, false, out);
+        if self.held.is_empty() {
+            return false;
         }
-        waits
+        let text_end = self.buf.in_answer(self.buf.trimmed(to));
+        while let Some(first) = self.held.waiting.first() {
+            let (mut count, mut end, mut in_code) = (1, first.to, first.in_code);
+            while let Some(next) = self.held.waiting.get(count).filter(|next| self.is_blank_between(end, next.at)) {
+                (count, end, in_code) = (count + 1, next.to, in_code && next.in_code);
+            }
+            let after = text_end.saturating_sub(end);
+            if after <= REMARK_BYTES && !in_code {
+                break;
+            }
+            let decided: Vec<Waiting> = self.held.waiting.drain(..count).collect();
+            decided.into_iter().for_each(|held| self.settle(held, after, to, false, out));
+            if let Some(next) = self.held.waiting.first().map(|next| self.buf.place(next.at)) {
+                self.emit(self.buf.trimmed(next), out);
+            }
+        }
+        if self.held.is_empty() {
+            self.held.wrap = None;
+        }
+        !self.held.is_empty()
+    }
+
+    /// Whether only white space is between two positions of the answer.
+    fn is_blank_between(&self, from: usize, to: usize) -> bool {
+        self.buf[self.buf.place(from)..self.buf.place(to)].trim().is_empty()
     }
 
     /// Decides about the waiting calls, because the answer ends at `to`, or what begins there needs no waiting. `may_ask`: nothing
     /// else is delivered.
     pub(super) fn resolve(&mut self, to: usize, may_ask: bool, out: &mut dyn Sink) {
         let mut waiting = std::mem::take(&mut self.held.waiting);
+        // A leaked marker at the end may have been dropped.
+        let length = self.buf.in_answer(self.buf.len());
+        waiting.iter_mut().for_each(|held| held.to = held.to.min(length));
         let text_end = self.buf.in_answer(self.buf.trimmed(to));
         let mut following: Option<(usize, usize)> = None;
         let mut after = Vec::with_capacity(waiting.len());
         for held in waiting.iter().rev() {
             let bytes = match following {
-                Some((next, bytes)) if self.buf[self.buf.place(held.to)..self.buf.place(next)].trim().is_empty() => bytes,
+                Some((next, bytes)) if self.is_blank_between(held.to, next) => bytes,
                 _ => text_end.saturating_sub(held.to),
             };
             after.push(bytes);
