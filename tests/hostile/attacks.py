@@ -371,7 +371,7 @@ def a_fence_in_an_argument_does_not_end_the_block(binary):
     assert "`" not in line and block.count("```") == 1, text
     for shell in ["sh", "bash", "dash", "zsh", "ksh", "fish"]:
         if path := shutil.which(shell):
-            script = f"function toolglot; printf '%s' $argv[-1]; end\n{line}" if shell == "fish" else f"toolglot() {{ for a; do :; done; printf '%s' \"$a\"; }}\n{line}"
+            script = f"function toolglot; printf '%s' $argv[3]; end\n{line}" if shell == "fish" else f"toolglot() {{ printf '%s' \"$3\"; }}\n{line}"
             printed = subprocess.run([path, "-c", script], capture_output=True, text=True).stdout
             assert json.loads(printed) == hostile, (shell, printed)
 
