@@ -19,6 +19,7 @@ use crate::{
 
 mod chat;
 mod context;
+mod conversation;
 mod decode;
 mod errors;
 mod history;
@@ -36,8 +37,9 @@ mod traits;
 
 pub use crate::config::{Kind, ToolMode};
 pub use context::{Bounds, Loaded, Size, Window};
+pub use conversation::{Rewrite, join_system, suspects_schemas};
 pub use decode::Decoder;
-pub use errors::{Refusal, error_from, is_loading, pace_headers, retry_after, unusable};
+pub use errors::{Refusal, error_from, is_loading, pace_headers, refusal_of, retry_after, unusable};
 pub use history::leaked::marked_bytes;
 pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};
@@ -137,8 +139,6 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
-/// Shortest header value that is masked, in bytes. Shorter ones are hardly secrets, and masking them would damage ordinary words.
-const SECRET_BYTES: usize = 8;
 /// How long a request may wait for the backend's `requests_per_minute`.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -195,7 +195,7 @@ impl Backend {
     /// The secrets to mask in messages: some backends repeat a key that they refuse.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let headers = self.extra_headers.values().filter_map(|value| value.to_str().ok());
-        self.api_key.iter().map(Secret::reveal).chain(headers.filter(|value| value.len() >= SECRET_BYTES))
+        self.api_key.iter().map(Secret::reveal).chain(headers)
     }
 
     /// The headers of a request: JSON, the key in the form that the backend expects, and the configured headers.
@@ -211,6 +211,13 @@ impl Backend {
         }
         headers.extend(self.extra_headers.clone());
         headers
+    }
+
+    /// The same backend at `/v1`, if its kind is `openai` and its URL has no path: most servers have OpenAI's API there.
+    pub fn below_v1(&self) -> Option<Backend> {
+        let has_path = self.url.split_once("://").is_none_or(|(_, rest)| rest.contains('/'));
+        let url = (self.kind == Kind::OpenAi && !has_path).then(|| format!("{}/v1", self.url))?;
+        Some(Backend { url, ..self.clone() })
     }
 
     /// The URL without OpenAI's `/v1`: the base of a server's own endpoints.

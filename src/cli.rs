@@ -7,11 +7,11 @@
 //! Each command has a `run`, which prints data to `out`. `main` prints its error, whose code decides the exit code.
 
 use std::{
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, IsTerminal, Write},
     process::{ExitCode, ExitStatus},
 };
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{config, error::Error, redact};
 
@@ -22,25 +22,29 @@ mod completions;
 mod doctor;
 pub mod fix;
 mod given;
+mod home;
 mod init;
 mod log;
+mod logs;
 pub mod mcp;
 mod models;
 pub mod normalize;
 mod output;
 mod paths;
+mod proxy;
 mod purge;
 mod run;
 mod serve;
 mod service;
 pub mod setup;
+mod update;
 
 /// A local daemon that turns the tool calls of local models into the form that the client executes.
 #[derive(Debug, Parser)]
 #[command(name = "toolglot", version = VERSION, max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -65,10 +69,14 @@ enum Command {
     Call(call::Call),
     /// Manage MCP servers
     Mcp(mcp::Mcp),
-    /// Run a coding agent (claude, codex, opencode, qwen, goose) on local models
+    /// Run a coding agent (Claude Code, Codex, opencode and others) on local models
     Run(run::Run),
     /// Show the settings for a client, and install them where that is possible
     Setup(setup::Setup),
+    /// Follow the log of the running proxy
+    Logs(logs::Logs),
+    /// Say how to update, by the way it was installed
+    Update,
     /// Run the proxy at every login
     Service(service::Service),
     /// Write a configuration file in which every key is a comment
@@ -98,36 +106,73 @@ const AFTER_HELP: &str =
 Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in \
 RUST_LOG), OLLAMA_HOST (where to look for Ollama), NO_COLOR (no colours in the log).";
 
+/// The code of the error that is the help, where no command is named.
+const HELP: &str = "help";
+/// The commands of `toolglot --help`, in groups.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Every day", &["serve", "run", "setup", "models", "logs", "service", "init", "update", "purge"]),
+    ("If something is wrong", &["doctor", "check", "record", "paths"]),
+    ("MCP", &["mcp", "call"]),
+    ("For developers", &["normalize", "fix", "adapters", "completions", "man"]),
+];
+
+/// The command line, whose help lists the commands in groups.
+fn command() -> clap::Command {
+    let command = Cli::command();
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        groups.push_str(&format!("\n{title}:\n"));
+        for one in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+            groups.push_str(&format!("  {:12}  {about}\n", one.get_name()));
+        }
+    }
+    command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}{{after-help}}"))
+}
+
+/// The command that the process was started with; `None`: none was named.
+fn given() -> Option<Command> {
+    let parsed = Cli::from_arg_matches(&command().get_matches());
+    parsed.unwrap_or_else(|error| error.exit()).command
+}
+
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
     let mut ended = ExitCode::SUCCESS;
-    let result = match Cli::parse().command {
-        Command::Serve(serve) => serve.run(&environment),
-        Command::Record(record) => record.run(&environment),
-        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
-        Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
-        Command::Doctor(doctor) => doctor.run(&environment, &mut output),
-        Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output),
-        Command::Check(check) => check.run(&environment, &mut output),
-        Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
-        Command::Run(run) => run.run(&environment).map(|status| ended = code_of(status)),
-        Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Models(models) => models.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Service(service) => service.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Init(init) => init.run(&environment, &mut output),
-        Command::Paths(paths) => paths.run(&environment, &mut output),
-        Command::Purge(purge) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
-        Command::Completions(completions) => completions.run(Cli::command(), &mut output),
-        Command::Man(man) => man.run(Cli::command()),
-        Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
+    let result = match given() {
+        None if io::stdout().is_terminal() => home::run(&environment, &mut output),
+        None => Err(Error::client(command().render_help().to_string()).with_code(HELP)),
+        Some(Command::Serve(serve)) => serve.run(&environment),
+        Some(Command::Record(record)) => record.run(&environment),
+        Some(Command::Normalize(normalize)) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Some(Command::Fix(fix)) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Some(Command::Doctor(doctor)) => doctor.run(&environment, &mut output),
+        Some(Command::Adapters(adapters)) => adapters.run(&environment, &mut io::stdin().lock(), &mut output),
+        Some(Command::Check(check)) => check.run(&environment, &mut output),
+        Some(Command::Call(call)) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Some(Command::Run(run)) => {
+            run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|status| ended = code_of(status))
+        }
+        Some(Command::Setup(setup)) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
+        Some(Command::Models(models)) => models.run(&environment, &mut output, &mut io::stderr().lock()),
+        Some(Command::Service(service)) => service.run(&environment, &mut output, &mut io::stderr().lock()),
+        Some(Command::Logs(logs)) => logs.run(&environment, &mut output),
+        Some(Command::Update) => update::run(&environment, &mut output),
+        Some(Command::Init(init)) => init.run(&environment, &mut output),
+        Some(Command::Paths(paths)) => paths.run(&environment, &mut output),
+        Some(Command::Purge(purge)) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
+        Some(Command::Completions(completions)) => completions.run(command(), &environment, &mut output),
+        Some(Command::Man(man)) => man.run(Cli::command()),
+        Some(Command::Mcp(mcp)) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {
         Err(error) if !output.closed => {
+            let name = if error.code.as_deref() == Some(HELP) { "" } else { "toolglot: " };
             // Nobody is left to hear that standard error is closed.
-            let _ = writeln!(io::stderr(), "toolglot: {}", redact::printable(&error.message));
+            let _ = writeln!(io::stderr(), "{name}{}", redact::printable(&error.message));
             ExitCode::from(exit_code(&error))
         }
         _ => ended,
@@ -152,7 +197,7 @@ fn code_of(status: ExitStatus) -> ExitCode {
 
 fn exit_code(error: &Error) -> u8 {
     match error.code.as_deref() {
-        Some("configuration") => 2,
+        Some("configuration" | HELP) => 2,
         Some("address_taken") => 3,
         _ => 1,
     }
@@ -174,5 +219,20 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.inner.flush();
         self.noted(flushed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let command = Cli::command();
+        let mut all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        named.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(named, all);
     }
 }

@@ -295,7 +295,7 @@ impl Config {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(user_directory(environment).join("adapters")),
             },
-            retry: raw.retry.unwrap_or(1),
+            retry: raw.retry.map_or(1, |raw::Retry::Times(times)| times),
             progress: raw.progress.unwrap_or(true),
             show_warnings: raw.show_warnings,
             log_format: raw.log_format,

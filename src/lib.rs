@@ -17,6 +17,7 @@ pub mod dial;
 pub mod fixture;
 pub mod mcp;
 pub mod plan;
+pub mod recorded;
 #[cfg(test)]
 #[path = "../tests/support/seen.rs"]
 mod seen;

@@ -183,6 +183,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
     let as_written = verbatim.is_some();
     let repeats = Repeats::of(&chat.messages, &tools);
     chat.messages = verbatim.unwrap_or(chat.messages);
+    backend::join_system(&mut chat.messages);
     shape::break_turns(shape, &mut chat.messages, adapter.turns());
     if let Some(context) = context.filter(|_| react.is_none() && !as_written)
         && let Some(note) = trim(&mut chat, &mut tools, context, config.limits.tools_percent)

@@ -33,6 +33,7 @@ mod headers;
 mod health;
 mod instance;
 mod listen;
+mod log;
 mod messages;
 mod metrics;
 mod models;
@@ -59,6 +60,7 @@ use ending::Ending;
 use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
+pub use log::Lines;
 pub use run::serve;
 pub use settings::Settings;
 pub use state::{App, Live, State, app, library};

@@ -41,6 +41,8 @@ pub enum Kind {
     ToolPin,
     /// Opaque data that a backend wants back with a call, by the call's id.
     CallExtra,
+    /// The reasoning before a call, by the call's id.
+    CallReasoning,
     /// Digests of the last request of a conversation.
     Prefix,
     /// A response of `/v1/responses`, with the items of its request.

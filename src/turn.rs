@@ -11,13 +11,13 @@
 //! | `answer`, `gate` | decide what the client sees of an answer |
 //! | `outlet`, `sent` | the path to the client, and what has gone there in this turn |
 //! | `reask` | words the messages that ask the model again |
-//! | `users_words`, `promised`, `quoted` | what the user orders or forbids; what the model announces; calls that it has read |
+//! | `nudge`, `quoted` | what the user orders and the model announces, in Void; calls in results |
 //! | `react` | runs tools in mode `react` |
 //! | `spool` | calls of mode `shell`, for `toolglot call` |
 //! | `fit`, `count` | makes the context large enough; estimates a prompt's tokens |
 //! | `extras` | data that a backend wants back with a call (thought signatures) |
 //! | `prefix` | how much of a request the backend had read before |
-//! | `recorded`, `tap` | reads a recorded answer again; lets others observe a turn |
+//! | `tap` | lets others observe a turn |
 
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -43,23 +43,20 @@ use crate::{
 pub mod answer;
 mod attempts;
 pub mod count;
-mod declined;
 mod extras;
 mod fit;
 mod gate;
+mod nudge;
 mod outlet;
 pub mod prefix;
-mod promised;
 mod quoted;
 mod react;
 mod reading;
 mod reask;
-pub mod recorded;
 mod rounds;
 mod sent;
 mod spool;
 pub mod tap;
-mod users_words;
 
 use rounds::Rounds;
 use tap::Tap;

@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{IsTerminal, Write},
     path::PathBuf,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
@@ -91,6 +91,19 @@ pub(crate) struct Outcome {
     pub(crate) came: Vec<String>,
 }
 
+/// How far a run has come.
+struct Progress {
+    begun: Instant,
+    /// Number of tasks that the model was really asked.
+    asked: u32,
+    /// When it was said last.
+    said: Option<Instant>,
+}
+
+/// What the results are good for.
+const GO_ON: &str = "whenever it is interrupted, the same command goes on from there";
+/// How often a run that nobody watches on a terminal says how far it is.
+const SAY: Duration = Duration::from_secs(5);
 /// Maximum number of answers in a task of several turns.
 const TURNS: usize = 8;
 /// A task ends when the same call is made this often in a row.
@@ -118,6 +131,8 @@ impl Live {
         let tasks = self.tasks()?;
         let ways: Vec<String> =
             if self.way.is_empty() { NAMES.iter().map(|name| (*name).to_owned()).collect() } else { self.way.clone() };
+        let itself = Way::open("straight", &self.model, &config, environment)?;
+        itself.check(&self.model).await?;
         let ways = ways.iter().map(|name| Way::open(name, &self.model, &config, environment)).collect::<Result<Vec<_>, _>>()?;
         // Neighbours share their prompt's beginning, so that the backend's cache holds.
         let mut jobs = Vec::new();
@@ -132,12 +147,17 @@ impl Live {
         let mut kept =
             fs::OpenOptions::new().create(true).append(true).open(&self.results).map_err(|error| self.unusable(&error))?;
         let mut outcomes = Vec::new();
+        // Whoever closed standard error does not want to see it.
+        let file = self.results.display();
+        let _ = writeln!(messages, "{} requests or more; the outcomes go into {file}; {GO_ON}", jobs.len());
+        let mut progress = Progress { begun: Instant::now(), asked: 0, said: None };
         for (at, (form, way, task, seed)) in jobs.iter().enumerate() {
-            self.progress(messages, at, jobs.len(), &format!("{} {} {}", form.name(), way.name, task.id));
+            progress.show(messages, at, jobs.len(), &format!("{} {} {}", form.name(), way.name, task.id));
             let key = self.key(*form, way, task, *seed);
             let outcome = match known.remove(&key) {
                 Some(outcome) => outcome,
                 None => {
+                    progress.asked += 1;
                     let outcome = self.ask(key, *form, way, task, *seed).await;
                     let line = serde_json::to_string(&outcome).map_err(|error| self.unusable(&error))?;
                     writeln!(kept, "{line}").map_err(|error| self.unusable(&error))?;
@@ -146,8 +166,8 @@ impl Live {
             };
             outcomes.push(outcome);
         }
-        self.progress(messages, jobs.len(), jobs.len(), "");
-        let itself = Way::open("straight", &self.model, &config, environment)?;
+        progress.show(messages, jobs.len(), jobs.len(), "");
+        let _ = writeln!(messages, "the outcomes are in {file}; {GO_ON}");
         let mut chosen = Vec::new();
         for form in &forms {
             if let Some((task, _)) = tasks.iter().find(|(_, forms)| forms.contains(form)) {
@@ -258,17 +278,25 @@ impl Live {
     fn unusable(&self, error: &dyn std::fmt::Display) -> Error {
         Error::proxy(format!("the results in {}: {error}", self.results.display()))
     }
+}
 
-    /// Draws a progress bar on a terminal.
-    fn progress(&self, messages: &mut dyn Write, done: usize, all: usize, now: &str) {
-        if !std::io::stderr().is_terminal() {
-            return;
-        }
+impl Progress {
+    /// Draws a bar on a terminal; elsewhere it is a line every few seconds.
+    fn show(&mut self, messages: &mut dyn Write, done: usize, all: usize, now: &str) {
         const WIDTH: usize = 24;
-        let filled = done * WIDTH / all.max(1);
-        let end = if done == all { "\n" } else { "" };
+        let left = all.saturating_sub(done) as u32;
+        let left = (self.begun.elapsed() / self.asked.max(1) * left).as_secs();
+        let left = if self.asked == 0 { String::new() } else { format!(", about {}:{:02} left", left / 60, left % 60) };
         // Whoever closed it does not want to see it.
-        let _ = write!(messages, "\r\x1b[K[{}{}] {done}/{all} {now}{end}", "#".repeat(filled), ".".repeat(WIDTH - filled));
+        if std::io::stderr().is_terminal() {
+            let filled = done * WIDTH / all.max(1);
+            let end = if done == all { "\n" } else { "" };
+            let bar = format!("[{}{}]", "#".repeat(filled), ".".repeat(WIDTH - filled));
+            let _ = write!(messages, "\r\x1b[K{bar} {done}/{all}{left} {now}{end}");
+        } else if done == all || self.said.is_none_or(|said| said.elapsed() >= SAY) {
+            self.said = Some(Instant::now());
+            let _ = writeln!(messages, "{done}/{all}{left} {now}");
+        }
         let _ = messages.flush();
     }
 }

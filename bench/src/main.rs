@@ -67,6 +67,15 @@ impl Way {
         Ok(Way { name: name.to_owned(), app: server::app(Settings::of(config, environment))? })
     }
 
+    /// Fails if no backend lists the model: each task would take its time to fail.
+    pub(crate) async fn check(&self, model: &str) -> Result<(), Error> {
+        let found = survey::survey(&self.app, Some(model), &[]).await?;
+        match found.iter().all(|found| found.models.is_empty()) {
+            true => Err(Error::client(survey::problems(&found, Some(model), &survey::places(&self.app)).join("\n"))),
+            false => Ok(()),
+        }
+    }
+
     /// The completion in OpenAI's form, and how often the model was asked again for it.
     pub(crate) async fn ask(&self, body: &Value) -> Result<(Value, u64), Error> {
         if self.name == "straight" {

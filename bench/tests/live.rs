@@ -58,12 +58,12 @@ async fn tasks_go_straight_and_through_the_proxy_and_are_asked_once() {
     let backend = format!("openai={}/v1", fake.url);
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().to_owned();
-    let bench = move || {
+    let bench = move |model: &'static str| {
         let (backend, folder) = (backend.clone(), folder.clone());
         tokio::task::spawn_blocking(move || {
             let tasks = ["--tasks", "one/weather", "--tasks", "none/greeting", "--form", "openai"];
             let ways = ["--way", "straight", "--way", "native", "--json", "table.json"];
-            let arguments = ["live", "--model", "coder", "--backend", &backend];
+            let arguments = ["live", "--model", model, "--backend", &backend];
             Command::new(env!("CARGO_BIN_EXE_toolglot-bench"))
                 .args([&arguments[..], &tasks, &ways].concat())
                 .current_dir(&folder)
@@ -73,7 +73,7 @@ async fn tasks_go_straight_and_through_the_proxy_and_are_asked_once() {
                 .unwrap()
         })
     };
-    let output = bench().await.unwrap();
+    let output = bench("coder").await.unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     assert!(table.contains("[[route]]\nmodel = \"coder\"\ntools = \"native\""), "{table}");
@@ -83,7 +83,14 @@ async fn tasks_go_straight_and_through_the_proxy_and_are_asked_once() {
     assert_eq!(json!(rows), json!([["straight", 1, 1, 50], ["native", 2, 0, 50]]), "{table}");
     let asked = fake.seen("/chat/completions").len();
     assert_eq!(asked, 4);
-    let again = bench().await.unwrap();
+    let again = bench("coder").await.unwrap();
     assert_eq!(String::from_utf8(again.stdout).unwrap(), table);
     assert_eq!(fake.seen("/chat/completions").len(), asked, "what is known is not asked again");
+    let said = text(&again.stderr);
+    assert!(said.contains("4/4") && said.matches("the same command goes on from there").count() == 2, "{said}");
+    assert!(said.contains("the outcomes are in bench-live.jsonl"), "{said}");
+    // A model that nobody lists is not asked at all.
+    let unknown = bench("nope").await.unwrap();
+    assert!(text(&unknown.stderr).contains("no backend that answers lists the model nope"), "{}", text(&unknown.stderr));
+    assert_eq!((unknown.status.code(), fake.seen("/chat/completions").len()), (Some(1), asked));
 }

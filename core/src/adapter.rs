@@ -14,7 +14,7 @@ mod library;
 pub mod quote;
 pub mod render;
 pub mod scanner;
-mod syntax;
+pub(crate) mod syntax;
 mod triggers;
 mod write;
 
@@ -49,6 +49,25 @@ pub struct Adapter {
     families: Vec<Arc<Shown>>,
     triggers: Lazy<triggers::Triggers>,
     turns: Arc<quote::Turns>,
+}
+
+impl Adapter {
+    /// The markup around and between the values of the family's calls, which no value should hold.
+    pub fn value_markers(&self) -> Vec<String> {
+        let of_values = |call: &Call| match &call.syntax {
+            Syntax::Tagged(tags) => {
+                [&tags.argument[0], &tags.argument[1], &tags.value[0], &tags.value[1]].into_iter().flatten().cloned().collect()
+            }
+            Syntax::Lax(lax) => lax.strings.clone(),
+            _ => Vec::new(),
+        };
+        let is_tag = |marker: &String| marker.len() > 3 && marker.starts_with('<');
+        let calls = || self.calls.iter().take(self.own_calls);
+        let mut markers: Vec<String> =
+            calls().flat_map(|call| of_values(call)).chain(calls().flat_map(|call| call.close.clone())).collect();
+        markers.retain(is_tag);
+        markers
+    }
 }
 
 /// How a model of a family is recognised; see [`Library::find`].

@@ -1,8 +1,8 @@
 //! Repairs the arguments of a call. Input: the argument text, the tool's schema, and how the stream ended. Output: a verdict, the
 //! arguments as strict JSON, and the list of all changes. Pure; callers decide what to do with the report.
 //!
-//! Principles: valid arguments stay byte-identical; structure is edited, never the inside of a string; nothing is invented,
-//! nothing is dropped silently; a truncated call is not a call.
+//! Principles: strict JSON that fits its schema stays byte for byte; structure is edited, never the inside of a string; what had
+//! to decide where a value ends is a guess, and says so; nothing is dropped silently; a truncated call is not a call.
 
 mod around;
 mod backslash;
@@ -11,12 +11,12 @@ mod ending;
 mod envelope;
 mod fixer;
 mod keys;
+mod markup;
 pub mod name;
 mod patch;
 mod placeholder;
 mod report;
 mod role;
-mod schema;
 mod stages;
 mod tally;
 #[cfg(test)]
@@ -26,6 +26,10 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
+pub(crate) use crate::schema::aliases;
+pub use crate::schema::runs_programs;
+pub use crate::schema::{Place, Types, View, fold};
+pub use crate::schema::{Schema, Schemas};
 pub use fixer::unsure;
 pub use fixer::{Checked, Fixer};
 pub use name::without_random_prefix;
@@ -33,10 +37,6 @@ pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
 pub(crate) use role::{Role, is_text, words};
-pub(crate) use schema::aliases;
-pub use schema::runs_programs;
-pub use schema::{Place, Types, View, fold};
-pub use schema::{Schema, Schemas};
 pub use tally::Tally;
 
 pub use crate::json::Code;
@@ -51,8 +51,8 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
-    if let Some(arguments) = clean(text, schema, keeps_null) {
-        return Report::passed(arguments, Vec::new(), Vec::new());
+    if let Some(report) = as_written(text, schema, keeps_null) {
+        return report;
     }
     // Trailing whitespace stays: it may belong to an open string.
     let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });
@@ -63,19 +63,18 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
     report
 }
 
-/// The arguments, if the text is strict JSON and no stage would change it. Control characters get their usual escapes.
-fn clean(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> Option<String> {
+/// The report on strict JSON that fits the schema: it is what the model meant, byte for byte. Only a Windows path that escapes
+/// spoilt is read in another way, and a key with two values is left to the stages.
+fn as_written(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> Option<Report> {
     let mut root = strict::parse(text)?;
-    if !matches!(root.value, Value::Object(_) | Value::Array(_)) || keys::repeat(&root) || stages::marked_up(&root).is_some() {
+    let is_container = match &root.value {
+        Value::Object(_) => true,
+        Value::Array(_) => schema.is_none_or(Schema::is_list),
+        _ => false,
+    };
+    if !is_container || keys::repeat(&root) || schema.is_some_and(|schema| schema.fault(&root, keeps_null).is_some()) {
         return None;
     }
-    let anything = Schema::default();
-    let guide = schema.unwrap_or(&anything);
-    let nothing_to_do = backslash::reread(&mut root, text, &guide.at(guide.top())).is_empty()
-        && schema.is_none_or(|schema| schema.is_satisfied(&root, keeps_null));
-    nothing_to_do.then(|| {
-        let mut out = String::with_capacity(text.len());
-        root.write(text, &mut out);
-        out
-    })
+    let fixes = backslash::reread(&mut root, text, "");
+    Some(Report::passed(root.to_json(text), fixes, Vec::new()))
 }

@@ -15,8 +15,10 @@ pub mod openai;
 #[cfg(test)]
 #[path = "../../tests/support/pieces.rs"]
 mod pieces;
+mod reader;
 pub mod redact;
 pub mod same;
+mod schema;
 #[cfg(test)]
 #[path = "../../tests/support/seen.rs"]
 mod seen;

@@ -167,6 +167,14 @@ pub fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     parse_with(json, |json| serde_json::from_slice(json))
 }
 
+/// The members of a body that is a JSON object.
+///
+/// # Errors
+/// 400: it is none.
+pub fn object(body: &[u8]) -> Result<Map<String, Value>, Error> {
+    parse(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))
+}
+
 fn parse_with<T>(json: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<T>) -> serde_json::Result<T> {
     read(json).or_else(|error| match without_halves(json) {
         Cow::Borrowed(_) => Err(error),

@@ -15,7 +15,7 @@ pub const MASK: &str = "***";
 const SECRET: &[&str] = &["key", "token", "secret", "passw", "pwd", "auth", "sig", "credential", "cookie"];
 /// Schemes of the `Authorization` header.
 const SCHEMES: &[&str] = &["bearer ", "basic "];
-/// A shorter word after a scheme is not a credential. In bytes.
+/// A shorter word is not a credential, and a shorter key is not searched for: it would be found within ordinary words. In bytes.
 const CREDENTIAL_BYTES: usize = 8;
 
 /// Longest [`line`], in characters.
@@ -66,9 +66,9 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     if SCHEMES.iter().any(|scheme| lower.contains(scheme)) { Cow::Owned(credentials(&text, &lower)) } else { text }
 }
 
-/// The text with these secrets masked.
+/// The text with these secrets masked, except those of fewer than eight bytes.
 pub fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
-    let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
+    let secrets = secrets.into_iter().filter(|secret| secret.len() >= CREDENTIAL_BYTES);
     secrets.fold(text.to_owned(), |text, secret| if text.contains(secret) { text.replace(secret, MASK) } else { text })
 }
 
@@ -223,7 +223,9 @@ mod tests {
 
     #[test]
     fn a_known_secret_is_masked_wherever_it_is() {
-        assert_eq!(without("wrong key sk-1: sk-1", ["sk-1", ""]), "wrong key ***: ***");
+        assert_eq!(without("wrong key sk-12345: sk-12345", ["sk-12345", ""]), "wrong key ***: ***");
+        // A client's `Bearer x` says nothing, and is in every `XML syntax error`.
+        assert_eq!(without("XML syntax error on line 3", ["x", "ax er"]), "XML syntax error on line 3");
     }
 
     #[test]

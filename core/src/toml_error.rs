@@ -1,25 +1,58 @@
 //! Errors about TOML files in words for people.
 
-/// `:LINE: what is wrong; did you mean ...?` If the message names no key, the key of the line comes first.
+/// What TOML's parser and serde say, and how a person would say it.
+const WORDS: &[(&str, &str)] = &[
+    ("expected a boolean", "true or false is wanted, without quotes"),
+    ("expected a string", "text is wanted: put it in quotes"),
+    ("expected a sequence", "a list is wanted: put it in square brackets, [\"..\"]"),
+    ("expected a map", "a table is wanted: { name = \"value\" }"),
+    ("expected a nonzero ", "a whole number from 1 on is wanted"),
+    ("expected u", "a whole number from 0 on is wanted"),
+    ("expected usize", "a whole number from 0 on is wanted"),
+    ("string values must be quoted", "put the value in quotes"),
+    ("invalid float", "put the value in quotes, unless it is a number"),
+    ("invalid boolean", "write true or false, in small letters"),
+    ("invalid basic string", "the quotes are not closed"),
+    ("key with no value", "this is not `key = value`"),
+    ("invalid key-value pair", "this is not `key = value`"),
+    ("unclosed array table", "the brackets are not closed: write it as [[name]]"),
+    ("duplicate key", "this key is there twice: keep one of them"),
+];
+
+/// `:LINE: what is wrong and what to write instead`. If the message names no key, the key of the line comes first.
 pub fn explained(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().map(|span| text.get(..span.start).unwrap_or(text));
     let line = before.map(|before| format!(":{}", before.matches('\n').count() + 1)).unwrap_or_default();
     let message = error.message();
+    let table = before.and_then(|before| text.get(before.rfind('\n').map_or(0, |end| end + 1)..)?.lines().next()).map(str::trim);
+    match table.filter(|table| message.starts_with("invalid type: map") && table.starts_with('[')) {
+        Some(one) if one.starts_with("[[") => {
+            return format!("{line}: write `[{}]`: there is only one of it", one.trim_matches(['[', ']']));
+        }
+        Some(one) => return format!("{line}: write `[{one}]`: there can be several of them"),
+        None => {}
+    }
     let key = before.and_then(|before| before.rsplit('\n').next()?.split_once('=')).map(|(key, _)| key.trim());
-    let names_it = message.starts_with("unknown") || message.starts_with("duplicate");
-    let key = key.filter(|key| !names_it && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)));
+    let key = key.filter(|key| !message.starts_with("unknown") && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)));
     let key = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
-    format!("{line}: {key}{message}{}", hint(message))
+    format!("{line}: {key}{}", worded(message))
 }
 
-/// The name nearest to `x` in serde's message ``unknown field `x`, expected one of `a`, `b` ``.
-fn hint(message: &str) -> String {
+fn worded(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown ") => {
-            nearest(unknown, known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
-        }
-        _ => String::new(),
+    if let (true, Some((unknown, known))) = (message.starts_with("unknown "), quoted.split_first()) {
+        let what = message.split_once(',').map_or(message, |(what, _)| what);
+        // The list of all of them helps only where none is near.
+        return match nearest(unknown, known) {
+            Some(near) => format!("{what}; did you mean `{near}`?"),
+            None => format!("{what}; there are: `{}`", known.join("`, `")),
+        };
+    }
+    let Some((_, words)) = WORDS.iter().find(|(says, _)| message.contains(says)) else { return message.to_owned() };
+    let written = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    match written.and_then(|rest| rest.split_once(", expected")).map(|(written, _)| written) {
+        Some(written) if written != "map" => format!("{words}; it is the {}", written.replace("floating point", "number")),
+        _ => (*words).to_owned(),
     }
 }
 

@@ -39,6 +39,8 @@ struct Answer {
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     stop_sequence: Option<String>,
+    /// OpenAI: the first choice has calls.
+    called: bool,
     /// The backend announced the end of the answer.
     closed: bool,
 }

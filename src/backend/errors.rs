@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde_json::Value;
 
+use super::{Backend, Rewrite};
 use crate::{error::Error, redact};
 
 mod field;
@@ -19,14 +20,8 @@ mod tests;
 pub enum Refusal {
     /// `tools`: the model or the server does not support them. Remedy: write them into the prompt.
     Tools,
-    /// A system message. Remedy: fold it into the first user turn.
-    System,
-    /// Roles that do not alternate between user and assistant. Remedy: join neighbours of one role, fold system text.
-    Roles,
-    /// `think`: the model does not reason. Remedy: omit the field.
-    Thinking,
-    /// A level of reasoning: it can only be switched on and off. Remedy: omit the level.
-    Effort,
+    /// The form of the conversation. Remedy: this rewrite (`backend::conversation`).
+    Form(Rewrite),
     /// An unknown field, which the message names. Remedy: omit it.
     Field(String),
     /// An unknown field. Remedy: omit fields that not every server of this API knows.
@@ -35,25 +30,15 @@ pub enum Refusal {
     Parser,
 }
 
-/// Texts of refusals, in lower case; `*` matches any text. The first row found in the message decides.
+/// Texts of other refusals than those of the conversation's form, in lower case; `*` matches any text. The first row found in the
+/// message decides.
 const REFUSALS: &[(&str, Refusal)] = &[
-    ("does not support thinking", Refusal::Thinking),
-    ("thinking is not supported", Refusal::Thinking),
-    ("thinking is not enabled", Refusal::Thinking),
-    ("think value * is not supported", Refusal::Effort),
-    ("'reasoning_effort' does not support 'none'", Refusal::Thinking),
-    ("reasoning_effort*input should be", Refusal::Thinking),
     ("does not support tool", Refusal::Tools),
     ("does not support function calling", Refusal::Tools),
     ("function calling is not enabled", Refusal::Tools),
     ("requires --enable-auto-tool-choice", Refusal::Tools),
     ("tools param requires --jinja", Refusal::Tools),
     ("no endpoints found that support tool use", Refusal::Tools),
-    ("developer instruction is not enabled", Refusal::System),
-    ("system role not supported", Refusal::System),
-    ("system role is not supported", Refusal::System),
-    ("roles must alternate", Refusal::Roles),
-    ("only user and assistant roles", Refusal::Roles),
     ("unknown name \"", Refusal::Fields),
     ("unrecognized request argument", Refusal::Fields),
     ("extra inputs are not permitted", Refusal::Fields),
@@ -64,6 +49,9 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
+    // LM Studio: lmstudio-js#493, lmstudio-bug-tracker#1358, continue#12680.
+    ("failed to parse tool call", Refusal::Parser),
+    ("failed to generate a tool call", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),
     // Ollama's built-in parsers (`model/parsers`), each with its own wording, and Go's libraries.
@@ -82,7 +70,14 @@ const REFUSALS: &[(&str, Refusal)] = &[
 pub(super) const MALFORMED_CALL: &str = "malformed_function_call";
 
 /// Texts of errors about a conversation that is too long, in lower case.
-const TOO_LONG: &[&str] = &["context length", "context size", "context window", "exceed_context", "input length exceeds"];
+const TOO_LONG: &[&str] = &[
+    "context length",
+    "context size",
+    "context window",
+    "exceed_context",
+    "input length exceeds",
+    "longer than the maximum model length",
+];
 
 /// Longest message that is passed on, in characters.
 const SHOWN_CHARS: usize = 2000;
@@ -97,12 +92,23 @@ impl Refusal {
             return Some(Refusal::Parser);
         }
         let message = error.message.to_lowercase();
-        let says = |text: &str| text.split('*').all(|piece| message.contains(piece));
-        match REFUSALS.iter().find(|(text, _)| says(text))?.1 {
+        if let Some(rewrite) = Rewrite::taught(&message) {
+            return Some(Refusal::Form(rewrite));
+        }
+        // All that Ollama says if a call ends too early (ollama#14986).
+        if matches!(message.trim(), "eof" | "unexpected eof") {
+            return Some(Refusal::Parser);
+        }
+        match REFUSALS.iter().find(|(text, _)| says(&message, text))?.1 {
             Refusal::Fields => Some(field::refused(&error.message)),
             ref refusal => Some(refusal.clone()),
         }
     }
+}
+
+/// Whether a message says this: a text in lower case, in which `*` matches any text.
+pub(super) fn says(message: &str, text: &str) -> bool {
+    text.split('*').all(|piece| message.contains(piece))
 }
 
 /// The error in a backend's response: its status, and its own message out of `body`. A status outside 400..=599, such as a
@@ -111,6 +117,17 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let said = value.as_ref().and_then(Said::of).unwrap_or_else(|| Said::plain(status, body));
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
+}
+
+/// The same, from this backend: a refused key is named with whose it is, because the client has one too.
+pub fn refusal_of(backend: &Backend, status: u16, body: &[u8]) -> Error {
+    let error = error_from(status, body);
+    let what = match (status, &backend.api_key) {
+        (401 | 403, Some(_)) => "refuses the key that toolglot has for it",
+        (401 | 403, None) => "wants a key (`api_key_env`)",
+        _ => return error,
+    };
+    Error { message: format!("the backend `{}` {what}: {}", backend.name, error.message), ..error }
 }
 
 /// Why an answer cannot be used, whatever its body says (a 502): it is compressed, or only names another address. `None`: it can.

@@ -1,9 +1,8 @@
 //! What earlier refusals taught about a model at a backend, and how the next refusal adds to it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::{Backend, Capabilities, Model, Refusal, ToolMode, may_garble_tools};
+use super::{Backend, Capabilities, Model, Refusal, Rewrite, ToolMode, may_garble_tools};
 use crate::store::{self, Key, Kind, Store};
 
 /// How to ask a model at a backend, as learned from its refusals. Kept in the store for a day.
@@ -14,16 +13,10 @@ pub struct Learned {
     pub tools: ToolMode,
     /// Nobody has looked yet whether Ollama prints its tools as JSON (`backend::ollama`).
     pub tools_unseen: bool,
-    /// It has no system role: system text joins the first user turn.
-    pub fold_system: bool,
-    /// Its chat template requires user and assistant to alternate.
-    pub alternate: bool,
+    /// What is changed in its requests.
+    pub rewrites: Vec<Rewrite>,
     /// Its answers begin inside reasoning: the prompt opens it, and the backend does not separate it from the answer.
     pub reasoning_open: bool,
-    /// It refuses requests to reason.
-    pub no_thinking: bool,
-    /// Its reasoning can be switched on and off, but has no levels.
-    pub no_effort: bool,
     /// Names of the fields that it refused, at most 16.
     pub refused: Vec<String>,
     /// It refuses unknown fields, and did not say which ones.
@@ -94,13 +87,16 @@ impl Learned {
             // It reads every answer, also where the tools are in the prompt.
             Refusal::Parser => self.tools = ToolMode::Raw,
             Refusal::Tools => {}
-            Refusal::System => self.fold_system = true,
-            Refusal::Roles if !self.alternate => (self.alternate, self.fold_system) = (true, true),
             // Refused again: calls and results have no role there either.
-            Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
-            Refusal::Roles => {}
-            Refusal::Thinking => self.no_thinking = true,
-            Refusal::Effort => self.no_effort = true,
+            Refusal::Form(Rewrite::Alternate) if self.needs(Rewrite::Alternate) => {
+                return self.tools == ToolMode::Native && self.learn(Refusal::Tools);
+            }
+            Refusal::Form(Rewrite::Alternate) => {
+                self.rewrite(Rewrite::FoldSystem);
+                self.rewrite(Rewrite::Alternate);
+            }
+            Refusal::Form(Rewrite::NoPatterns) if self.needs(Rewrite::NoPatterns) => self.rewrite(Rewrite::PlainSchemas),
+            Refusal::Form(rewrite) => self.rewrite(rewrite),
             Refusal::Field(name) if self.refused.len() < REFUSED && !self.refuses(&name) => self.refused.push(name),
             // It was left out, and that did not help.
             Refusal::Field(_) | Refusal::Fields => self.plain = true,
@@ -108,26 +104,26 @@ impl Learned {
         *self != before
     }
 
+    /// Whether its requests are changed in this way.
+    pub fn needs(&self, rewrite: Rewrite) -> bool {
+        self.rewrites.contains(&rewrite)
+    }
+
+    /// Changes its requests in this way.
+    pub fn rewrite(&mut self, rewrite: Rewrite) {
+        if !self.needs(rewrite) {
+            self.rewrites.push(rewrite);
+        }
+    }
+
     /// Whether it refused this field by name.
     pub fn refuses(&self, field: &str) -> bool {
         self.refused.iter().any(|refused| refused == field)
-    }
-
-    /// Removes the fields about reasoning that the model refuses. A model without levels then reasons as it does by default.
-    pub fn without_refused(&self, fields: &mut Map<String, Value>) {
-        let is_level = |value: &Value| value.as_str().is_some_and(|level| level != "none");
-        for field in ["think", "reasoning_effort"] {
-            if self.no_thinking || self.no_effort && fields.get(field).is_some_and(is_level) {
-                fields.shift_remove(field);
-            }
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -137,12 +133,18 @@ mod tests {
         assert_eq!(learned.tools, ToolMode::Prompt);
         assert!(!learned.learn(Refusal::Tools), "the tools were in the prompt already");
         assert!(learned.learn(Refusal::Parser) && learned.tools == ToolMode::Raw && !learned.learn(Refusal::Parser));
-        assert!(learned.learn(Refusal::System) && !learned.learn(Refusal::System));
+        let system = || Refusal::Form(Rewrite::FoldSystem);
+        assert!(learned.learn(system()) && !learned.learn(system()));
         // A template of two roles: first their order, then calls and results as text.
         let mut strict = Learned::default();
-        assert!(strict.learn(Refusal::Roles) && strict.tools == ToolMode::Native && strict.alternate);
-        assert!(strict.learn(Refusal::Roles) && strict.tools == ToolMode::Prompt);
-        assert!(!strict.learn(Refusal::Roles));
+        let roles = || Refusal::Form(Rewrite::Alternate);
+        assert!(strict.learn(roles()) && strict.tools == ToolMode::Native && strict.needs(Rewrite::FoldSystem));
+        assert!(strict.learn(roles()) && strict.tools == ToolMode::Prompt);
+        assert!(!strict.learn(roles()));
+        // A grammar that fails without patterns too.
+        let grammar = || Refusal::Form(Rewrite::NoPatterns);
+        assert!(strict.learn(grammar()) && strict.learn(grammar()) && strict.needs(Rewrite::PlainSchemas));
+        assert!(!strict.learn(grammar()));
         assert!(strict.learn(Refusal::Fields) && !strict.learn(Refusal::Fields));
         // A field that is refused again although it was left out, and a server that refuses whatever comes.
         let mut named = Learned::default();
@@ -158,11 +160,8 @@ mod tests {
         let learned = Learned {
             tools: ToolMode::Raw,
             tools_unseen: true,
-            fold_system: true,
-            alternate: true,
+            rewrites: vec![Rewrite::FoldSystem, Rewrite::ShortIds],
             reasoning_open: true,
-            no_thinking: false,
-            no_effort: true,
             refused: vec!["seed".into()],
             plain: true,
             no_grammar: true,
@@ -170,20 +169,5 @@ mod tests {
         let kept = serde_json::to_vec(&learned).unwrap();
         assert_eq!(serde_json::from_slice::<Learned>(&kept).unwrap(), learned);
         assert_eq!(serde_json::from_slice::<Learned>(b"{}").unwrap(), Learned::default());
-    }
-
-    #[test]
-    fn a_level_of_thinking_that_is_refused_is_left_out_and_a_switch_stays() {
-        let fitted = |learned: Learned, fields: serde_json::Value| {
-            let mut fields = fields.as_object().cloned().unwrap_or_default();
-            learned.without_refused(&mut fields);
-            serde_json::Value::Object(fields)
-        };
-        let switch = Learned { no_effort: true, ..Learned::default() };
-        assert_eq!(fitted(switch.clone(), json!({"reasoning_effort": "high", "think": "low", "seed": 1})), json!({"seed": 1}));
-        for kept in [json!({"reasoning_effort": "none"}), json!({"think": false}), json!({"think": true})] {
-            assert_eq!(fitted(switch.clone(), kept.clone()), kept);
-            assert_eq!(fitted(Learned { no_thinking: true, ..switch.clone() }, kept), json!({}));
-        }
     }
 }

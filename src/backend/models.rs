@@ -4,7 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Backend, Kind, Loaded, Profile, error_from, pace_headers, unusable};
+use super::{Backend, Kind, Loaded, Profile, pace_headers, refusal_of, unusable};
 use crate::{
     error::Error,
     json,
@@ -179,7 +179,7 @@ pub(super) async fn send(
     }
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);
-        let error = Error { headers, ..error_from(response.status.as_u16(), &answer) };
+        let error = Error { headers, ..refusal_of(backend, response.status.as_u16(), &answer) };
         return Err(error.without(backend.secrets()));
     }
     serde_json::from_slice(&answer)

@@ -8,9 +8,9 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, history, spelling};
+use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, conversation, history, spelling};
 use crate::{
-    adapter::render::{self, System},
+    adapter::render,
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
     openai::{Content, Message},
@@ -59,7 +59,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let round = &Round { mode: constrain::mode(round), ..*round };
     let mut notes = Vec::new();
     check_parts(round, &mut notes)?;
-    let chat = conversation(round, &mut notes)?;
+    let chat = fitted(round, &mut notes)?;
     let offered = (round.mode == ToolMode::Native && round.offer).then_some(&**round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
         Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)), Dialect::Ollama),
@@ -85,7 +85,7 @@ fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
 }
 
 /// The conversation in the form that the backend's model accepts.
-fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>, Error> {
+fn fitted<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>, Error> {
     let mut chat = history::clean(round.chat, round.adapter.turns(), notes);
     if !round.tools.is_empty() {
         without_logprobs(&mut chat.rest, notes);
@@ -128,15 +128,10 @@ fn with_wire_names(message: &mut Cow<'_, Message>, round: &Round<'_>) {
     }
 }
 
-/// Adapts images and roles to what the model's chat template supports.
+/// Adapts images and the form of the conversation to what the model and its backend support.
 fn addressed<'a>(round: &Round<'a>, mut chat: Chat<'a>) -> Chat<'a> {
     history::show_images(&mut chat.messages, round.vision, round.backend.kind == Kind::OpenAi);
-    if round.learned.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold) {
-        chat.rearrange(render::fold_system);
-    }
-    if round.learned.alternate {
-        chat.rearrange(render::alternate);
-    }
+    conversation::fit(round, &mut chat);
     chat
 }
 
@@ -151,17 +146,18 @@ fn without_logprobs(fields: &mut Map<String, Value>, notes: &mut Vec<Note>) {
 }
 
 /// The tools in OpenAI's form, under their wire names. Further fields that the client wrote (`strict`) stay.
-fn functions<'a>(written: &'a [Value], tools: impl Iterator<Item = &'a Tool>) -> Vec<Cow<'a, Value>> {
+fn functions<'a>(round: &Round<'a>, tools: impl Iterator<Item = &'a Tool>) -> Vec<Cow<'a, Value>> {
     let name_of = |value: &'a Value| value.get("function")?.get("name")?.as_str();
     // If a name repeats, the first tool counts.
-    let written: HashMap<&str, &Value> = written.iter().rev().filter_map(|value| Some((name_of(value)?, value))).collect();
-    tools.map(|tool| function(written.get(tool.name.as_str()).copied(), tool)).collect()
+    let written: HashMap<&str, &Value> =
+        round.chat.tools.iter().rev().filter_map(|value| Some((name_of(value)?, value))).collect();
+    tools.map(|tool| function(round, written.get(tool.name.as_str()).copied(), tool)).collect()
 }
 
 /// One tool in OpenAI's form; `written` is the client's own definition.
-fn function<'a>(written: Option<&'a Value>, tool: &Tool) -> Cow<'a, Value> {
+fn function<'a>(round: &Round<'_>, written: Option<&'a Value>, tool: &Tool) -> Cow<'a, Value> {
     let mut value = match written {
-        Some(value) if stays(value, tool) => return Cow::Borrowed(value),
+        Some(value) if stays(value, tool) && !conversation::fits_schemas(round) => return Cow::Borrowed(value),
         Some(value) => value.clone(),
         None => json!({"type": "function", "function": {"name": tool.name, "description": tool.description}}),
     };
@@ -170,7 +166,10 @@ fn function<'a>(written: Option<&'a Value>, tool: &Tool) -> Cow<'a, Value> {
         if !function.get("parameters").is_some_and(has_members) {
             function.insert("parameters".into(), parameters_of(tool));
         }
-        function.get_mut("parameters").map(without_booleans);
+        if let Some(parameters) = function.get_mut("parameters") {
+            without_booleans(parameters);
+            conversation::fit_schema(round, parameters);
+        }
     }
     Cow::Owned(value)
 }

@@ -3,7 +3,7 @@
 use std::{
     fmt::Write as _,
     io::{Read, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -26,26 +26,9 @@ pub struct Adapters {
     /// The model's chat template: it says more than a name
     #[arg(long, value_name = "FILE", requires = "model")]
     template: Option<PathBuf>,
-    #[command(flatten)]
-    overlay: Overlay,
-}
-
-/// Which adapters there are.
-#[derive(Debug, Args, Default)]
-pub(super) struct Overlay {
     /// A directory of adapter files that replace built-in ones of the same name [default: the one that `serve` uses]
     #[arg(long, value_name = "DIRECTORY")]
     adapters: Option<PathBuf>,
-}
-
-impl Overlay {
-    /// The built-in adapters with those of this directory; without one, the adapters that `serve` uses.
-    pub(super) fn library(&self, environment: &Environment) -> Result<Library, Error> {
-        match &self.adapters {
-            Some(directory) => Library::with_overlay(directory),
-            None => server::library(&Config::load(&Overrides::default(), environment)?),
-        }
-    }
 }
 
 impl Adapters {
@@ -54,26 +37,19 @@ impl Adapters {
     /// # Errors
     /// What was wrong, for `main` to print.
     pub fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
-        let library = self.overlay.library(environment)?;
+        let library = match &self.adapters {
+            Some(directory) => Library::with_overlay(directory)?,
+            None => server::library(&Config::load(&Overrides::default(), environment)?)?,
+        };
         let text = match &self.model {
             None => list(&library),
             Some(model) => {
-                let template = self.template.as_ref().map(|path| read(path, input)).transpose()?;
+                let template = self.template.as_ref().map(|path| output::read_or_input(path, input)).transpose()?;
                 one(model, &library.find(model, template.as_deref()))
             }
         };
         print(out, &text)
     }
-}
-
-/// The text of a file, or of standard input.
-fn read(path: &Path, input: &mut dyn Read) -> Result<String, Error> {
-    if path != Path::new("-") {
-        return output::read(path);
-    }
-    let mut text = String::new();
-    input.read_to_string(&mut text).map_err(|error| Error::client(format!("standard input: {error}")))?;
-    Ok(text)
 }
 
 /// One line for each adapter.

@@ -11,7 +11,7 @@ use std::{
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::output::{print, remark};
+use super::output::{self, print, remark};
 use crate::{
     config::{Config, Environment, Overrides, state_directory},
     error::Error,
@@ -135,14 +135,9 @@ impl Call {
     }
 
     fn given(&self, input: &mut dyn Read) -> Result<Option<String>, Error> {
-        let unreadable = |error: std::io::Error| Error::client(format!("the arguments cannot be read: {error}"));
         match (&self.file, self.arguments.as_deref()) {
-            (Some(file), _) => std::fs::read_to_string(file).map(Some).map_err(unreadable),
-            (None, Some("-")) => {
-                let mut text = String::new();
-                input.read_to_string(&mut text).map_err(unreadable)?;
-                Ok(Some(text))
-            }
+            (Some(file), _) => output::read(file).map(Some),
+            (None, Some("-")) => output::typed(input, "the arguments").map(Some),
             (None, given) => Ok(given.map(str::to_owned)),
         }
     }

@@ -11,13 +11,14 @@ use clap::Args;
 use super::output::read;
 use crate::{
     adapter::{Adapter, GENERIC, Library},
+    backend,
     config::{Config, Environment, Overlay, Overrides, quoting_line},
     error::Error,
     mcp::{
         pool::BUILT_IN,
         registry::{Registry, Snapshot},
     },
-    server,
+    redact, server,
 };
 
 mod faults;
@@ -139,6 +140,14 @@ impl Findings {
             // Where it is checked may be another machine than where it serves.
             let missing = backend.missing.as_ref().map(|what| format!("backend `{}` (not checked: {what})", backend.name));
             self.looked_at.extend(missing);
+            let below = backend::Backend::from(backend).below_v1();
+            self.looked_at.extend(below.map(|below| {
+                format!(
+                    "backend `{}` (its `url` has no path: OpenAI's API is looked for at {} first)",
+                    below.name,
+                    redact::line(&below.url)
+                )
+            }));
         }
         let keys = config.access.missing.iter().filter(|missing| !missing.in_file);
         self.looked_at.extend(keys.map(|missing| format!("keys of clients (not checked: {})", missing.what)));

@@ -2,7 +2,7 @@
 //! the proxy, and at which addresses the proxy can be reached. `--try` also sends a model real requests. The report is for
 //! people, or JSON.
 
-use std::{io::Write, path::PathBuf, time::Duration};
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -12,20 +12,20 @@ use super::{
     adapters,
     given::{self, Given},
     output,
+    proxy::Proxy,
 };
 use crate::{
     backend::Kind,
-    config::{Config, Environment, Listen},
+    config::{Config, Environment},
     error::Error,
     server::{
         self, App, Settings,
         survey::{self, LastTrial, Surveyed},
     },
-    upstream::{Client, HttpRequest, Outgoing, Timeouts},
 };
 
 mod addresses;
-mod table;
+pub(super) mod table;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -62,23 +62,6 @@ struct Report {
     problems: Vec<String>,
 }
 
-/// The proxy that clients talk to.
-#[derive(Debug, Serialize)]
-struct Proxy {
-    url: String,
-    /// Its version, if it runs.
-    running: Option<String>,
-    /// How often clients asked for the list of models, and for answers.
-    lists: u64,
-    chats: u64,
-    /// The conclusion, for people.
-    verdict: String,
-}
-
-/// How long to wait for the proxy.
-const PATIENCE: Duration = Duration::from_secs(2);
-const ANSWER_BYTES: usize = 64 * 1024;
-
 impl Doctor {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
@@ -98,7 +81,7 @@ impl Doctor {
         let missing: Vec<String> = keys.chain(missing).map(|what| format!("{what}; `serve` does not start without it")).collect();
         let passed_over =
             config.passed_over.as_ref().map(|file| format!("{} belongs to another program and is not read", file.display()));
-        let (app, mut backends) = surveyed(config, environment, self.model.as_deref(), &tools).await?;
+        let (app, mut backends) = surveyed(proxy.joined(config), environment, self.model.as_deref(), &tools).await?;
         let problems = survey::problems(&backends, self.model.as_deref(), &survey::places(&app));
         backends.retain(|found| found.backend.kind != Kind::Replay);
         let mut report = Report {
@@ -138,39 +121,4 @@ pub(super) async fn surveyed(
         }
     }
     Ok((app, surveyed))
-}
-
-impl Proxy {
-    /// Asks the address at which clients expect the proxy.
-    async fn look(listen: &Listen) -> Proxy {
-        let address = listen.addresses.first().map(|address| {
-            if address.ip().is_unspecified() { format!("127.0.0.1:{}", address.port()) } else { address.to_string() }
-        });
-        let url = format!("http://{}", address.unwrap_or_default());
-        let health = health(&url).await;
-        let running = health.as_ref().and_then(|health| health.get("toolglot")?.as_str()).map(str::to_owned);
-        let count = |what: &str| health.as_ref().and_then(|health| health.get("requests")?.get(what)?.as_u64()).unwrap_or(0);
-        let (lists, chats) = (count("models"), count("chats"));
-        let verdict = match (&running, &health, lists, chats) {
-            (None, None, ..) => "nothing runs there: start `toolglot serve`".to_owned(),
-            (None, Some(_), ..) => {
-                "something else answers there: `toolglot serve` says what, and takes another port with --listen".to_owned()
-            }
-            (Some(_), _, 0, 0) => format!(
-                "it runs, and no client has asked it for anything: enter {url}/v1 as the OpenAI base URL; Void finds it by itself under vLLM"
-            ),
-            (Some(_), _, lists, 0) => format!(
-                "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
-            ),
-            (Some(_), _, _, chats) => format!("clients have asked for {chats} answers"),
-        };
-        Proxy { url, running, lists, chats, verdict }
-    }
-}
-
-async fn health(url: &str) -> Option<Value> {
-    let client = Client::new(Timeouts { connect: PATIENCE, idle: PATIENCE });
-    let mut response = client.send(&Outgoing::Http(HttpRequest::get(format!("{url}/healthz")))).await.ok()?;
-    let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();
-    Some(serde_json::from_slice(&body).unwrap_or_default())
 }

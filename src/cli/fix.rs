@@ -84,8 +84,7 @@ impl Fix {
             return lines(input, out);
         }
         let schema = self.schema.as_deref().map(schema).transpose()?;
-        let mut source = String::new();
-        input.read_to_string(&mut source).map_err(output::broken)?;
+        let source = output::typed(input, "the arguments")?;
         let report = fix::fix(&source, schema.as_deref(), &[], end(self.finish_reason.as_deref()));
         if let Some(arguments) = report.accepted() {
             writeln!(out, "{arguments}").map_err(output::broken)?;

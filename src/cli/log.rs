@@ -7,25 +7,29 @@ use std::{
     fs::File,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Arc, Mutex},
+    time::SystemTime,
 };
 
-use tracing::{Level, field::Field};
+use tracing::{Event, Level, Subscriber, field::Field};
 use tracing_subscriber::{
     Layer,
     field::MakeExt,
     filter::{Targets, filter_fn},
-    fmt::{format, layer, writer::BoxMakeWriter},
+    fmt::{FmtContext, FormatEvent, FormatFields, format, layer, writer::BoxMakeWriter},
     layer::SubscriberExt,
     registry,
+    registry::LookupSpan,
     util::SubscriberInitExt,
 };
 
+use super::output;
 use crate::{
     atomic,
     config::{Environment, LogFormat},
     error::Error,
     redact,
+    server::Lines,
 };
 
 /// The options for the level of the log.
@@ -39,8 +43,18 @@ pub(super) struct Verbosity {
     quiet: bool,
 }
 
-/// The destination of the log. Secrets are removed from every line.
-struct Redacting<W>(W);
+/// The destination of the log, and those who follow it. Secrets are removed from every line.
+struct Redacting<W>(W, Arc<Lines>);
+
+/// A line for people: time, what happened, and the facts that matter to them. Everything is in the log with `-v` and with
+/// `log_format = "json"`.
+struct Short;
+
+/// Facts for programs and for a search: not in a short line.
+const FOR_PROGRAMS: &[&str] = &[
+    "client", "first_ms", "prompt_tokens", "completion_tokens", "shared_bytes", "reread_bytes", "changed_at", "rounds",
+    "refusals", "confidence", "at",
+];
 
 /// The file of the log. A full file becomes `FILE.old`, and replaces an earlier one.
 struct Rotating {
@@ -69,50 +83,96 @@ impl Verbosity {
     }
 }
 
-/// Starts the log. It has colours only on a terminal.
-pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verbosity, file: Option<&Path>) -> Result<(), Error> {
+/// Starts the log. It has colours only on a terminal. Gives its lines to those who follow it.
+pub(super) fn start(
+    environment: &Environment,
+    form: LogFormat,
+    verbosity: &Verbosity,
+    file: Option<&Path>,
+) -> Result<Arc<Lines>, Error> {
     let filter: Targets = (verbosity.filter().unwrap_or(environment.log_filter()).parse())
         .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is not a filter: {error}")).with_code("configuration"))?;
     // The MCP SDK traces whole messages, with the arguments that policies hide: no filter of a user lets them through.
     let no_messages = filter_fn(|event| *event.level() != Level::TRACE || !event.target().starts_with("rmcp"));
+    let followed = Arc::new(Lines::default());
+    let lines = Arc::clone(&followed);
     let (writer, is_terminal) = match file {
         Some(file) => {
+            if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+                output::remark(&mut io::stderr(), &format!("makes the folder {} for the log", folder.display()));
+            }
             let failed = |error| Error::proxy(format!("the log cannot be written to {}: {error}", file.display()));
             let rotating = Rotating::open(file.to_owned()).map_err(failed)?;
-            (BoxMakeWriter::new(Mutex::new(Redacting(rotating))), false)
+            (BoxMakeWriter::new(Mutex::new(Redacting(rotating, lines))), false)
         }
-        None => (BoxMakeWriter::new(|| Redacting(io::stderr())), io::stderr().is_terminal()),
+        None => (BoxMakeWriter::new(move || Redacting(io::stderr(), Arc::clone(&lines))), io::stderr().is_terminal()),
     };
     let colours = is_terminal && environment.allows_colours();
     let lines = layer().with_writer(writer).with_target(false);
     let lines = match form {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
-        LogFormat::Text => lines.with_ansi(colours).fmt_fields(format::debug_fn(field).delimited(" ")).boxed(),
+        LogFormat::Text if verbosity.verbose == 0 => lines
+            .with_ansi(colours)
+            .event_format(Short)
+            .fmt_fields(format::debug_fn(|out, name, value| field(out, name, value, true)))
+            .boxed(),
+        LogFormat::Text => lines
+            .with_ansi(colours)
+            .fmt_fields(format::debug_fn(|out, name, value| field(out, name, value, false)).delimited(" "))
+            .boxed(),
     };
     registry()
         .with(lines)
         .with(filter)
         .with(no_messages)
         .try_init()
-        .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))
+        .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))?;
+    Ok(followed)
 }
 
-/// A value as one line: text of backends and servers must not look like further lines of the log.
-fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
-    if field.name() != "message" {
-        out.write_str(field.name())?;
-        out.write_char('=')?;
+impl<S, N> FormatEvent<S, N> for Short
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut out: format::Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let seconds = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()) % (24 * 60 * 60);
+        write!(out, "{:02}:{:02}:{:02}Z ", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
+        match *event.metadata().level() {
+            Level::INFO => {}
+            level if out.has_ansi_escapes() => write!(out, "\u{1b}[33m{level}\u{1b}[0m ")?,
+            level => write!(out, "{level} ")?,
+        }
+        context.field_format().format_fields(out.by_ref(), event)?;
+        writeln!(out)
     }
+}
+
+/// A value as one line: text of backends and servers must not look like further lines of the log. In a short line, facts that
+/// say nothing are left out.
+fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug, is_short: bool) -> fmt::Result {
     let mut text = String::with_capacity(USUAL_BYTES);
     write!(text, "{value:?}")?;
-    out.write_str(&redact::as_shown(&text, VALUE_CHARS))
+    let text = redact::as_shown(&text, VALUE_CHARS);
+    match field.name() {
+        "message" => out.write_str(&text),
+        name if !is_short => write!(out, "{name}={text}"),
+        name if FOR_PROGRAMS.contains(&name) || ["0", "\"\""].contains(&&*text) => Ok(()),
+        name => {
+            let word =
+                text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|word| !word.contains([' ', '"', '\\']));
+            write!(out, " {name}={}", word.unwrap_or(&text))
+        }
+    }
 }
 
 impl<W: Write> Write for Redacting<W> {
     /// Takes whole lines, as the log writes them.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = str::from_utf8(line).map_err(io::Error::other)?;
-        self.0.write_all(redact::redacted(text).as_bytes())?;
+        let clean = redact::redacted(text);
+        self.1.add(&clean);
+        self.0.write_all(clean.as_bytes())?;
         Ok(line.len())
     }
 

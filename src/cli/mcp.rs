@@ -17,7 +17,7 @@ use crate::{
     mcp::{
         catalogue::{Catalogue, Offered},
         engine::Engine,
-        pool::Status,
+        pool::{BUILT_IN, Status},
         registry::{Imported, Permission, Registry},
     },
     redact,
@@ -37,6 +37,9 @@ enum Command {
     /// List the registered servers
     List(Json),
     /// Register a server: `add NAME URL`, or `add NAME -- COMMAND ARGUMENTS`
+    #[command(
+        override_usage = "toolglot mcp add [OPTIONS] <NAME> <URL>\n       toolglot mcp add [OPTIONS] <NAME> -- <COMMAND> [ARGUMENTS]..."
+    )]
     Add(Add),
     /// Remove a server
     Remove {
@@ -45,7 +48,7 @@ enum Command {
     },
     /// Import the servers of another client
     Import {
-        /// A file, or one of claude, cursor, vscode, void
+        /// A file, or one of claude (Claude Code), claude-desktop, cursor, vscode, void
         from: String,
     },
     /// Connect to all servers, and list their tools and what offering them costs
@@ -141,6 +144,7 @@ impl Mcp {
             Command::Import { from } => import(&registry()?, &from, environment, remarks)?,
             Command::Tools(format) => {
                 let pool = source.pool(environment)?;
+                let has_ours = source.config(environment)?.mcp.builtin_tools;
                 let offered = block_on(async {
                     let offered = pool.tools(None, PATIENCE).await;
                     pool.shut_down().await;
@@ -149,7 +153,7 @@ impl Mcp {
                 for problem in &offered.problems {
                     remark(remarks, &format!("{}: {}", problem.server, problem.message));
                 }
-                let text = format.print(&offered.tools, tool, |_| tools(&offered));
+                let text = format.print(&offered.tools, |one| tool(one, has_ours), |_| tools(&offered, has_ours));
                 print(out, &text)?;
                 return fail_with(offered.problems.len());
             }
@@ -262,7 +266,8 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
 fn known_file(client: &str, environment: &Environment) -> Option<PathBuf> {
     let (home, settings) = (environment.home()?, environment.settings_directory()?);
     Some(match client {
-        "claude" => settings.join("Claude/claude_desktop_config.json"),
+        "claude" => home.join(".claude.json"),
+        "claude-desktop" => settings.join("Claude/claude_desktop_config.json"),
         "cursor" => home.join(".cursor/mcp.json"),
         "vscode" => settings.join("Code/User/mcp.json"),
         "void" => home.join(".void-editor/mcp.json"),
@@ -285,36 +290,34 @@ fn servers(all: &[Status]) -> String {
     columns(&all.iter().map(row).collect::<Vec<_>>()).map(|line| line + "\n").collect()
 }
 
-fn tools(offered: &Catalogue) -> String {
-    let name = |tool: &Offered| redact::line(&tool.service.full_name());
-    let width = offered.tools.iter().map(|tool| name(tool).len()).max().unwrap_or(0).max(4);
-    let mut out = format!("{:width$}  {:>6}  {:8}  {:5}  description\n", "tool", "tokens", "does", "may");
-    for tool in &offered.tools {
+fn tools(offered: &Catalogue, has_ours: bool) -> String {
+    let row = |tool: &Offered| {
         let first = redact::shown(tool.description.lines().next().unwrap_or_default(), DESCRIPTION_CHARS);
-        let _ = writeln!(
-            out,
-            "{:width$}  {:>6}  {:8}  {:5}  {first}",
-            name(tool),
-            tool.tokens(),
-            tool.effect.as_str(),
-            may(tool.permission)
-        );
-    }
+        let name = redact::line(&tool.service.full_name());
+        [name, tool.tokens().to_string(), tool.effect.as_str().into(), may(tool, has_ours).into(), first]
+    };
     let total: u64 = offered.tools.iter().map(Offered::tokens).sum();
-    let _ = writeln!(out, "{:width$}  {total:>6}  (an estimate: four bytes a token)", "all");
+    let head = ["tool", "tokens", "does", "may", "description"].map(str::to_owned);
+    let all = ["all".into(), total.to_string(), String::new(), String::new(), "(an estimate: four bytes a token)".into()];
+    let rows: Vec<[String; 5]> = [head].into_iter().chain(offered.tools.iter().map(row)).chain([all]).collect();
+    let mut out: String = columns(&rows).map(|line| line + "\n").collect();
+    if !has_ours && offered.tools.iter().any(|tool| tool.service.server == BUILT_IN) {
+        out.push_str("off: no model gets it, only `toolglot call` runs it; `builtin_tools = true` in `[mcp]` offers it\n");
+    }
     out
 }
 
-fn tool(tool: &Offered) -> Value {
+fn tool(tool: &Offered, has_ours: bool) -> Value {
     json!({
         "name": tool.service.full_name(), "wire_name": tool.wire_name, "server": tool.service.server, "tool": tool.service.tool,
-        "description": tool.description, "tokens": tool.tokens(), "effect": tool.effect.as_str(), "permission": may(tool.permission),
+        "description": tool.description, "tokens": tool.tokens(), "effect": tool.effect.as_str(), "permission": may(tool, has_ours),
         "parameters": serde_json::from_str::<Value>(&tool.schema).unwrap_or(Value::Null),
     })
 }
 
-fn may(permission: Permission) -> &'static str {
-    match permission {
+fn may(tool: &Offered, has_ours: bool) -> &'static str {
+    match tool.permission {
+        _ if tool.service.server == BUILT_IN && !has_ours => "off",
         Permission::Allow => "run",
         Permission::Ask => "ask",
         Permission::Deny => "never",

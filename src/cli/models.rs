@@ -1,5 +1,5 @@
-//! `toolglot models`: lists every model with its backend, its adapter, how toolglot would ask it and why, and the result of
-//! its last trial.
+//! `toolglot models`: lists every model with its backend, its adapter, how toolglot would ask it, and the result of its last
+//! trial. `--json` and `toolglot doctor` also say why.
 
 use std::io::Write;
 
@@ -10,6 +10,7 @@ use super::{
     doctor,
     given::Given,
     output::{columns, json, print, remark},
+    proxy::Proxy,
 };
 use crate::{
     backend::Kind,
@@ -35,7 +36,7 @@ struct Row {
     model: ModelReport,
 }
 
-const HEAD: [&str; 8] = ["MODEL", "BACKEND", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "TRIED", "WHY"];
+const HEAD: [&str; 6] = ["MODEL", "BACKEND", "ADAPTER", "TOOLS", "CONTEXT", "TRIED"];
 
 impl Models {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
@@ -46,6 +47,7 @@ impl Models {
 }
 
 async fn rows(config: Config, environment: &Environment, remarks: &mut dyn Write) -> Result<Vec<Row>, Error> {
+    let config = Proxy::look(&config.listen).await.joined(config);
     let (app, surveyed) = doctor::surveyed(config, environment, None, &[]).await?;
     let mut rows = Vec::new();
     if surveyed.iter().all(|found| found.backend.kind == Kind::Replay) {
@@ -65,9 +67,8 @@ fn table(rows: &[Row]) -> String {
         let context = model.context.map_or_else(|| "?".to_owned(), |context| context.to_string());
         let tried = model.tried.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);
         let (adapter, tools) = (&model.adapter.name, model.tools.as_str());
-        let words = [&model.name, backend, adapter, model.proof, tools, &context, &tried, model.tools_why];
-        words.map(str::to_owned)
+        [&model.name, backend, adapter, tools, &context, &tried].map(str::to_owned)
     };
-    let all: Vec<[String; 8]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
+    let all: Vec<[String; 6]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
     columns(&all).map(|line| line + "\n").collect()
 }

@@ -16,7 +16,7 @@ use crate::{
     adapter::{Library, scanner},
     backend::{Decoder, Dialect},
     client::{self, compact::compact},
-    error::Error,
+    error::{Blame, Error},
     event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall},
     fix::{Checked, Schemas},
     openai::ChatRequest,
@@ -27,6 +27,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct Normalize {
     /// Read JSON lines {id, model, tools, text | chunks | frames + backend, finish_reason?, reasoning_open?}, write one JSON line each.
+    /// A line that cannot be read gets {id, error}, and the others are answered; the exit code is then 1.
     #[arg(long)]
     jsonl: bool,
     /// The model's name; decides which adapter reads the text.
@@ -103,17 +104,25 @@ impl Normalize {
             None => Library::embedded()?,
         };
         if self.jsonl {
+            let mut failed = 0;
             for row in output::rows::<Row>(input) {
-                let row = row?;
-                let (answer, _) = normalize(&library, &row)?;
-                serde_json::to_writer(&mut *out, &Normalized { id: Some(row.id), ..answer })
-                    .map_err(|error| output::broken(error.into()))?;
+                let (id, answer) = match row {
+                    Ok(row) => (row.id.clone(), normalize(&library, &row).map(|(answer, _)| answer)),
+                    Err(error) if error.blame == Blame::Client => (Value::Null, Err(error)),
+                    Err(error) => return Err(error),
+                };
+                failed += usize::from(answer.is_err());
+                let written = match answer {
+                    Ok(answer) => serde_json::to_writer(&mut *out, &Normalized { id: Some(id), ..answer }),
+                    Err(error) => serde_json::to_writer(&mut *out, &json!({"id": id, "error": error.message})),
+                };
+                written.map_err(|error| output::broken(error.into()))?;
                 writeln!(out).map_err(output::broken)?;
             }
-            return out.flush().map_err(output::broken);
+            out.flush().map_err(output::broken)?;
+            return output::fail_with(failed);
         }
-        let mut text = String::new();
-        input.read_to_string(&mut text).map_err(output::broken)?;
+        let text = output::typed(input, "the model's text")?;
         let row = Row {
             model: self.model.unwrap_or_default(),
             tools: self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default(),

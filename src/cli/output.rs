@@ -1,10 +1,9 @@
-//! What commands read and write: files, embedded lists, and standard output with text, JSON and tables.
+//! What commands read and write: files, and standard output with text, JSON and tables.
 
 use std::{
-    collections::BTreeMap,
     fmt::Write as _,
     fs,
-    io::{self, BufRead, Write},
+    io::{self, BufRead, IsTerminal, Read, Write},
     path::Path,
 };
 
@@ -17,14 +16,23 @@ pub(super) fn read(file: &Path) -> Result<String, Error> {
     fs::read_to_string(file).map_err(|error| Error::client(format!("{}: {error}", file.display())))
 }
 
-/// The table of this name in a list of `what`s that is part of this program.
-pub(super) fn listed<T: DeserializeOwned>(list: &str, what: &str, name: &str) -> Result<T, Error> {
-    let broken = |error| Error::proxy(format!("the list of {what}s inside of this program is broken: {error}"));
-    let mut all: BTreeMap<String, T> = toml::from_str(list).map_err(broken)?;
-    all.remove(name).ok_or_else(|| {
-        let names: Vec<&str> = all.keys().map(String::as_str).collect();
-        Error::client(format!("there is no {what} `{name}`; there are: {}", names.join(", ")))
-    })
+/// The text of a file that the command line names; `-` is standard input.
+pub(super) fn read_or_input(file: &Path, input: &mut dyn Read) -> Result<String, Error> {
+    if file != Path::new("-") {
+        return read(file);
+    }
+    let mut text = String::new();
+    input.read_to_string(&mut text).map_err(broken)?;
+    Ok(text)
+}
+
+/// All of standard input. A person at a terminal is told that it is read.
+pub(super) fn typed(input: &mut dyn Read, what: &str) -> Result<String, Error> {
+    if io::stdin().is_terminal() {
+        let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
+        remark(&mut io::stderr(), &format!("reads {what} from standard input: type or paste it, and end it with {end}"));
+    }
+    read_or_input(Path::new("-"), input)
 }
 
 /// The rows of JSON lines, without empty lines. An error names the line.

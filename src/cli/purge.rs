@@ -11,7 +11,9 @@ use std::{
 use clap::Args;
 
 use super::{
+    given::Configured,
     output::print,
+    proxy::Proxy,
     service,
     setup::journal::{self, Journal, Undone},
 };
@@ -40,6 +42,9 @@ impl Purge {
         if tasks.is_empty() {
             return print(out, "there is nothing to remove\n");
         }
+        if let Some(proxy) = running(environment) {
+            print(out, &format!("toolglot runs at {proxy}, and goes on: stop it first, or it may write some of this again\n"))?;
+        }
         for task in &tasks {
             print(out, &format!("{task}\n"))?;
         }
@@ -58,6 +63,14 @@ impl Purge {
         let program = std::env::current_exe().map(|program| program.display().to_string()).unwrap_or_default();
         print(out, &format!("removed; the program itself is {program}: remove it the way you installed it\n"))
     }
+}
+
+/// Where a proxy runs, if one does.
+fn running(environment: &Environment) -> Option<String> {
+    // A configuration that cannot be read is no reason to keep it.
+    let config = Configured::default().load(environment).ok()?;
+    let proxy = super::block_on(async { Ok(Proxy::look(&config.listen).await) }).ok()?;
+    proxy.running.map(|_| proxy.url)
 }
 
 /// All steps, in their order.

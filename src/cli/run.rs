@@ -1,20 +1,29 @@
-//! `toolglot run AGENT`: starts a coding agent that uses the models of this proxy. The agent gets its settings through its
-//! environment and its arguments; no file is written. If no proxy listens, `run` starts one and stops it when the agent ends.
+//! `toolglot run [AGENT]`: starts a coding agent that uses the models of this proxy; without a name, it asks which. The agent gets
+//! its settings through its environment, its arguments, and files in a private folder: none of the user's own files is changed.
+//! If no proxy listens, `run` starts one and stops it when the agent ends.
 
 use std::{
-    collections::BTreeMap,
+    io::{BufRead, BufReader, IsTerminal, Read, Write},
     net::SocketAddr,
+    path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
 };
 
 use clap::Args;
-use serde::Deserialize;
 
-use super::{given::Configured, output::listed};
+use super::{
+    given::Configured,
+    output::{print, remark},
+    setup::{
+        self,
+        clients::{self, Agent, Names, Place},
+    },
+};
 use crate::{
-    backend::{self, Backend, Kind, Model},
-    config::{Config, Environment},
+    atomic,
+    backend::{self, Backend, Kind},
+    config::{Environment, data_directory},
     error::Error,
     upstream::{Client, Timeouts},
 };
@@ -25,8 +34,9 @@ mod tests;
 /// Starts a coding agent on local models.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// claude, codex, opencode, qwen or goose
-    agent: String,
+    /// The agent [default: asks which of those that are installed]
+    #[arg(value_parser = Names::Agents)]
+    agent: Option<String>,
     /// The model [default: the first one]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -37,58 +47,66 @@ pub(super) struct Run {
     arguments: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Agent {
-    /// How to get it.
-    install: String,
-    #[serde(default)]
-    environment: BTreeMap<String, String>,
-    #[serde(default)]
-    arguments: Vec<String>,
-}
-
-/// The address of the proxy, and the model.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) address: SocketAddr,
-    pub(super) model: String,
-    /// Tokens of context.
-    pub(super) context: u64,
-}
-
 /// A proxy that `run` has started. It ends when this is dropped.
 struct Daemon(Child);
 
-/// The agents, by the names of their programs.
-const AGENTS: &str = include_str!("run/agents.toml");
 /// How long a proxy may take to listen.
 const START: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// The recordings inside of this program have such names.
+const RECORDED: &str = "demo/";
 
 impl Run {
     /// Runs the command. Returns the agent's exit status.
-    pub(super) fn run(self, environment: &Environment) -> Result<ExitStatus, Error> {
-        let agent: Agent = listed(AGENTS, "agent", &self.agent)?;
-        let Some(program) = environment.find(&self.agent) else {
-            return Err(Error::client(format!("`{}` is not installed: {}", self.agent, agent.install)));
+    pub(super) fn run(
+        mut self,
+        environment: &Environment,
+        input: &mut dyn Read,
+        remarks: &mut dyn Write,
+    ) -> Result<ExitStatus, Error> {
+        let mut agents = clients::agents()?;
+        let name = match self.agent.take() {
+            Some(name) => name,
+            None => {
+                let installed: Vec<&str> =
+                    agents.keys().map(String::as_str).filter(|name| environment.find(name).is_some()).collect();
+                pick(&installed, std::io::stdin().is_terminal(), input, remarks)?
+            }
+        };
+        let Some(agent) = agents.remove(&name) else { return Err(Error::client(format!("there is no agent `{name}`"))) };
+        let Some(program) = environment.find(&name) else {
+            return Err(Error::client(format!("`{name}` is not installed: {}", agent.install)));
         };
         let config = self.configured.load(environment)?;
-        let address = super::setup::reachable(&config.listen);
-        let daemon = if models(address)?.is_empty() { Some(self.start(address)?) } else { None };
-        let place = place(&config, address, self.model.as_deref())?;
+        let address = setup::reachable(&config.listen);
+        let daemon = if models(address)?.is_none() { Some(self.start(address)?) } else { None };
+        let (model, context) = known_model(address, self.model.as_deref())?;
+        let size = context.map_or_else(|| "unknown context".to_owned(), |context| format!("{context} tokens of context"));
+        let since = if daemon.is_some() { "which was started for it and ends with it" } else { "which was running" };
+        remark(remarks, &format!("{name} uses {model} ({size}) through toolglot at http://{address}, {since}"));
+        let folder = data_directory(environment).join("agents").join(&name);
+        let slashes = |path: PathBuf| path.display().to_string().replace('\\', "/");
+        let place = Place {
+            address,
+            model,
+            context,
+            home: slashes(environment.home().unwrap_or_default()),
+            profile: slashes(folder.clone()),
+        };
+        profile(&agent, &place, &folder)?;
         let mut command = Command::new(program);
         for (name, value) in &agent.environment {
             command.env(name, place.fill(value));
         }
-        command.args(agent.arguments.iter().map(|argument| place.fill(argument))).args(&self.arguments);
+        let own = if self.arguments.is_empty() { &agent.alone } else { &self.arguments };
+        command.args(agent.arguments.iter().map(|argument| place.fill(argument))).args(own);
         tracing::debug!(?place, "starting the agent");
-        let ended = command.status().map_err(|error| Error::proxy(format!("cannot start `{}`: {error}", self.agent)));
+        let ended = command.status().map_err(|error| Error::proxy(format!("cannot start `{name}`: {error}")));
         drop(daemon);
         ended
     }
 
-    /// Starts a proxy, and waits until it has models.
+    /// Starts a proxy, and waits until it listens and has looked for models.
     fn start(&self, address: SocketAddr) -> Result<Daemon, Error> {
         let failed = |error: std::io::Error| Error::proxy(format!("cannot start the proxy: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
@@ -105,24 +123,12 @@ impl Run {
             if let Some(status) = daemon.0.try_wait().map_err(failed)? {
                 return Err(Error::proxy(format!("the proxy ended at once ({status}): `toolglot serve` shows why")));
             }
-            if !models(address)?.is_empty() {
+            if models(address)?.is_some() {
                 return Ok(daemon);
             }
             std::thread::sleep(LOOK_AGAIN);
         }
-        Err(Error::proxy("no backend has a model: `toolglot doctor` shows what was looked for"))
-    }
-}
-
-impl Place {
-    /// The text with its placeholders filled in.
-    pub(super) fn fill(&self, text: &str) -> String {
-        let root = format!("http://{}", self.address);
-        text.replace("{v1}", &format!("{root}/v1"))
-            .replace("{root}", &root)
-            .replace("{port}", &self.address.port().to_string())
-            .replace("{model}", &self.model)
-            .replace("{context}", &self.context.to_string())
+        Err(Error::proxy("the proxy does not answer: `toolglot serve` shows why"))
     }
 }
 
@@ -134,26 +140,70 @@ impl Drop for Daemon {
     }
 }
 
-/// The models of the proxy at this address; none if nothing listens there.
-fn models(address: SocketAddr) -> Result<Vec<Model>, Error> {
-    ask(address, async |client, proxy| backend::models(&client, &proxy).await.unwrap_or_default())
+/// The agent that the user chooses.
+fn pick(installed: &[&str], terminal: bool, input: &mut dyn Read, out: &mut dyn Write) -> Result<String, Error> {
+    if installed.is_empty() {
+        return Err(Error::client("none of the agents is installed here: `toolglot run NAME` says how to get one"));
+    }
+    let all = || Error::client(format!("say which agent; installed here: {}", installed.join(", ")));
+    if !terminal {
+        return Err(all());
+    }
+    for (at, name) in installed.iter().enumerate() {
+        print(out, &format!("{:3}  {name}\n", at + 1))?;
+    }
+    print(out, "Which one? ")?;
+    let mut answer = String::new();
+    BufReader::new(input).read_line(&mut answer).map_err(|_| all())?;
+    let answer = answer.trim();
+    let numbered = answer.parse::<usize>().ok().and_then(|number| installed.get(number.checked_sub(1)?));
+    numbered.or_else(|| installed.iter().find(|name| **name == answer)).map(|name| (*name).to_owned()).ok_or_else(all)
 }
 
-/// The model that is meant, and its context as the proxy knows it.
-pub(super) fn place(config: &Config, address: SocketAddr, wanted: Option<&str>) -> Result<Place, Error> {
-    let known = models(address)?;
-    let names = || known.iter().map(|model| model.id.as_str()).collect::<Vec<_>>().join(", ");
+/// Writes what the agent reads from its private folder. What else it keeps there stays: its conversations, the user's choices.
+fn profile(agent: &Agent, place: &Place, folder: &std::path::Path) -> Result<(), Error> {
+    if !folder.is_absolute() {
+        return if place.profile.is_empty() || agent.files.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::proxy("the home directory is not known: set HOME"))
+        };
+    }
+    for part in &agent.files {
+        let file = folder.join(&part.path);
+        let before = setup::read(&file)?.unwrap_or_default();
+        let text = format!("{}\n", part.over(&before, place)?);
+        atomic::write(&file, text.as_bytes())
+            .map_err(|error| Error::proxy(format!("cannot write {}: {error}", file.display())))?;
+    }
+    Ok(())
+}
+
+/// The names of the models of the proxy at this address; `None` if nothing listens there.
+pub(super) fn models(address: SocketAddr) -> Result<Option<Vec<String>>, Error> {
+    let found = ask(address, async |client, proxy| backend::models(&client, &proxy).await.ok())?;
+    Ok(found.map(|models| models.into_iter().map(|model| model.id).collect()))
+}
+
+/// The model that is meant, and its context if anybody knows it. A recording is meant only where it is named.
+pub(super) fn known_model(address: SocketAddr, wanted: Option<&str>) -> Result<(String, Option<u64>), Error> {
+    let Some(known) = models(address)? else {
+        return Err(Error::proxy(format!("no toolglot runs at {address}: start it with `toolglot serve`")));
+    };
     let model = match wanted {
-        Some(wanted) if known.iter().any(|model| model.id == wanted) => wanted.to_owned(),
-        Some(wanted) => return Err(Error::client(format!("there is no model `{wanted}`; there are: {}", names()))),
-        None => match known.first() {
-            Some(first) => first.id.clone(),
-            None => return Err(Error::proxy("no backend has a model: `toolglot doctor` shows what was looked for")),
-        },
+        Some(wanted) if known.iter().any(|name| name == wanted) => wanted.to_owned(),
+        Some(wanted) => return Err(Error::client(format!("there is no model `{wanted}`; there are: {}", known.join(", ")))),
+        None => known.iter().find(|name| !name.starts_with(RECORDED)).cloned().ok_or_else(|| no_backend(&known))?,
     };
     let described = ask(address, async |client, proxy| backend::describe(&client, &proxy, &model).await)?;
-    let context = described.ok().and_then(|model| model.context).unwrap_or(config.limits.context_tokens);
-    Ok(Place { address, model, context })
+    Ok((model, described.ok().and_then(|model| model.context)))
+}
+
+fn no_backend(known: &[String]) -> Error {
+    let start = "no backend has a model: start Ollama (`ollama serve`), LM Studio or llama.cpp, or name one in the configuration; \
+                 `toolglot doctor` shows where they are looked for";
+    let recorded = known.first().map(|name| format!("; to try recorded answers: --model {name}")).unwrap_or_default();
+    Error::proxy(format!("{start}{recorded}"))
 }
 
 /// Asks the proxy in Ollama's API, which tells most about a model.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{
     given::Given,
     log::{self, Verbosity},
+    setup,
 };
 use crate::{
     config::Environment,
@@ -44,8 +45,14 @@ impl Serve {
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
         config.check_exposure()?;
-        log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?;
-        let served = server::serve(Settings { demo: self.demo, record, ..Settings::of(config, environment) });
+        let log = Some(log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?);
+        let served = server::serve(Settings {
+            demo: self.demo,
+            record,
+            log,
+            setup: setup::texts(&config)?,
+            ..Settings::of(config, environment)
+        });
         if let (Some(_), Err(error)) = (&self.log_file, &served) {
             // Standard error hears of it too, but whoever reads the file does not.
             tracing::error!("{error}");

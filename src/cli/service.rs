@@ -4,7 +4,7 @@
 use std::{
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, Command, Stdio},
 };
 
 use clap::{Args, Subcommand};
@@ -48,6 +48,8 @@ enum Action {
 
 /// Variables that the service gets as they are at its installation: a login starts it without those of a shell.
 const VARIABLES: [&str; 5] = ["PATH", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TOOLGLOT_LOG"];
+const NO_SESSION: &str = "; there is no login session of this user here: log in as this user (not by su or sudo), or let \
+                          `toolglot serve` be started the way this machine starts its programs";
 /// How much of a log is shown.
 const SHOWN_BYTES: u64 = 16 * 1024;
 
@@ -66,7 +68,17 @@ impl Service {
                 None => Verb::Logs,
             },
         };
-        take(verb, environment)
+        match verb {
+            Verb::Uninstall => {
+                let at = file(environment)?;
+                for failed in take(verb, environment)? {
+                    remark(remarks, &failed.message);
+                }
+                remark(remarks, &format!("{} is removed; what still runs of it ends when you log out", at.display()));
+                Ok(())
+            }
+            verb => take(verb, environment).map(|_| ()),
+        }
     }
 }
 
@@ -93,7 +105,7 @@ pub(super) fn log_file(environment: &Environment) -> Option<PathBuf> {
 
 /// Stops the service and removes it.
 pub(super) fn uninstall(environment: &Environment) -> Result<(), Error> {
-    take(Verb::Uninstall, environment)
+    take(Verb::Uninstall, environment).map(|_| ())
 }
 
 fn install(configured: &Configured, environment: &Environment, remarks: &mut dyn Write) -> Result<(), Error> {
@@ -147,11 +159,13 @@ fn unset_at_login(config: &Config, environment: &Environment) -> Result<Vec<(Str
     Ok(seen.backends.into_iter().filter_map(|backend| Some((backend.name, backend.missing?))).collect())
 }
 
-fn take(verb: Verb, environment: &Environment) -> Result<(), Error> {
+fn take(verb: Verb, environment: &Environment) -> Result<Vec<Error>, Error> {
     take_with(verb, None, environment)
 }
 
-fn take_with(verb: Verb, job: Option<&Job>, environment: &Environment) -> Result<(), Error> {
+/// Takes the steps; gives what failed of those that may fail, each failure once.
+fn take_with(verb: Verb, job: Option<&Job>, environment: &Environment) -> Result<Vec<Error>, Error> {
+    let mut failures: Vec<Error> = Vec::new();
     let file = file(environment)?;
     let failed = |error: std::io::Error| Error::proxy(format!("{}: {error}", file.display()));
     for step in steps::steps(environment.system(), verb, &file, user_id(environment)) {
@@ -163,11 +177,13 @@ fn take_with(verb: Verb, job: Option<&Job>, environment: &Environment) -> Result
             Step::Remove => std::fs::remove_file(&file).map_err(failed)?,
             Step::Run { command, may_fail } => match run(&command, environment) {
                 Err(error) if !may_fail => return Err(error),
+                // Where there is no session, each command says the same.
+                Err(error) if failures.is_empty() => failures.push(error),
                 _ => {}
             },
         }
     }
-    Ok(())
+    Ok(failures)
 }
 
 fn run(words: &[String], environment: &Environment) -> Result<(), Error> {
@@ -177,9 +193,18 @@ fn run(words: &[String], environment: &Environment) -> Result<(), Error> {
             "`{name}` is not on this machine: start `toolglot serve` the way your system starts programs at login"
         ))
     })?;
-    let status = Command::new(program).args(arguments).status();
-    let status = status.map_err(|error| Error::proxy(format!("cannot run `{name}`: {error}")))?;
-    if status.success() { Ok(()) } else { Err(Error::proxy(format!("`{}` failed ({status})", words.join(" ")))) }
+    let mut command = Command::new(program);
+    let started = command.args(arguments).stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output);
+    let ended = started.map_err(|error| Error::proxy(format!("cannot run `{name}`: {error}")))?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    if ended.status.success() {
+        // Nobody is left to hear that standard error is closed.
+        let _ = std::io::stderr().write_all(said.as_bytes());
+        return Ok(());
+    }
+    // As systemctl says it where a user has no session.
+    let remedy = if said.contains("Failed to connect to") { NO_SESSION } else { "" };
+    Err(Error::proxy(format!("`{}` failed ({}): {}{remedy}", words.join(" "), ended.status, said.trim())))
 }
 
 /// The number of this user, by which launchd knows the login session: that of the owner of the home directory.

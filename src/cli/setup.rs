@@ -1,6 +1,6 @@
 //! `toolglot setup CLIENT`: prints the settings for a client, with this proxy's address and a model. With `--write`, it also
 //! writes them into the client's files, if the client has files that can be edited safely. The clients are data
-//! (`setup/clients.toml`).
+//! (`setup/clients.toml`, read by `setup/clients.rs`).
 
 use std::{
     io::Write,
@@ -9,29 +9,33 @@ use std::{
 };
 
 use clap::Args;
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::{
     given::Configured,
-    output::{listed, print},
-    run::{self, Place},
+    output::{print, remark},
+    run,
 };
 use crate::{
     atomic,
-    config::{Environment, Listen},
+    config::{Config, Environment, Listen},
     error::Error,
 };
+use clients::{Names, Place};
 use journal::{Entry, Journal};
 
+pub(super) mod clients;
 pub(super) mod journal;
 #[cfg(test)]
 mod tests;
 
+/// The clients that most people use.
+const FIRST: [&str; 5] = ["claude", "codex", "opencode", "cline", "void"];
+
 /// Shows the settings for a client.
 #[derive(Debug, Args)]
 pub struct Setup {
-    /// claude, codex, qwen, void, continue, zed, cline, roo, opencode, goose, open-webui or copilot
+    /// The client
+    #[arg(value_parser = Names::Clients)]
     client: String,
     /// The model to write into the settings [default: the first one of the running proxy]
     #[arg(long, value_name = "NAME")]
@@ -43,58 +47,51 @@ pub struct Setup {
     write: bool,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Client {
-    title: String,
-    steps: String,
-    #[serde(default)]
-    files: Vec<File>,
-}
-
-/// A file under the user's home.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    path: String,
-    /// A JSON object whose members are merged into those of the file.
-    merge: Option<String>,
-    /// The whole file, which is ours alone.
-    text: Option<String>,
-}
-
-const CLIENTS: &str = include_str!("setup/clients.toml");
-
 impl Setup {
     /// Runs the command. What was done is written to `remarks`.
     ///
     /// # Errors
     /// What was wrong, for `main` to print.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
-        let client: Client = listed(CLIENTS, "client", &self.client)?;
+        let Some(client) = clients::all()?.remove(&self.client) else {
+            return Err(Error::client(format!("there is no client `{}`", self.client)));
+        };
         let config = self.configured.load(environment)?;
         let address = reachable(&config.listen);
-        let place = match run::place(&config, address, self.model.as_deref()) {
-            Ok(place) => place,
-            // Nobody knows the models now, or the one that is named.
-            Err(_) => {
-                let model = self.model.clone().unwrap_or_else(|| "MODEL".into());
-                Place { address, model, context: config.limits.context_tokens }
-            }
-        };
-        // In TOML and JSON a backslash would begin an escape.
-        let home_text = environment.home().unwrap_or_default().display().to_string().replace('\\', "/");
-        let filled = |text: &str| place.fill(text.trim_start_matches('\n')).replace("{home}", &home_text);
-        print(out, &format!("{}\n\n{}\n", client.title, filled(&client.steps)))?;
-        if client.files.is_empty() && self.write {
-            return Err(Error::client(format!("nothing of {}'s settings can be installed: enter them by hand", client.title)));
+        let home = environment.home().unwrap_or_default().display().to_string().replace('\\', "/");
+        let mut place = Place { address, model: "MODEL".into(), context: None, home, profile: String::new() };
+        if self.write && client.files.is_empty() {
+            return Err(Error::client(format!(
+                "nothing of {}'s settings can be installed: `toolglot setup {}` shows what to enter by hand",
+                client.title, self.client
+            )));
         }
-        let home = || environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"));
+        match run::known_model(address, self.model.as_deref()) {
+            Ok((model, context)) => (place.model, place.context) = (model, context),
+            // A name that nobody answers to must not get into the user's settings.
+            Err(error) if self.write && client.files.iter().any(clients::File::names_the_model) => {
+                return Err(Error::client(format!("nothing was written: {}", error.message)));
+            }
+            Err(error) => {
+                if let Some(model) = &self.model {
+                    place.model.clone_from(model);
+                } else if client.steps.contains("{model}") || client.files.iter().any(clients::File::names_the_model) {
+                    remark(remarks, &format!("MODEL stands for the name of a model: {}", error.message));
+                }
+            }
+        }
+        if place.context.is_none() && client.steps.contains("{context}") {
+            remark(
+                remarks,
+                "CONTEXT stands for the tokens of context that the model's server gives it: nobody has told toolglot",
+            );
+        }
+        print(out, &format!("{}\n\n{}\n", client.title, place.tell(&client.steps)))?;
         for part in &client.files {
-            let file = home()?.join(&part.path);
+            let home = environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"))?;
+            let file = home.join(&part.path);
             let before = read(&file)?;
-            let own = part.own(&filled)?;
-            let after = part.over(before.as_deref().unwrap_or_default(), own.clone(), &filled)?;
+            let after = part.over(before.as_deref().unwrap_or_default(), &place)?;
             print(out, &format!("\n~/{}:\n\n{after}\n", part.path))?;
             if self.write {
                 let installed = install(&file, before.as_deref(), &after)?;
@@ -103,7 +100,7 @@ impl Setup {
                 if installed.changed {
                     let mut journal = Journal::read(environment)?;
                     let backups = installed.backup.into_iter().collect();
-                    journal.add(Entry { client: self.client.clone(), file, before, after, merged: own, backups });
+                    journal.add(Entry { client: self.client.clone(), file, before, after, merged: part.own(&place)?, backups });
                     journal.write(environment)?;
                 }
             }
@@ -112,44 +109,22 @@ impl Setup {
     }
 }
 
-impl File {
-    /// The members to merge; `None` if the whole file is toolglot's.
-    fn own(&self, filled: &dyn Fn(&str) -> String) -> Result<Option<Value>, Error> {
-        let read = |text: &String| serde_json::from_str(&filled(text)).map_err(|error| self.broken(&error.to_string()));
-        self.merge.as_ref().map(read).transpose()
-    }
-
-    /// The new content of the file. Members of a merged file that are not ours stay, in their order.
-    fn over(&self, before: &str, own: Option<Value>, filled: &dyn Fn(&str) -> String) -> Result<String, Error> {
-        let Some(own) = own else {
-            return Ok(filled(self.text.as_deref().unwrap_or_default()).trim_end().to_owned());
-        };
-        let mut whole = match before.trim() {
-            "" => Value::Object(Map::new()),
-            text => serde_json::from_str(text).map_err(|error| self.broken(&format!("is not a JSON object ({error})")))?,
-        };
-        merge(&mut whole, own).map_err(|what| self.broken(&what))?;
-        serde_json::to_string_pretty(&whole).map_err(|error| self.broken(&error.to_string()))
-    }
-
-    fn broken(&self, what: &str) -> Error {
-        Error::proxy(format!("{}: {what}; mend it by hand first", self.path))
-    }
-}
-
-/// Puts the members of an object into another one.
-fn merge(into: &mut Value, own: Value) -> Result<(), String> {
-    match (into, own) {
-        (Value::Object(into), Value::Object(own)) => own.into_iter().try_for_each(|(key, value)| match value {
-            Value::Object(_) => merge(into.entry(key.clone()).or_insert_with(|| Value::Object(Map::new())), value)
-                .map_err(|what| format!("`{key}` {what}")),
-            value => {
-                into.insert(key, value);
-                Ok(())
-            }
-        }),
-        _ => Err("is not a JSON object".into()),
-    }
+/// What to enter in each client, by its name, those that most people use first. `{origin}` stands for the proxy's address.
+pub(super) fn texts(config: &Config) -> Result<Vec<(String, String)>, Error> {
+    let place = Place {
+        address: reachable(&config.listen),
+        model: "MODEL".into(),
+        context: None,
+        home: "~".into(),
+        profile: String::new(),
+    };
+    let told = clients::all()?.into_iter().map(|(name, client)| {
+        let steps = client.steps.replace("{v1}", "{origin}/v1").replace("{root}", "{origin}");
+        (name, place.tell(&steps).trim().to_owned())
+    });
+    let mut texts: Vec<(String, String)> = told.collect();
+    texts.sort_by_key(|(name, _)| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
+    Ok(texts)
 }
 
 /// The address at which a client on this machine reaches the proxy.

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, value::StrDeserializer},
+};
 
 use super::{Environment, Secret, expand::expand, secret::Source};
 use crate::error::Error;
@@ -14,6 +17,7 @@ pub struct Backend {
     /// The name that routes and messages use.
     pub name: String,
     /// The API it speaks; `None`: toolglot asks the server.
+    #[serde(deserialize_with = "kind")]
     pub kind: Option<Kind>,
     /// The base URL without a trailing slash. Kind `replay`: the folder of the recordings, or `""` for the demo.
     pub url: String,
@@ -45,6 +49,24 @@ pub enum Kind {
     Google,
     /// Recorded conversations instead of a model: the embedded demo, or a folder.
     Replay,
+}
+
+/// Names of servers, as people write them for a kind: what API they have is asked.
+const SERVERS: &[&str] = &[
+    "auto", "vllm", "sglang", "llama.cpp", "llamacpp", "llama-cpp", "llama-server", "lm-studio", "lmstudio", "lm_studio", "mlx",
+    "mlx-lm", "mlx_lm", "tabbyapi", "koboldcpp", "jan", "localai", "litellm", "openrouter",
+];
+
+/// The kind of this name; `None`: it is asked.
+fn kind_of<E: de::Error>(name: &str) -> Result<Option<Kind>, E> {
+    if SERVERS.contains(&name.to_lowercase().as_str()) {
+        return Ok(None);
+    }
+    Kind::deserialize(StrDeserializer::new(name)).map(Some)
+}
+
+fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Kind>, D::Error> {
+    kind_of(&String::deserialize(from)?)
 }
 
 impl Kind {
@@ -83,8 +105,8 @@ impl Backend {
             return Ok(Backend::open(place(&url), None, url));
         }
         let (name, url) = flag.split_once('=').ok_or_else(wrong)?;
-        let kind = [Kind::Ollama, Kind::OpenAi, Kind::Google].into_iter().find(|kind| kind.usual().0 == name);
-        Ok(Backend::open(name, Some(kind.ok_or_else(wrong)?), base_url(url).ok_or_else(wrong)?))
+        let kind = kind_of::<de::value::Error>(name).ok().filter(|kind| *kind != Some(Kind::Replay));
+        Ok(Backend::open(name, kind.ok_or_else(wrong)?, base_url(url).ok_or_else(wrong)?))
     }
 
     /// The table with its defaults, its key and its headers.
@@ -94,7 +116,7 @@ impl Backend {
         let name = if self.name.is_empty() { usual_name } else { self.name.clone() };
         let wrong = |what: &str| Error::proxy(format!("backend `{name}`{what}"));
         let url = match (self.url.as_str(), self.kind) {
-            ("", None) => return Err(wrong(" needs a `url` or a `kind`")),
+            ("", None) => return Err(wrong(" needs a `url`, such as http://127.0.0.1:8080")),
             ("", Some(_)) => usual_url.ok_or_else(|| wrong(" needs a `url` (kind openai: with /v1)"))?.to_owned(),
             (folder, Some(Kind::Replay)) => {
                 let folder = source.base.join(folder);

@@ -30,7 +30,7 @@ impl Config {
         faults.sift(self.check_shell());
         self.check_visitors(faults);
         if self.retry > 3 {
-            faults.add(format!("`retry` is {}: 0 to 3 is possible", self.retry));
+            faults.add(format!("`retry` is {}: a whole number from 0 to 3 is wanted", self.retry));
         }
         let Limits { body_bytes, argument_bytes, connections, .. } = self.limits;
         for (name, size) in [("body_bytes", body_bytes), ("argument_bytes", argument_bytes), ("connections", connections)] {

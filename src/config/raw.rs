@@ -19,7 +19,7 @@ pub(super) struct Raw {
     pub(super) shell_via: ShellVia,
     pub(super) shell_form: ShellForm,
     pub(super) adapters: Option<String>,
-    pub(super) retry: Option<u8>,
+    pub(super) retry: Option<Retry>,
     pub(super) progress: Option<bool>,
     pub(super) show_warnings: bool,
     pub(super) log_format: super::LogFormat,
@@ -49,6 +49,13 @@ pub(super) struct Raw {
     pub(super) limits: Limits,
     pub(super) mcp: super::mcp::RawMcp,
     pub(super) react: super::React,
+}
+
+/// How often a model is asked again.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a whole number from 0 to 3 is wanted")]
+pub(super) enum Retry {
+    Times(u8),
 }
 
 /// How many wrong keys and types are told at once.

@@ -94,14 +94,26 @@ fn every_key_acts() {
 fn a_mistake_names_its_line_and_what_was_meant() {
     for (text, expected) in [
         ("mode = \"off\"\nlisten_on = \"x\"\n", "2: unknown field `listen_on`"),
-        ("\n\nretries = 2\n", "3: unknown field `retries`, expected one of"),
-        ("retries = 2\n", "did you mean `retry`?"),
+        ("\n\nretries = 2\n", "3: unknown field `retries`; did you mean `retry`?"),
+        ("frobnicate = 2\n", "1: unknown field `frobnicate`; there are: `listen`, `mode`"),
+        ("[backend]\nkind = \"ollama\"\n", "1: write `[[backend]]`: there can be several of them"),
+        ("[[mcp]]\nregistry = \"x\"\n", "1: write `[mcp]`: there is only one of it"),
+        ("listen = 127.0.0.1:8010\n", "1: `listen`: put the value in quotes"),
+        ("mode = rewrite\n", "1: `mode`: put the value in quotes"),
+        ("retry = \"x\"\n", "1: `retry`: a whole number from 0 to 3 is wanted"),
+        ("retry = 300\n", "1: `retry`: a whole number from 0 to 3 is wanted"),
+        ("workers = 0\n", "1: `workers`: a whole number from 1 on is wanted; it is the integer `0`"),
+        ("drain_seconds = 1.5\n", "1: `drain_seconds`: a whole number from 0 on is wanted; it is the number `1.5`"),
+        ("progress = 1\n", "1: `progress`: true or false is wanted, without quotes; it is the integer `1`"),
+        ("mode = True\n", "1: `mode`: write true or false"),
+        ("retry = 1\nretry = 2\n", "2: this key is there twice"),
+        ("mode\n", "1: this is not `key = value`"),
         ("mode = \"rewrit\"\n", "did you mean `rewrite`?"),
         ("[[backend]]\nkind = \"olama\"\n", "did you mean `ollama`?"),
         ("[[backend]]\nkind = \"ollama\"\nurll = \"x\"\n", "3: unknown field `urll`"),
         ("[limits]\nheld_byte = 1\n", "did you mean `held_bytes`?"),
-        ("listen = 8000\n", "/etc/tg/proxy.toml:1: `listen`: invalid type"),
-        ("[limits]\nheld_bytes = [1]\n", "/etc/tg/proxy.toml:2: `held_bytes`: invalid type"),
+        ("listen = 8000\n", "/etc/tg/proxy.toml:1: `listen`: text is wanted: put it in quotes; it is the integer `8000`"),
+        ("[limits]\nheld_bytes = [1]\n", "/etc/tg/proxy.toml:2: `held_bytes`: a whole number from 0 on is wanted"),
         ("modes = [\"off\",\n5]\n", "/etc/tg/proxy.toml:2: wanted"),
         ("mode = 5\n", "/etc/tg/proxy.toml:1: `mode`: wanted"),
         ("listen = \"everywhere\"\n", "write it as 127.0.0.1:8000"),
@@ -255,7 +267,15 @@ fn a_backend_may_be_a_url_alone() {
     let config = Config::parse("", None, &overrides, &Environment::default()).unwrap();
     let kinds: Vec<_> = config.backends.iter().map(|backend| (backend.url.as_str(), backend.kind)).collect();
     assert_eq!(kinds, [("http://box.lan:1", None), ("http://g.example/v1beta", Some(Kind::Google))]);
-    assert!(parse("[[backend]]\nname = \"x\"\n").unwrap_err().contains("`url` or a `kind`"));
+    // Names of servers are no kinds of API: what they speak is asked.
+    for name in ["vllm", "llamacpp", "llama.cpp", "LM-Studio", "mlx", "sglang"] {
+        let config = parse(&format!("[[backend]]\nkind = \"{name}\"\nurl = \"http://box.lan:8080\"\n")).unwrap();
+        assert_eq!((config.backends[0].kind, config.backends[0].url.as_str()), (None, "http://box.lan:8080"), "{name}");
+    }
+    let flag = Overrides { backends: vec!["vllm=http://box.lan:1".into()], ..Overrides::default() };
+    let config = Config::parse("", None, &flag, &Environment::default()).unwrap();
+    assert_eq!((config.backends[0].name.as_str(), config.backends[0].kind), ("vllm", None));
+    assert!(parse("[[backend]]\nname = \"x\"\n").unwrap_err().contains("needs a `url`"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     ending::Ending,
@@ -24,7 +24,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    backend::Learned,
+    backend::{self, Learned},
     client::{
         self, Hints,
         front::{self, Head},
@@ -32,6 +32,7 @@ use crate::{
     config::Mode,
     error::Error,
     event::Note,
+    openai,
     plan::{self, Caller, Passed, Plan},
     turn::{self, tap::Tap},
 };
@@ -43,7 +44,7 @@ const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 pub(super) struct Asked {
     pub(super) received: Received,
     pub(super) target: Target,
-    /// The mode; never [`Mode::Off`].
+    /// The mode; [`Mode::Off`] only with a recording, which has no endpoint to forward to.
     pub(super) mode: Mode,
     /// The protocol of the client.
     pub(super) front: front::Kind,
@@ -92,9 +93,21 @@ where
 {
     let (received, target) = Received::with_target(&app, request, front).await?;
     match received.mode(&app, &target)? {
+        // A recording has no endpoint of its own. Without tools, nothing is taken for a call: its text comes as it was written.
+        Mode::Off if target.backend.kind == backend::Kind::Replay => {
+            let received = Received { body: without_tools(&received.body)?, ..received };
+            handler(app, Asked { received, target, mode: Mode::Off, front, last_counts: false }).await
+        }
         Mode::Off => forward::forward(&app, &target.backend, endpoint, received).await,
         mode => handler(app, Asked { received, target, mode, front, last_counts: false }).await,
     }
+}
+
+/// The request without the tools that it offers.
+fn without_tools(body: &[u8]) -> Result<Bytes, Error> {
+    let mut request: Map<String, Value> = openai::object(body)?;
+    request.retain(|name, _| !["tools", "tool_choice", "functions", "function_call"].contains(&name.as_str()));
+    Ok(Value::Object(request).to_string().into())
 }
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.
@@ -178,6 +191,18 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
         for tool in app.process.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await.tools {
             incoming.tools.add(tool.to_tool());
         }
+    }
+    let offers_none = match &react {
+        Some(react) => react.catalogue.tools.is_empty() && react.catalogue.problems.is_empty(),
+        None => mode == Mode::Shell && incoming.tools.is_empty(),
+    };
+    if offers_none {
+        let text = format!(
+            "there are no tools to offer in mode `{}`: register an MCP server (`toolglot mcp add`), or set `builtin_tools = true` in `[mcp]`",
+            mode.name()
+        );
+        tracing::warn!("{text}");
+        incoming.warnings.push(Note::Warning { code: "no_tools", text });
     }
     let backend = Arc::clone(&target.backend);
     let described = app.backends.describe(&backend, &incoming.request.model).await;

@@ -241,12 +241,17 @@ impl Backends {
             })?;
             return Ok((backend::models(&self.client, &found).await?, Arc::new(found)));
         }
-        let models = backend::models(&self.client, backend).await?;
+        let backend = match backend.below_v1() {
+            // llama.cpp has a list here too, but its other paths without `/v1` are of another API.
+            Some(below) if backend::models(&self.client, &below).await.is_ok() => Arc::new(below),
+            _ => backend.clone(),
+        };
+        let models = backend::models(&self.client, &backend).await?;
         if backend.kind != Kind::OpenAi || backend.profile != Profile::Generic {
-            return Ok((models, backend.clone()));
+            return Ok((models, backend));
         }
-        let profile = backend::profile(&self.client, backend).await?;
-        Ok((models, Arc::new(Backend { profile, ..Backend::clone(backend) })))
+        let profile = backend::profile(&self.client, &backend).await?;
+        Ok((models, Arc::new(Backend { profile, ..Backend::clone(&backend) })))
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) async fn health(State(app): State<App>, Extension(sender): Extension<
         health["calls"] = json!(app.turns.tally.verdicts().collect::<BTreeMap<_, _>>());
         health["repairs"] = json!(app.turns.tally.rules().collect::<BTreeMap<_, _>>());
         health["asked_again"] = json!(app.turns.asked_again.load(Ordering::Relaxed));
+        health["configuration"] = json!(app.config.file);
         health["backends"] = app.backends.known().iter().map(backend).collect();
     }
     reply::json(&health)
@@ -53,5 +54,5 @@ fn sees_backends(app: &App, sender: &Sender) -> bool {
 }
 
 fn backend(found: &Found) -> Value {
-    json!({"name": found.backend.name, "answers": found.error.is_none(), "models": found.models.len(), "error": found.error})
+    json!({"name": found.backend.name, "url": found.backend.url, "answers": found.error.is_none(), "models": found.models.len(), "error": found.error})
 }

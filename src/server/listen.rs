@@ -74,7 +74,9 @@ async fn occupant(address: SocketAddr) -> String {
     };
     let body: Value = serde_json::from_slice(&health.collect(ANSWER_BYTES).await.unwrap_or_default()).unwrap_or_default();
     if let Some(version) = body.get("toolglot").and_then(Value::as_str) {
-        return format!("another toolglot (version {version})");
+        let file = body.get("configuration").and_then(Value::as_str);
+        let file = file.map_or_else(|| "without a configuration file".to_owned(), |file| format!("with {file}"));
+        return format!("another toolglot (version {version}, {file})");
     }
     let Some(found) = backend::detect(&client, &Backend::open("", Kind::OpenAi, format!("http://{address}/v1"))).await else {
         let server = health.headers.get(header::SERVER).and_then(|server| server.to_str().ok());

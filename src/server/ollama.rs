@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use bytes::{Bytes, BytesMut};
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ use crate::{
     backend::{self, Backend, Decoder, Dialect, Kind, Model},
     client::front::{
         self,
-        ollama::{Generate, Generated},
+        ollama::{By, Generate, Generated},
     },
     config::Mode,
     error::Error,
@@ -109,8 +109,7 @@ pub(super) async fn show(app: App, request: Request) -> Result<Response, Error> 
     let received = Received::read(&app, request).await?;
     received.check_values()?;
     let Received { body, prefix, sender, .. } = received;
-    let mut question: Map<String, Value> =
-        openai::parse(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
+    let mut question: Map<String, Value> = openai::object(&body)?;
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
     let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };
@@ -164,14 +163,22 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
     if target.backend.kind == Kind::Ollama {
         return forward::forward(&app, &target.backend, Endpoint::Ollama("/api/generate"), received).await;
     }
-    let Generate { streamed, completion } = front::ollama::read_generate(&received.body)?;
+    let Generate { streamed, by } = front::ollama::read_generate(&received.body)?;
     let text = Generated::new(&target.called, plan::now());
-    let Some(completion) = completion else { return Ok(reply::json(&text.loaded())) };
+    let completion = match by {
+        By::Loading => return Ok(reply::json(&text.loaded())),
+        By::Completion(completion) => completion,
+        By::Chat(body) => {
+            let received = Received { body: body.to_string().into(), ..received };
+            let asked = Asked { received, target, mode: Mode::Rewrite, front: FRONT, last_counts: false };
+            return prompted(chat(app, asked).await?, streamed).await;
+        }
+    };
     let body = Bytes::from(completion.to_string());
     let mut answer = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body).await?;
     if !answer.status.is_success() {
         let body = answer.collect(FRAME_BYTES).await.unwrap_or_default();
-        return Err(backend::error_from(answer.status.as_u16(), &body));
+        return Err(backend::refusal_of(&target.backend, answer.status.as_u16(), &body).without(target.backend.secrets()));
     }
     let completion = Completion::new(answer.body, text);
     Ok(if streamed {
@@ -179,6 +186,26 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
     } else {
         reply::json(&completion.collect().await?)
     })
+}
+
+/// A chat's answer in the words of `/api/generate`.
+async fn prompted(answer: Response, streamed: bool) -> Result<Response, Error> {
+    let (parts, body) = answer.into_parts();
+    if !streamed {
+        let body = axum::body::to_bytes(body, usize::MAX).await.map_err(|error| Error::proxy(error.to_string()))?;
+        return Ok(Response::from_parts(parts, Body::from(front::ollama::from_chat(&body)?.to_string())));
+    }
+    // Each piece is made of whole lines.
+    let lines = body.into_data_stream().map(|piece| {
+        let mut out = String::new();
+        for line in piece.map_err(|error| Error::proxy(error.to_string()))?.split(|byte| *byte == b'\n') {
+            if !line.is_empty() {
+                out.push_str(&format!("{}\n", front::ollama::from_chat(line)?));
+            }
+        }
+        Ok::<_, Error>(Bytes::from(out))
+    });
+    Ok(Response::from_parts(parts, Body::from_stream(lines)))
 }
 
 /// A text completion that is being read.

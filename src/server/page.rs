@@ -74,6 +74,7 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
         .route("/ui/turns/{number}", get(one))
         .route("/ui/turns/{number}/fixture", get(save))
         .route("/ui/state", get(status::status))
+        .route("/ui/log", get(super::log::lines))
         .route("/ui/normalize", in_form(Kind::OpenAi, playground::normalize))
         .route("/ui/bypass", in_form(Kind::OpenAi, pass))
         .route("/ui/tools", get(tools::list))

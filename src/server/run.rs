@@ -30,8 +30,9 @@ const CLOSING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the start waits for the shared store.
 const STORE: Duration = Duration::from_secs(1);
-/// How long MCP servers may take to end.
+/// How long MCP servers may take to end; and where time is up.
 const FAREWELL: Duration = Duration::from_secs(5);
+const HURRY: Duration = Duration::from_millis(300);
 /// How often to look for backends while none was found.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Default number of threads. A piece of a stream costs the same on two threads as on one with few streams, and a sixth more
@@ -56,6 +57,15 @@ struct Shift {
     stage: watch::Receiver<Stage>,
     /// Closed once every thread is done.
     _done: mpsc::Sender<()>,
+}
+
+/// How the server was told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Everything was done.
+    Done,
+    /// Time was up, or somebody was out of patience: nothing waits any more.
+    Now,
 }
 
 /// Listens and serves until a signal ends it.
@@ -93,15 +103,20 @@ async fn run(settings: Settings) -> Result<(), Error> {
         start_thread(shift.clone(), &sockets)?;
     }
     let own = shift.serve(cloned(&sockets)?);
+    let mut how = End::Done;
     let ended = tokio::select! {
         ended = own => ended,
         () = look_around(&app, &address) => Ok(()),
         () = follow_registry(&app) => Ok(()),
         () = reload::follow(&live) => Ok(()),
         () = export(&app) => Ok(()),
-        () = end(&to_stage, &live, first, all_done.recv()) => Ok(()),
+        told = end(&to_stage, &live, first, all_done.recv()) => {
+            how = told;
+            Ok(())
+        }
     };
-    let farewell = timeout(FAREWELL, async { tokio::join!(app.process.mcp.pool().shut_down(), flush(&app)) });
+    let patience = if how == End::Now { HURRY } else { FAREWELL };
+    let farewell = timeout(patience, async { tokio::join!(app.process.mcp.pool().shut_down(), flush(&app)) });
     tokio::select! {
         _ = farewell => {}
         () = signal() => {}
@@ -218,13 +233,16 @@ async fn end(
     live: &Live,
     first: impl Future<Output = ()>,
     all_done: impl Future<Output = Option<()>>,
-) {
+) -> End {
     first.await;
     let app = live.app();
     let Config { drain_seconds: seconds, drain_announce_seconds: announce_seconds, .. } = app.config;
     app.process.draining.announce();
     app.process.page.close();
     tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");
+    if let Some(log) = &app.process.settings.log {
+        log.close();
+    }
     let idle = async {
         sleep(Duration::from_secs(announce_seconds)).await;
         app.process.draining.refuse();
@@ -239,8 +257,9 @@ async fn end(
         () = sleep(Duration::from_secs(announce_seconds.saturating_add(seconds))) => {
             app.process.ending.end();
             sleep(LAST_WORDS).await;
+            return End::Now;
         }
-        () = signal() => return,
+        () = signal() => return End::Now,
     }
     let _ = stage.send(Stage::Ending);
     tokio::select! {
@@ -248,6 +267,7 @@ async fn end(
         () = sleep(CLOSING) => {}
         () = signal() => {}
     }
+    End::Done
 }
 
 /// SIGINT or SIGTERM, caught from this call on, even before anything waits for it.

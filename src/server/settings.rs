@@ -1,7 +1,8 @@
 //! What a server is started with.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
+use super::log::Lines;
 use crate::config::{Config, Environment};
 
 /// The settings of a server.
@@ -15,6 +16,10 @@ pub struct Settings {
     pub ollama: String,
     /// The directory into which every chat is recorded.
     pub record: Option<PathBuf>,
+    /// The lines of the log, if they can be followed.
+    pub log: Option<Arc<Lines>>,
+    /// What to enter in each client, by its name, for the page; `{origin}` stands for the page's own address.
+    pub setup: Vec<(String, String)>,
     /// The environment in which the registry of MCP servers expands variables.
     pub environment: Environment,
 }
@@ -23,6 +28,6 @@ impl Settings {
     /// A server of this configuration: no demo, no recording.
     pub fn of(config: Config, environment: &Environment) -> Settings {
         let ollama = environment.ollama_url();
-        Settings { config, demo: false, ollama, record: None, environment: environment.clone() }
+        Settings { config, demo: false, ollama, record: None, log: None, setup: Vec::new(), environment: environment.clone() }
     }
 }

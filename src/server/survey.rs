@@ -51,6 +51,8 @@ pub struct Surveyed {
     pub reachable: bool,
     /// Why it did not answer, if it did not.
     pub error: Option<String>,
+    /// What should be corrected in its configuration.
+    pub note: Option<String>,
     /// Number of models that it lists.
     pub listed: usize,
     /// The described models.
@@ -139,12 +141,20 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
             version: version.as_deref().map(redact::line),
             reachable: found.error.is_none(),
             error: found.error.clone(),
+            note: misplaced(app, &found.backend),
             listed: found.models.len(),
             models,
             backend: found.backend.clone(),
         })
     });
     join_all(looks).await.into_iter().collect()
+}
+
+/// What is wrong with the configured URL of a backend that was found at another one.
+fn misplaced(app: &App, found: &Backend) -> Option<String> {
+    let given = app.config.backends.iter().find(|given| given.name == found.name && given.kind == Some(Kind::OpenAi))?;
+    let (given, real) = (redact::line(&given.url), redact::line(&found.url));
+    (given != real).then(|| format!("its API is at {real}: correct `url = \"{given}\"`"))
 }
 
 /// Where backends are looked for, if none is configured.
@@ -190,7 +200,7 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     let mut answer = sent.await?;
     let bytes = answer.collect(ANSWER_BYTES).await?;
     if !answer.status.is_success() {
-        return Err(backend::error_from(answer.status.as_u16(), &bytes).without(target.backend.secrets()));
+        return Err(backend::refusal_of(&target.backend, answer.status.as_u16(), &bytes).without(target.backend.secrets()));
     }
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
@@ -239,6 +249,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
     let tools_cost = cost(backend, &reader, &listed.id, &learned, tools)?;
     let mut notes = notes(app, &listed.id, &model, &reader, learned.tools);
     notes.extend(trimmed(app, backend, &model, tools)?);
+    notes.extend(learned.rewrites.iter().map(|rewrite| format!("learned in the last day: {}", rewrite.title())));
     let (proof, proof_means) = reader.adapter.proven();
     Ok(ModelReport {
         name: redact::line(&model.id),

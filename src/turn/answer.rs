@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
-use super::gate::{Gate, Texts};
+mod unwanted;
+
+use self::unwanted::Unwanted;
+use super::{gate::Gate, quoted::Quoted};
 pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
-    event::{Assembly, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
+    event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally, name::means_none},
     json::extent::{Extent, PlainExtent},
     plan::Repeats,
-    same,
 };
 
 /// The parts that an [`Answer`] is made from.
@@ -40,6 +42,8 @@ pub struct Answer {
     tools: Arc<Tools>,
     /// The last native call. It is complete if anything other than the end of the answer follows.
     native: Option<ToolCall>,
+    /// Takes calls out of the text if `tool_choice` is `none`.
+    unwanted: Option<Unwanted>,
     /// Whether text or reasoning came since the last native call.
     heard: bool,
     /// Whether the answer began inside reasoning, as far as the text before the first native call shows.
@@ -57,8 +61,6 @@ pub struct Outcome {
     pub reask: Option<Reask>,
     /// Valid calls that wait for the next answer.
     pub kept: Vec<ToolCall>,
-    /// The unmarked calls of unknown tools that the model was, or is to be, asked about.
-    pub strays: Vec<same::Call>,
     /// The calls that the fixer checked, with its reports.
     pub checked: Vec<Checked>,
     /// Token counts of the backend.
@@ -90,10 +92,12 @@ impl Answer {
         let limit = scanner.argument_bytes;
         let mut gate = Gate::new(policy);
         gate.before.tools = Arc::clone(&tools);
+        let markers = adapter.value_markers();
         Answer {
+            unwanted: Unwanted::new(&adapter, &tools),
             scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
             tools: Arc::clone(&tools),
-            fixer: Fixer::new(tools, schemas).with_limit(limit),
+            fixer: Fixer::new(tools, schemas).with_limit(limit).with_markers(markers),
             gate,
             native: None,
             heard: false,
@@ -115,9 +119,9 @@ impl Answer {
         self
     }
 
-    /// Sets what the model has read.
-    pub(super) fn quoting(mut self, texts: Arc<dyn Texts>) -> Answer {
-        self.gate.before.texts = Some(texts);
+    /// Sets the results that the model has read.
+    pub(super) fn quoting(mut self, quoted: Arc<Quoted>) -> Answer {
+        self.gate.before.quoted = quoted;
         self
     }
 
@@ -128,9 +132,9 @@ impl Answer {
         self
     }
 
-    /// Sets the unmarked calls of unknown tools that the model was asked about: if it writes one again, it is text.
-    pub(super) fn asked_about(mut self, strays: Vec<same::Call>) -> Answer {
-        self.gate.before.strays = strays;
+    /// Sets the prose of earlier answers that the client has.
+    pub(super) fn echoing(mut self, said: Vec<String>) -> Answer {
+        self.gate.echoing(said);
         self
     }
 
@@ -169,12 +173,11 @@ impl Answer {
     /// Takes a delta of the backend's decoder.
     pub fn delta(&mut self, delta: Delta<'_>, out: &mut dyn Sink) {
         match delta {
-            Delta::Text(channel, text) => {
-                self.close_native(out);
-                self.heard |= !text.is_empty();
-                let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
-                self.scanner.push(channel, text, &mut stage);
+            Delta::Text(Channel::Content, text) if self.unwanted.is_some() => {
+                let text = self.unwanted.as_mut().map(|unwanted| unwanted.push(text)).unwrap_or_default();
+                self.text(Channel::Content, &text, out);
             }
+            Delta::Text(channel, text) => self.text(channel, text, out),
             Delta::Call { id, name, arguments, extra } => {
                 self.close_native(out);
                 if means_none(&self.tools, name) {
@@ -202,8 +205,19 @@ impl Answer {
         }
     }
 
+    fn text(&mut self, channel: Channel, text: &str, out: &mut dyn Sink) {
+        self.close_native(out);
+        self.heard |= !text.is_empty();
+        let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
+        self.scanner.push(channel, text, &mut stage);
+    }
+
     /// Ends the answer. A native call at its end is complete only if its brackets are closed.
     pub fn finish(mut self, out: &mut dyn Sink) -> Outcome {
+        if let Some(mut unwanted) = self.unwanted.take() {
+            self.text(Channel::Content, &unwanted.finish(), out);
+            self.gate.ended.excluded = self.gate.ended.excluded.or(unwanted.tool);
+        }
         let reason = self.reason.unwrap_or(FinishReason::Stop);
         let native = self.native.take();
         let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
@@ -217,10 +231,9 @@ impl Answer {
             }
         }
         stage.event(Event::Finish { reason, usage: self.usage });
-        let strays = std::mem::take(&mut self.gate.before.strays);
         let (delivered, reask, kept) = self.gate.outcome();
         let began_inside = self.began_inside.or_else(|| self.scanner.began_inside());
-        Outcome { delivered, reask, kept, strays, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
+        Outcome { delivered, reask, kept, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
     }
 
     /// Ends an answer that broke off. The held text leaves, and a truncated call is dropped without a notice, because the caller
@@ -293,6 +306,7 @@ impl Sink for Stage<'_> {
     fn event(&mut self, event: Event<'_>) {
         let (gate, out) = (&mut *self.gate, &mut *self.out);
         gate.native = self.native;
+        self.fixer.set_native(self.native);
         self.fixer.event(event, &mut |event: Event<'_>| gate.event(event, &mut *out));
     }
 }

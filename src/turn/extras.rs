@@ -1,10 +1,14 @@
-//! Keeps what a backend wants back with a call in the next turn (Google's thought signature), under the call's id, and puts it
-//! back into the history if the client has dropped it.
+//! Keeps what a backend wants back with a call in the next turn (Google's thought signature, the reasoning before it), under the
+//! call's id, and puts it back into the history if the client has dropped it.
+
+use std::time::Duration;
 
 use super::Shared;
 use crate::{
+    backend::Rewrite,
     client::front,
     event::Event,
+    openai::Message,
     plan::Plan,
     store::{self, Key, Kind},
 };
@@ -14,16 +18,36 @@ use crate::{
 pub(super) struct Extras {
     /// The id of the call that is being delivered.
     id: String,
-    /// Ids, each with its extra; not yet in the store.
-    fresh: Vec<(String, String)>,
+    /// The reasoning of this answer before its first call.
+    reasoning: String,
+    /// Ids, each with what is kept under it; not yet in the store.
+    fresh: Vec<(Kind, String, String)>,
 }
 
+/// Longer reasoning is not kept, in bytes.
+const REASONING_BYTES: usize = 256 * 1024;
+/// How long reasoning is kept: for the turn, and for a pause of the user.
+const REASONING: Duration = Duration::from_secs(6 * 60 * 60);
+
 impl Extras {
+    /// Another answer begins.
+    pub(super) fn begin(&mut self) {
+        self.reasoning.clear();
+    }
+
     /// Looks at an event on its way to the client; `answer` is the answer's id.
     pub(super) fn event(&mut self, event: &Event<'_>, answer: &str) {
         match event {
             Event::CallStart { index, id, .. } => self.id = id.map_or_else(|| front::id_of(answer, *index), str::to_owned),
-            Event::CallEnd { extra: Some(extra), .. } => self.fresh.push((std::mem::take(&mut self.id), (*extra).to_owned())),
+            Event::Reasoning(text) if self.reasoning.len() <= REASONING_BYTES => self.reasoning.push_str(text),
+            Event::CallEnd { extra, .. } => {
+                let id = std::mem::take(&mut self.id);
+                let reasoning = std::mem::take(&mut self.reasoning);
+                if !reasoning.trim().is_empty() && reasoning.len() <= REASONING_BYTES {
+                    self.fresh.push((Kind::CallReasoning, id.clone(), reasoning));
+                }
+                self.fresh.extend(extra.map(|extra| (Kind::CallExtra, id, extra.to_owned())));
+            }
             _ => {}
         }
     }
@@ -35,8 +59,9 @@ impl Extras {
 
     /// Stores what the latest events have brought.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan) {
-        for (id, extra) in self.fresh.drain(..) {
-            shared.store.put(key(plan, id), extra.into(), store::DAY).await;
+        for (kind, id, kept) in self.fresh.drain(..) {
+            let ttl = if kind == Kind::CallReasoning { REASONING } else { store::DAY };
+            shared.store.put(key(plan, kind, id), kept.into(), ttl).await;
         }
     }
 }
@@ -47,7 +72,8 @@ pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
         let calls = message.tool_calls.iter().enumerate();
         calls.filter(|(_, call)| call.extra.is_none()).map(move |(position, call)| (at, position, call.id.clone()))
     });
-    let (places, keys): (Vec<_>, Vec<_>) = calls.map(|(at, position, id)| ((at, position), key(plan, id))).unzip();
+    let (places, keys): (Vec<_>, Vec<_>) =
+        calls.map(|(at, position, id)| ((at, position), key(plan, Kind::CallExtra, id))).unzip();
     for ((at, position), extra) in places.into_iter().zip(shared.store.get_all(&keys).await) {
         let Some(extra) = extra else { continue };
         let call = plan.chat.messages.get_mut(at).and_then(|message| message.tool_calls.get_mut(position));
@@ -57,7 +83,25 @@ pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
     }
 }
 
+/// Puts back the reasoning that the client has dropped, for a family or a backend that wants it.
+pub(super) async fn put_back_reasoning(shared: &Shared, plan: &mut Plan) {
+    if !plan.adapter.prompt.reasoning && !plan.asking.learned.needs(Rewrite::Reasoning) {
+        return;
+    }
+    let lacks =
+        |message: &Message| !["reasoning_content", "reasoning", "thinking"].iter().any(|name| message.rest.contains_key(*name));
+    let lacking = plan.chat.messages.iter().enumerate().filter(|(_, message)| lacks(message));
+    let first_call = |message: &Message| Some(key(plan, Kind::CallReasoning, message.tool_calls.first()?.id.clone()));
+    let (places, keys): (Vec<_>, Vec<_>) = lacking.filter_map(|(at, message)| Some((at, first_call(message)?))).unzip();
+    for (at, kept) in places.into_iter().zip(shared.store.get_all(&keys).await) {
+        let kept = kept.and_then(|kept| String::from_utf8(kept.into()).ok());
+        if let (Some(message), Some(kept)) = (plan.chat.messages.get_mut(at), kept) {
+            message.rest.insert("reasoning_content".into(), kept.into());
+        }
+    }
+}
+
 /// The key contains the backend, because no other backend may get its data.
-fn key(plan: &Plan, id: String) -> Key {
-    plan.key(Kind::CallExtra, format!("{}\n{id}", plan.backend.url))
+fn key(plan: &Plan, kind: Kind, id: String) -> Key {
+    plan.key(kind, format!("{}\n{id}", plan.backend.url))
 }

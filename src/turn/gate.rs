@@ -6,21 +6,25 @@
 //!   not fit the schema is delivered as the model wrote it, and a call that only had to be confirmed (`Why::Unsure`) is delivered
 //!   with its repairs. Any other refused call becomes a one-line notice, and so does a refused call after a delivered one. Valid
 //!   calls after the refused one are kept, and delivered after those of the next answer.
-//! * An unmarked call of an unknown tool is text if the model writes it again.
-//! * A call with effects is never delivered if the user's words forbid it.
+//! * An unmarked call that is refused is text if the model cannot be asked about it (again).
+//! * An equal call counts twice in one answer. From the third one on it is dropped, with one notice.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows. The scanner already
 //!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/deliver.rs`); this rule is for the rest.
 //! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
-//! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
-//!   again, for the call alone.
-//! * If an answer to a result only declines, it is held, and toolglot asks again.
+//! * If an answer says nothing, or stops in the middle of a task ([`Said::stops_short`]), toolglot asks again, once.
+//! * If the first answer in Void announces an action, or tells the user to do what the user has ordered, and ends without a call,
+//!   toolglot asks again, for the call alone (`nudge`).
 //! * If the user asks what a file says, and the model answers without a call, toolglot asks again, for a call that reads.
 //! * If the client demands a call and none came, toolglot also asks again, for the call alone.
+//! * After a question about a refused call, prose before the new call is not sent if the client has prose of the first answer.
 //! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
 use std::sync::Arc;
 
-use super::reask::{Reask, WHOLE_LINE};
+use super::{
+    quoted::Quoted,
+    reask::{Reask, WHOLE_LINE},
+};
 use crate::{
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
@@ -29,9 +33,9 @@ use crate::{
 };
 
 mod finish;
-mod held;
 mod told;
 
+pub(super) use told::stops_short;
 use told::{Delivered, Said, Written, is_beginning};
 
 /// What becomes of refused calls and of text after calls.
@@ -74,8 +78,8 @@ pub(super) struct Gate {
     refused: u32,
     again: Again,
     said: Said,
-    /// The text of this answer so far, while it may still be one that only declines; `None` otherwise.
-    declining: Option<String>,
+    /// The prose of this answer so far, while a call may replace it, because the client has prose of an earlier answer.
+    preface: Option<String>,
     pub(super) ended: Ended,
 }
 
@@ -88,12 +92,6 @@ struct Refused<'a> {
     written: &'a str,
 }
 
-/// What the model has read before its answer (`quoted`).
-pub(super) trait Texts: std::fmt::Debug + Send + Sync {
-    /// Whether the model has read this call as text, so that it is to be asked about it.
-    fn has(&self, call: &same::Call) -> bool;
-}
-
 /// What precedes the answer.
 #[derive(Debug, Default)]
 pub(super) struct Before {
@@ -101,11 +99,8 @@ pub(super) struct Before {
     repeats: Repeats,
     /// The tools of the request.
     pub(super) tools: Arc<Tools>,
-    /// What the model has read; `None`: nothing. It is asked whether it means a call that is in there.
-    pub(super) texts: Option<Arc<dyn Texts>>,
-    /// The unmarked calls of unknown tools that the model was asked about in this turn. If it writes one of them again, it is the
-    /// answer's text.
-    pub(super) strays: Vec<same::Call>,
+    /// The results that the model has read. It is asked whether it means a call that is in there.
+    pub(super) quoted: Arc<Quoted>,
 }
 
 /// How the model was asked before this answer, and is asked after it.
@@ -121,6 +116,8 @@ struct Again {
     native: bool,
     /// Valid calls after a refused one: of an earlier answer, or of this one once `reask` is set.
     kept: Vec<ToolCall>,
+    /// The prose of earlier answers that the client has.
+    said: Vec<String>,
 }
 
 /// How the answer ended, besides its finish reason.
@@ -134,10 +131,21 @@ pub(super) struct Ended {
     pub(super) stop_sequence: Option<String>,
 }
 
+impl Ended {
+    /// Whether the model ended its answer, and no rule of the request did.
+    fn is_by_itself(&self) -> bool {
+        self.excluded.is_none() && self.stop_sequence.is_none()
+    }
+}
+
 /// Approximate maximum length of the prose that is searched for an announcement, in bytes.
 const PROSE_BYTES: usize = 16 * 1024;
 /// After this much prose, a model that was asked for the call alone will not write it. In bytes.
 const VAIN_BYTES: usize = 1024;
+/// How much prose is held because a call may replace it, in bytes. With more, it is the answer.
+const PREFACE_BYTES: usize = 1024;
+/// How often the same call counts in one answer.
+const EQUAL_CALLS: usize = 2;
 /// Approximate maximum length of the text that is withheld after a delivered call, in bytes.
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
@@ -155,8 +163,8 @@ impl Gate {
             withheld: String::new(),
             refused: 0,
             again: Again::default(),
-            said: Said { text: false, reasoning: false, line_start: true, prose: String::new(), prose_bytes },
-            declining: None,
+            said: Said::new(prose_bytes),
+            preface: None,
             ended: Ended::default(),
         }
     }
@@ -164,9 +172,6 @@ impl Gate {
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         if self.again.reask.is_some() {
             return self.after_refused(&event, out);
-        }
-        if self.holds(&event, out) {
-            return;
         }
         match event {
             Event::Text(text) => self.text(text, out),
@@ -188,6 +193,7 @@ impl Gate {
                     self.refuse(Refused { name, why, raw, written }, out);
                 }
             }
+            Event::Note(Note::Candidate { name, cell }) => tracing::debug!(tool = name, "{cell}"),
             Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
@@ -230,15 +236,20 @@ impl Gate {
         if self.before.tools.iter().any(|tool| tool.input.is_patch()) {
             self.said.prose_bytes = WITHHELD_BYTES;
         }
-        // A client that demands a call gets the text.
-        self.declining = (self.policy.may_reask && !self.policy.must_call && !repeats.is_empty()).then(String::new);
         self.before.repeats = repeats;
     }
 
     /// Continues after an answer in which a call was refused. `kept`: the valid calls after it. `left`: what the user reads if
     /// this answer says nothing.
     pub(super) fn again(&mut self, kept: Vec<ToolCall>, left: Option<String>) {
-        self.again = Again { asked: true, left, kept, ..Again::default() };
+        self.again = Again { asked: true, left, kept, said: std::mem::take(&mut self.again.said), ..Again::default() };
+    }
+
+    /// Sets the prose of earlier answers that the client has. A model that is asked again often begins with the same words, or
+    /// says the same in others.
+    pub(super) fn echoing(&mut self, said: Vec<String>) {
+        self.preface = (!said.is_empty()).then(String::new);
+        self.again.said = said;
     }
 
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
@@ -275,6 +286,38 @@ impl Gate {
         if self.policy.call_alone {
             return;
         }
+        if let Some(preface) = &mut self.preface {
+            preface.push_str(text);
+            if preface.len() > PREFACE_BYTES {
+                self.release(out);
+            }
+            return;
+        }
+        self.say(text, out);
+    }
+
+    /// Passes on the prose that no call has replaced, as far as the client does not have it.
+    fn release(&mut self, out: &mut dyn Sink) {
+        let preface = self.preface.take().unwrap_or_default();
+        let mut fresh = preface.as_str();
+        for said in self.again.said.iter().map(|said| said.trim_start()) {
+            let (said, blank) = said.split_at(said.trim_end().len());
+            let is_sentence = said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '：']);
+            fresh = match fresh.trim_start().strip_prefix(said) {
+                Some(rest) if is_sentence || rest.trim().is_empty() || rest.starts_with('\n') => {
+                    rest.strip_prefix(blank).unwrap_or(rest).trim_start_matches(' ')
+                }
+                _ if said.starts_with(fresh.trim()) => "",
+                _ => fresh,
+            };
+        }
+        self.said.text |= !preface.trim().is_empty();
+        if !fresh.is_empty() {
+            self.say(fresh, out);
+        }
+    }
+
+    fn say(&mut self, text: &str, out: &mut dyn Sink) {
         self.said.left(text);
         out.event(Event::Text(text));
     }
@@ -298,14 +341,12 @@ impl Gate {
         if let Some(doubt) = doubt.filter(|_| may_ask) {
             return self.refuse(refused(&doubt), out);
         }
-        if (self.delivered.count == 0 || self.policy.answers_refused)
-            && self.before.texts.as_ref().is_some_and(|texts| texts.has(&key))
-        {
+        if (self.delivered.count == 0 || self.policy.answers_refused) && self.before.quoted.has(&key) {
             if self.policy.may_reask {
                 return self.refuse(refused(&Why::Quoted), out);
             }
             // The model quotes the result once more.
-            if self.said.text {
+            if self.said.text || self.preface.as_ref().is_some_and(|preface| !preface.trim().is_empty()) {
                 return self.notice(&Why::Quoted.notice(name), out);
             }
         }
@@ -313,6 +354,17 @@ impl Gate {
         if self.delivered.count == 0 && self.before.repeats.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
             return self.refuse(refused(&Why::Repeated), out);
         }
+        // Models in a loop write the same call dozens of times.
+        if self.delivered.times(&key) >= EQUAL_CALLS {
+            if self.delivered.drops() {
+                self.beside(
+                    &format!("[toolglot] call of {name}: the answer repeats it; it was passed on {EQUAL_CALLS} times"),
+                    out,
+                );
+            }
+            return;
+        }
+        self.preface = None;
         if !self.withheld.trim().is_empty() {
             out.event(Event::Text(&std::mem::take(&mut self.withheld)));
         }
@@ -323,13 +375,6 @@ impl Gate {
 
     fn refuse(&mut self, call: Refused<'_>, out: &mut dyn Sink) {
         let Refused { name, why, raw, written } = call;
-        if let Why::Unmarked(text) = why {
-            let stray = same::Call::new(name, raw);
-            if self.before.strays.contains(&stray) {
-                return self.text(text, out);
-            }
-            self.before.strays.push(stray);
-        }
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered.count > 0, "call refused");
         if self.policy.answers_refused {
@@ -342,7 +387,7 @@ impl Gate {
             return self.deliver(name, None, raw, None, out);
         }
         if self.delivered.count > 0 {
-            return self.beside(name, why, out);
+            return self.beside(&why.notice(name), out);
         }
         if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
             let [name, raw, written] = [name, raw, written].map(str::to_owned);
@@ -350,8 +395,9 @@ impl Gate {
             self.again.native = self.native;
             return;
         }
-        match why {
-            Why::Schema(_) => self.deliver(name, None, raw, None, out),
+        match (why, why.text()) {
+            (Why::Schema(_), _) => self.deliver(name, None, raw, None, out),
+            (_, Some(text)) => self.text(text, out),
             _ => self.notice(&why.notice(name), out),
         }
     }
@@ -366,13 +412,10 @@ impl Gate {
         !is_whole && self.written.has_native(name)
     }
 
-    /// Handles a refused call after a delivered one. The model is not asked again, but the user is told. The text between them is
-    /// withheld.
-    fn beside(&mut self, name: &str, why: &Why, out: &mut dyn Sink) {
+    /// Tells the user about a call that is dropped after a delivered one. The text between them is withheld.
+    fn beside(&mut self, line: &str, out: &mut dyn Sink) {
         let gap = if self.said.line_start { "" } else { "\n" };
-        let notice = format!("{gap}{}\n", why.notice(name));
-        self.said.left(&notice);
-        out.event(Event::Text(&notice));
+        self.say(&format!("{gap}{line}\n"), out);
     }
 
     /// Writes a notice on a line of its own.

@@ -70,14 +70,10 @@ impl<O: Sink> Sink for Outlet<O> {
         }
         let event = match event {
             Event::Text(text) => {
-                let text = sent.fresh(text);
-                if text.is_empty() {
-                    return;
-                }
-                if sent.prose(&text) {
+                if sent.prose(text) {
                     shape.event(Event::Text("\n"), out);
                 }
-                return shape.event(Event::Text(&text), out);
+                event
             }
             Event::Reasoning(text) => {
                 if sent.reasoning(text) {

@@ -8,7 +8,13 @@ use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::{Map, Value};
 use tokio::{sync::watch, time::Instant};
 
-use super::{Shared, answer::Outcome, reask, tap::Tap};
+use super::{
+    Shared,
+    answer::{Outcome, Reask},
+    gate::stops_short,
+    reask,
+    tap::Tap,
+};
 use crate::{
     backend::{Kind, Size},
     client::front,
@@ -140,9 +146,14 @@ impl Agent {
         (self.offers() && !self.runs()).then(|| self.used.begun + Duration::from_secs(self.react.limits.seconds))
     }
 
-    /// Forgets the calls of the current answer because the time is over, and returns the line that says so.
-    pub(super) fn give_up(&mut self) -> String {
+    /// Forgets the calls of the current answer, which ends before its end.
+    pub(super) fn forget_calls(&mut self) {
         self.collected.forget_calls();
+    }
+
+    /// Does so because the time is over, and returns the line that says so.
+    pub(super) fn give_up(&mut self) -> String {
+        self.forget_calls();
         let limit = Limit::Seconds(self.react.limits.seconds);
         self.last = Some(limit);
         format!("[toolglot] {limit}, and the answer was cut off")
@@ -180,6 +191,11 @@ impl Agent {
         self.used.answered > 0
     }
 
+    /// Whether the model may be asked again about an answer.
+    pub(super) fn may_ask(&self, retry: u8) -> bool {
+        self.used.excused < retry
+    }
+
     /// What was done, if the request asks for it.
     pub(super) fn trace(&self) -> Option<Note> {
         let trace = || self.trace.to_value(self.used.rounds, self.last).to_string();
@@ -199,13 +215,17 @@ impl Agent {
             return Step::Over;
         }
         if written.is_empty() {
-            if plan.tools.must_call() && self.used.excused < plan.rules.retry {
-                self.used.excuse_round();
-                reask::demand(&mut plan.chat.messages, &plan.tools);
-                return Step::Again;
-            }
-            let silent = said.trim().is_empty() && self.has_results();
-            return if silent { self.wrap_up(plan, Limit::Silence) } else { Step::Over };
+            let why = match () {
+                () if plan.tools.must_call() => Some(Reask::Uncalled),
+                () if said.trim().is_empty() && self.has_results() => return self.wrap_up(plan, Limit::Silence),
+                () if said.trim().is_empty() => Some(Reask::Silent),
+                () if stops_short(said) && self.has_results() => Some(Reask::Unfinished),
+                () => None,
+            };
+            let Some(why) = why.filter(|_| self.may_ask(plan.rules.retry)) else { return Step::Over };
+            self.used.excuse_round();
+            reask::ask(&why, said, &[], plan);
+            return Step::Again;
         }
         let judge = Judge {
             react: &self.react,
@@ -214,7 +234,7 @@ impl Agent {
             schemas: &shared.schemas,
             tainted: self.seen.tainted.as_deref(),
             context: &self.seen.services,
-            may_reask: self.used.excused < plan.rules.retry,
+            may_reask: self.may_ask(plan.rules.retry),
         };
         let mut judged: Vec<_> = written.into_iter().map(|call| judge.judge(call)).collect();
         let hands_over = judged.iter().any(|(_, fate)| matches!(fate, Fate::Client));

@@ -28,10 +28,10 @@ pub enum Reask {
         /// Its arguments as the model wrote them.
         written: String,
     },
-    /// It wrote nothing after a result.
+    /// It wrote nothing, or reasoning alone.
     Silent,
-    /// It only declined after a result, in this text.
-    Declined(String),
+    /// It announced a step after a result, and stopped.
+    Unfinished,
     /// It answered a question about this file, which it has not read.
     Unread(String),
     /// It announced an action, or told the user to perform it, without a call.
@@ -43,7 +43,7 @@ pub enum Reask {
 impl Reask {
     /// Whether the other calls of the answer were meant nevertheless.
     pub(super) fn keeps_others(&self) -> bool {
-        let alone = |why: &Why| matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered);
+        let alone = |why: &Why| matches!(why, Why::Unannounced(_) | Why::Quoted);
         matches!(self, Reask::Refused { why, .. } if !alone(why))
     }
 
@@ -56,7 +56,7 @@ impl Reask {
     pub(super) fn text_mut(&mut self) -> Option<&mut String> {
         match self {
             Reask::Refused { why, .. } => why.text_mut(),
-            Reask::Silent | Reask::Declined(_) | Reask::Announced | Reask::Unread(_) | Reask::Uncalled => None,
+            _ => None,
         }
     }
 
@@ -67,8 +67,7 @@ impl Reask {
                 Some(text) => Some(text.to_owned()).filter(|text| !text.trim().is_empty()),
                 None => Some(format!("{}\n", why.notice(name))),
             },
-            Reask::Declined(text) => Some(text.clone()),
-            Reask::Silent | Reask::Announced | Reask::Unread(_) | Reask::Uncalled => None,
+            _ => None,
         }
     }
 }
@@ -77,8 +76,8 @@ impl std::fmt::Display for Reask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
-            Reask::Silent => f.write_str("nothing was said after a result"),
-            Reask::Declined(_) => f.write_str("the answer to a result only declines"),
+            Reask::Silent => f.write_str("nothing was said"),
+            Reask::Unfinished => f.write_str("a step was announced after a result, and no tool was called"),
             Reask::Unread(file) => write!(f, "a question about {file} was answered, and the file was not read"),
             Reask::Uncalled => f.write_str("the client demands a call, and no tool was called"),
             Reask::Announced => f.write_str("an action was announced or explained, and no tool was called"),
@@ -90,9 +89,12 @@ impl std::fmt::Display for Reask {
 const SCHEMA_BYTES: usize = 2000;
 /// Longer words of the user are not repeated, in bytes.
 const QUESTION_BYTES: usize = 1000;
-/// Makes small models continue after a result in an editor's own form. There, a task usually has further steps; if told to
-/// answer, they copy the result and stop.
+/// Makes small models continue after a result. In an editor's own form, a task usually has further steps; if told to answer,
+/// they copy the result and stop.
 const GO_ON: &str = "You have this result. Do the next step of the task with a tool, or answer if it is done.";
+
+/// Makes a model that has written nothing, or has only thought, answer or call.
+const BEGIN: &str = "(You have written nothing yet. Go on.)";
 
 /// Makes a small model write the call that it only announced. Its own answer is not shown to it, because it would continue that.
 const CALL_ALONE: &str = "(If a tool is needed, write only its call, each parameter in its own tag.)";
@@ -108,7 +110,9 @@ pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mu
             tell(&mut plan.chat.messages, &words);
         }
         Reask::Uncalled => demand(&mut plan.chat.messages, &plan.tools),
-        Reask::Silent | Reask::Declined(_) | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
+        Reask::Unfinished => tell(&mut plan.chat.messages, GO_ON),
+        Reask::Silent if plan.rules.repeats.is_empty() => tell(&mut plan.chat.messages, BEGIN),
+        Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
         Reask::Refused { name, why, raw, written } => {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);
             // A key that the tool does not know is not in the repaired arguments.

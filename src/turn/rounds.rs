@@ -40,7 +40,6 @@ use crate::{
     error::Error,
     event::{Event, Note, Sink, ToolCall, Tools, Usage},
     plan::Plan,
-    same,
     upstream::Outgoing,
 };
 
@@ -66,6 +65,10 @@ pub(super) struct Rounds<O> {
 struct Asks {
     /// Whether the backend has accepted a request of this turn.
     taken: bool,
+    /// How often a refusal has changed the form of the conversation.
+    rewritten: u8,
+    /// The error that nobody knows, after which the schemas of the tools are sent in plain words.
+    unknown: Option<Error>,
     /// Whether the backend has reported that it is loading its model.
     loading: Option<Loading>,
     /// How often the model was asked again.
@@ -76,10 +79,10 @@ struct Asks {
     kept: Vec<ToolCall>,
     /// What the user reads of the last refused call if nothing replaces it.
     left: Option<String>,
-    /// The unmarked calls of unknown tools that the model was asked about.
-    strays: Vec<same::Call>,
-    /// The message that the first answer replies to.
+    /// The results that the model has read before its first answer.
     quoted: Arc<Quoted>,
+    /// The prose of earlier answers that the client has.
+    said: Vec<String>,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
@@ -178,7 +181,7 @@ impl<O: Sink> Rounds<O> {
             return Ok(true);
         };
         let next = reading.next().await;
-        let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
+        let taken = self.take(next);
         let has_spooled = self.outlet.shape.has_spooled();
         if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
             Box::pin(self.keep()).await?;
@@ -196,7 +199,7 @@ impl<O: Sink> Rounds<O> {
             }
             Err(error) => {
                 self.abandon();
-                Err(error)
+                Err(error.without(self.plan.secrets()))
             }
         }
     }
@@ -232,7 +235,7 @@ impl<O: Sink> Rounds<O> {
         self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter, HEAVY_BYTES)).await;
         let mut may_hold = !self.plan.asking.learned.no_grammar;
         loop {
-            self.plan.asking.learned.without_refused(&mut self.plan.chat.rest);
+            extras::put_back_reasoning(&self.shared, &mut self.plan).await;
             let plan = &self.plan;
             let context = fit::fit(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
@@ -255,9 +258,10 @@ impl<O: Sink> Rounds<O> {
             match held {
                 Ok(Some(held)) => prepared = held,
                 Ok(None) => {}
+                // The server makes a grammar of the tools for this too.
+                Err(error) if self.learn(&error).await => continue,
                 Err(error) => {
                     may_hold = false;
-                    let error = error.without(plan.secrets());
                     self.without_grammar(&error).await;
                 }
             }
@@ -284,22 +288,25 @@ impl<O: Sink> Rounds<O> {
                     tap.prefix(prefix);
                 }
                 self.asks.taken = true;
+                self.schemas_were_refused().await;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.onward().event(Event::Note(note));
                 }
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let headers = backend::pace_headers(&response.headers);
-            let error = Error { headers, ..backend::error_from(response.status.as_u16(), &body) }.without(self.plan.secrets());
+            let refusal = backend::refusal_of(&self.plan.backend, response.status.as_u16(), &body);
+            let error = Error { headers: backend::pace_headers(&response.headers), ..refusal };
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
                 self.without_grammar(&error).await;
                 continue;
             }
-            if !self.learn(&error).await {
-                return Err(error);
+            if self.learn(&error).await || self.suspects_schemas(&error, offer) {
+                continue;
             }
+            let error = self.asks.unknown.take().unwrap_or(error);
+            return Err(error.without(self.plan.secrets()));
         }
     }
 
@@ -346,12 +353,12 @@ impl<O: Sink> Rounds<O> {
             self.shown.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
-        self.asks.strays.clone_from(&outcome.strays);
         if let Some(tap) = &mut self.outlet.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
             outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
         }
         if self.agent.is_some() {
+            self.asks.said.clear();
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {
@@ -365,10 +372,18 @@ impl<O: Sink> Rounds<O> {
         self.asks.left = reask.left().or(self.asks.left.take());
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.sent.spend(outcome.usage);
-        self.outlet.sent.again();
+        self.repeat();
         reask::ask(&reask, self.outlet.sent.said(), &self.asks.kept, &mut self.plan);
         self.asks.because = Some(reask);
         true
+    }
+
+    /// Prepares for an answer that may repeat what the client has.
+    fn repeat(&mut self) {
+        let said = self.outlet.sent.said();
+        if !said.trim().is_empty() {
+            self.asks.said.push(said.to_owned());
+        }
     }
 
     /// Ends the turn after the backend broke off: releases the held text and drops a truncated call. Before the first byte, the

@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
-# Claude Code and Codex themselves, without a terminal, against the built binary and a scripted server of models.
-# usage: tests/clients/agents.sh [path of the binary] [arguments of pytest]      (needs npm, Python 3.10 or newer; Linux on x64)
-# Both are proprietary or large: installed from npm each time, or once into AGENTS.
+# The agents themselves, without a terminal and without a network, against the built binary and a scripted server of models.
+# usage: tests/clients/agents.sh [path of the binary] [quick | arguments of pytest]      (needs npm, Python 3.12; Linux on x64)
+# Each is installed from npm or PyPI into AGENTS (target/agents, 5 GB), once. `quick`: one task each for some of them, and of the
+# scenarios of Claude Code and Codex the fast ones. Without arguments: everything, and the table in docs/clients.md is written anew.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-export TOOLGLOT; TOOLGLOT=$(realpath "${1:-$here/../../target/debug/toolglot}")
+root=$(cd "$here/../.." && pwd)
+export TOOLGLOT; TOOLGLOT=$(realpath "${1:-$root/target/debug/toolglot}")
 shift || true
-export AGENTS=${AGENTS:-$(mktemp -d)}
-claude=2.1.330 codex=0.169.0
-if [ ! -d "$AGENTS/node_modules/@openai/codex-linux-x64" ]; then
-    timeout 600 npm install --prefix "$AGENTS" --silent --no-audit --no-fund --ignore-scripts \
-        "@anthropic-ai/claude-code-linux-x64@$claude" "@openai/codex@$codex" || {
-        printf '\n######## NOT CHECKED: Claude Code and Codex themselves\n######## npm cannot install them here\n\n' >&2
-        exit 0
-    }
+export AGENTS=${AGENTS:-$root/target/agents}
+mkdir -p "$AGENTS"
+names=()
+if [ "${1:-}" = quick ]; then
+    shift
+    names=(claude codex opencode pi qwen hermes copilot cline)
+    some=$(printf ' or %s' "${names[@]}")
+    set -- -k "(makes_a_test_pass and (${some# or })) or reads_a_file_and_uses or second_turn_begins or patch_creates or broken_patch or refused_call_is_asked_for_again_ or strict_client or two_calls_" "$@"
+elif [ $# = 0 ]; then
+    export AGENTS_TABLE=$root/docs/clients.md
 fi
-[ -x "$AGENTS/venv/bin/python" ] || { python3 -m venv "$AGENTS/venv"; "$AGENTS/venv/bin/pip" install --quiet pytest==9.2.0; }
+[ -x "$AGENTS/pytest/bin/python" ] || { python3 -m venv "$AGENTS/pytest"; "$AGENTS/pytest/bin/pip" install --quiet pytest==9.2.0; }
 cd "$here/agents"
-"$AGENTS/venv/bin/python" -m pytest -q -p no:cacheprovider "$@"
+missing=$("$AGENTS/pytest/bin/python" install.py "${names[@]}")
+[ -z "$missing" ] || printf '\n######## NOT CHECKED: %s\n######## they cannot be installed here\n\n' "$missing" >&2
+"$AGENTS/pytest/bin/python" -m pytest -q -p no:cacheprovider "$@"

@@ -55,7 +55,7 @@ fn what_goes_wrong_is_said_and_is_a_failure() {
         (vec!["get_employee_info", "{}"], 1, "", "do not fit the tool's schema"),
         (vec!["get_employee_info", "[1, 2, 3]"], 1, "", "get_employee_info"),
         (vec!["no_such_tool", "{}"], 1, "", "there is no tool `no_such_tool`"),
-        (vec!["get_employee_info", "--file", "missing.json"], 1, "", "the arguments cannot be read"),
+        (vec!["get_employee_info", "--file", "missing.json"], 1, "", "missing.json: "),
         (vec![id], 1, "", "no call waits under"),
         (vec!["get_employee_info", MINA, "--timeout", "never"], 2, "", "--timeout"),
         (vec![], 2, "", "<NAME>"),

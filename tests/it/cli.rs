@@ -189,7 +189,7 @@ async fn a_taken_port_is_never_exchanged_in_silence() {
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let mute_url = format!("http://{}", mute.local_addr().unwrap());
     for (url, who) in [
-        (&first.url, "another toolglot (version"),
+        (&first.url, "without a configuration file)"),
         (&vllm.url, "a vLLM server (version 0.33.0)"),
         (&ollama.url, "Ollama (version 0.12.0)"),
         (&mute_url, "something that does not speak HTTP"),
@@ -257,7 +257,7 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
     for table in ["", "[[key]]", "[[backend]]", "[[route]]", "[[alias]]", "[react]", "[limits]", "[mcp]"] {
         let refused = parse(&format!("{table}\nunheard_of = 1\n")).unwrap_err().message;
         assert!(refused.contains(":2: unknown field `unheard_of`"), "{table}: {refused}");
-        let known = refused.split_once("expected").map_or("", |(_, known)| known);
+        let known = refused.split_once("there are:").map_or("", |(_, known)| known);
         let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
         assert!(known.len() > 1, "{table}: {refused}");
         for key in known {
@@ -415,6 +415,27 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
 
+/// A suite of rows is answered row by row: one that cannot be read says so, and those after it are answered.
+#[test]
+fn a_row_that_cannot_be_normalized_does_not_end_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = toolglot(directory.path(), &["normalize", "--jsonl"]).stdin(Stdio::piped()).spawn().unwrap();
+    let unnamed = json!({"type": "function", "function": {"name": ""}});
+    let rows = [
+        json!({"id": 1, "model": "m", "frames": [{"error": {"message": "out of memory"}}]}).to_string(),
+        json!({"id": 2, "model": "m", "tools": [unnamed], "text": "a"}).to_string(),
+        "{".to_owned(),
+        json!({"id": 4, "model": "m", "text": "b"}).to_string(),
+    ];
+    child.stdin.take().unwrap().write_all(rows.join("\n").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let answers: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let failed: Vec<(&Value, bool)> = answers.iter().map(|answer| (&answer["id"], answer["error"].is_string())).collect();
+    let (one, two, four) = (json!(1), json!(2), json!(4));
+    assert_eq!(failed, [(&one, true), (&two, true), (&Value::Null, true), (&four, false)], "{answers:?}");
+    assert_eq!((&answers[3]["content"], output.status.code()), (&json!("b"), Some(1)));
+}
+
 #[test]
 fn commands_that_do_not_serve_need_no_key() {
     let directory = tempfile::tempdir().unwrap();
@@ -432,5 +453,116 @@ fn commands_that_do_not_serve_need_no_key() {
         let output = toolglot(directory.path(), arguments).output().unwrap();
         let all = format!("{}{}", text(&output.stdout), text(&output.stderr));
         assert_eq!((output.status.code(), all.contains(said)), (Some(code), true), "{arguments:?}: {all}");
+    }
+}
+
+#[test]
+fn a_command_line_that_lacks_something_is_told_what() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, home, code, said) in [
+        (&[][..], true, 2, "For developers:\n  normalize "),
+        (&["init"], false, 1, "set HOME, or name a file"),
+        (&["update"], true, 0, "git pull && cargo build --release"),
+        (&["mcp", "add", "x"], true, 2, "toolglot mcp add [OPTIONS] <NAME> -- <COMMAND> [ARGUMENTS]..."),
+        (&["logs", "--listen", "127.0.0.1:9"], true, 1, "no proxy runs at http://127.0.0.1:9: `toolglot serve` starts one"),
+    ] {
+        let mut command = toolglot(directory.path(), arguments);
+        if !home {
+            command.env_remove("HOME").env_remove("USERPROFILE").env_remove("APPDATA").env_remove("LOCALAPPDATA");
+        }
+        let output = command.output().unwrap();
+        let all = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!((output.status.code(), all.contains(said)), (Some(code), true), "{arguments:?}: {all}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is written into the working directory");
+}
+
+/// One proxy with a backend that no configuration names: every command knows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_is_what_the_commands_tell_of() {
+    let name = "a-model-with-a-rather-long-name:30b";
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/version" => Script::json(200, r#"{"version":"0.13.0"}"#),
+        "GET /api/tags" => Script::json(200, json!({"models": [{"name": name}]}).to_string()),
+        "POST /api/chat" => Script::lines(vec![Step::Send(
+            "{\"message\":{\"content\":\"Hello.\"},\"done\":true,\"done_reason\":\"stop\"}\n".into(),
+        )]),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("new/x.log");
+    std::fs::create_dir_all(directory.path().join(".config/toolglot")).unwrap();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--backend", &fake.url, "--log-file", log.to_str().unwrap()];
+    let running = Running::start(directory.path(), &arguments, &format!(": {name}"));
+    assert!(running.said().contains("makes the folder"), "{}", running.said());
+    let address = running.url().trim_start_matches("http://").to_owned();
+    let command = |arguments: &[&str]| {
+        let mut command = toolglot(directory.path(), arguments);
+        command.env("TOOLGLOT_LISTEN", &address).spawn().unwrap().wait_with_output()
+    };
+    let models = command(&["models"]).unwrap();
+    let table = text(&models.stdout);
+    assert!(models.status.success() && table.contains(name), "{table}{}", text(&models.stderr));
+    assert!(table.lines().all(|line| line.len() <= 110), "a long name, and it fits into two thirds of what it was: {table}");
+    let doctor = text(&command(&["doctor"]).unwrap().stdout);
+    assert!(doctor.contains("Ollama 0.13.0") && doctor.contains("no problem found"), "{doctor}");
+
+    let mut following = toolglot(directory.path(), &["logs", "--listen", &address]).spawn().unwrap();
+    let body = json!({"model": name, "messages": [{"role": "user", "content": "x"}]}).to_string();
+    let chat = client().post(format!("{}/v1/chat/completions", running.url())).header("content-type", "application/json");
+    assert_eq!(chat.body(body).send().await.unwrap().status(), 200);
+    let mut line = String::new();
+    BufReader::new(following.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let facts = line.split_once("Z ").unwrap().1.trim_end();
+    assert!(facts.starts_with(&format!("turn model={name} backend=")) && facts.ends_with(" finish=stop"), "{line}");
+    assert!(facts.len() < 140 && !facts.contains("id="), "{line}");
+    following.kill().unwrap();
+    following.wait().unwrap();
+
+    let purge = text(&command(&["purge", "--yes"]).unwrap().stdout);
+    assert!(purge.contains(&format!("toolglot runs at {}, and goes on", running.url())), "{purge}");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_at_once() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" => Script::lines(vec![Step::Send("{\"message\":{\"content\":\"endless \"}}\n".into()), Step::Hang]),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let directory = tempfile::tempdir().unwrap();
+    let backend = format!("ollama={}", fake.url);
+    let mut running = Running::start(directory.path(), &["serve", "--listen", "127.0.0.1:0", "--backend", &backend], ": m");
+    let chat = client()
+        .post(format!("{}/v1/chat/completions", running.url()))
+        .header("content-type", "application/json")
+        .body(json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "x"}]}).to_string());
+    let mut answer = chat.send().await.unwrap();
+    answer.chunk().await.unwrap();
+    running.terminate();
+    running.wait_for("a second signal ends them at once").await;
+    let told = Instant::now();
+    running.terminate();
+    running.ended(Duration::from_secs(5));
+    assert!(told.elapsed() < Duration::from_millis(900), "{:?}", told.elapsed());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_session_the_service_says_what_to_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("systemctl");
+    let fails = "#!/bin/sh\necho 'Failed to connect to user scope bus via local transport: No medium found' >&2\nexit 1\n";
+    std::fs::write(&program, fails).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (verb, code) in [("install", 1), ("uninstall", 0)] {
+        let output = toolglot(directory.path(), &["service", verb]).env("PATH", directory.path()).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!((output.status.code(), said.matches("No medium found").count()), (Some(code), 1), "{verb}: {said}");
+        assert!(said.contains("log in as this user"), "{verb}: {said}");
     }
 }

@@ -28,6 +28,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("client", 3),
     ("plan", 4),
     ("turn", 4),
+    ("recorded", 4),
     ("server", 5),
     ("cli", 6),
     ("main", 6),
@@ -43,6 +44,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("fixture", "openai"),
     ("backend", "upstream"),
     ("turn", "plan"),
+    ("recorded", "turn"),
     ("main", "cli"),
 ];
 
@@ -51,11 +53,12 @@ const LOCKS: &[&str] = &[
     "core/src/lock.rs",               // how a lock is taken
     "core/src/redact.rs",             // the values that no text may show
     "core/src/openai/definitions.rs", // the last lists of tools, as parsed
-    "core/src/fix/schema/cache.rs",   // compiled schemas
+    "core/src/schema/cache.rs",       // compiled schemas
     "src/store/memory.rs",            // the store of a single process
     "src/store/redis.rs",             // when the log last heard of its absence
     "src/backend/pace.rs",            // when requests were sent, for a minute
     "src/upstream/idle.rs",           // connections between two requests, for seconds
+    "src/server/log.rs",              // the last lines of the log
     "src/server/account.rs",          // what became of a request, until its end
     "src/server/metrics.rs",          // counters
     "src/server/otel.rs",             // spans that wait to be sent

@@ -31,6 +31,7 @@ mod proxy;
 mod react;
 #[path = "../support/reading.rs"]
 mod reading;
+mod refusals;
 mod rendering;
 mod samples;
 #[path = "../support/seen.rs"]

@@ -26,6 +26,7 @@ mod prevention;
 mod recover;
 mod requests;
 mod responses;
+mod silent;
 mod slow;
 mod strict;
 mod traces;
@@ -41,11 +42,13 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// A proxy with this configuration.
     pub(crate) async fn start(config: &str) -> Proxy {
-        let config = Config::parse(config, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret")])).unwrap();
+        let config = Config::parse(config, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret-key")])).unwrap();
         let app = server::app(server::Settings {
             config,
             demo: false,
             record: None,
+            log: None,
+            setup: Vec::new(),
             environment: Environment::default(),
             ollama: "http://127.0.0.1:9".into(),
         })

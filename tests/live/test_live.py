@@ -220,6 +220,34 @@ class Live(unittest.TestCase):
                         if choice is named:
                             self.assertEqual({name for name, _ in calls} - {"set_light"}, set())
 
+    def test_late_system_messages_are_answered(self):
+        """Templates guard against a second system message (llama.cpp#20733)."""
+        messages = [
+            {"role": "system", "content": "You are brief."},
+            {"role": "system", "content": "You speak English."},
+            {"role": "user", "content": "Hello!"},
+            {"role": "assistant", "content": "Hello."},
+            {"role": "system", "content": "It is Monday."},
+            {"role": "user", "content": "What day is it?"},
+        ]
+        with proxy(self.llama, "native") as base:
+            for tools in (None, TOOLS):
+                chat(base, "", tools=tools, messages=messages)
+
+    def test_a_tool_with_a_pattern_is_answered(self):
+        """llama.cpp makes a grammar only of patterns between ^ and $ (llama.cpp#26930)."""
+        odd = tool("save_note", "Saves a note.", {"title": {"type": "string", "pattern": "\\S", "maxLength": 100000}}, ["title"])
+        with proxy(self.llama, "native") as base:
+            for choice in ("auto", "required"):
+                for stream in (False, True):
+                    chat(base, "Save a note titled Milk.", stream=stream, tools=[odd], tool_choice=choice)
+
+    def test_a_beginning_of_the_answer_is_answered(self):
+        messages = [{"role": "user", "content": "Count to ten."}, {"role": "assistant", "content": "One, two,"}]
+        with proxy(self.llama, "native") as base:
+            chat(base, "", messages=messages)
+            chat(base, "", messages=[*messages, {"role": "assistant", "content": "three,"}])
+
     def test_a_client_that_goes_stops_the_model(self):
         busy = lambda: any(slot["is_processing"] for slot in get(f"{self.llama}/slots"))
         with proxy(self.llama) as url:

@@ -171,6 +171,8 @@ test("the keyboard is enough", async () => {
   await page.locator("#counts li", { hasText: /\d calls? in \d+ turns/ }).waitFor();
   await picture("page-status.png", "light");
   await page.keyboard.press("ArrowRight");
+  await page.locator("#lines", { hasText: "qwen3:8b" }).waitFor();
+  await page.keyboard.press("ArrowRight");
   assert.ok(await page.locator("#read").isVisible());
 });
 

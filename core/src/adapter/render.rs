@@ -23,9 +23,7 @@ mod lines;
 mod tests;
 mod turns;
 
-use turns::concat;
-pub use turns::instruct;
-pub use turns::{alternate, fold_system};
+pub use turns::{alternate, concat, fold_system, instruct};
 
 /// How to ask a family of models for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates apply
 /// to the family's own form; bare JSON has built-in ones.
@@ -48,6 +46,8 @@ pub struct Prompt {
     pub result: Option<String>,
     /// How system messages are sent.
     pub system: System,
+    /// Whether the reasoning of an answer with calls goes back to the model in later turns, also if the client has dropped it.
+    pub reasoning: bool,
 }
 
 /// The form that the model is asked for.

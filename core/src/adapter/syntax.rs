@@ -5,19 +5,19 @@ use crate::{event::Tools, same};
 
 use super::{Call, Syntax};
 
-mod ahead;
-mod arguments;
+pub(crate) mod ahead;
 mod assignments;
 mod doubled;
 pub(super) mod element;
 pub(super) mod entities;
-mod field;
+mod expression;
+pub(crate) mod field;
 pub(super) mod json;
 pub(super) mod lax;
 pub(super) mod literal;
 mod markdown;
 mod marker;
-pub(super) mod members;
+pub(crate) mod members;
 pub(super) mod named;
 pub(super) mod nested;
 pub(super) mod place;
@@ -26,10 +26,11 @@ pub(super) mod recipient;
 mod scalar;
 mod suspect;
 pub(super) mod tagged;
-pub(super) mod typing;
+pub(crate) mod typing;
 pub(super) mod value;
 
-pub(super) use ahead::{Occurrences, Seen, Start, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
+pub(crate) use ahead::Start;
+pub(super) use ahead::{Occurrences, Seen, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
 pub(super) use marker::{BARS, closes_block, starts_with_any_tag};
 
 /// Arguments that the fixer never completes, because the call was truncated.

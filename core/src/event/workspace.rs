@@ -36,10 +36,6 @@ const ROOTS: [&str; 24] = [
     "opt", "private", "proc", "root", "run", "sbin", "srv", "sys", "tmp", "var",
 ];
 
-/// Verbs with which a user asks what a file says.
-const EXPLAINS: [&str; 5] = ["explain", "describe", "summarize", "summarise", "tell"];
-/// A longer message has code or logs with it, in bytes.
-const QUESTION_BYTES: usize = 1000;
 /// Words for a folder before its name, or after it.
 const FOLDERS: [&str; 17] = [
     "folder", "directory", "dir", "subfolder", "subdirectory", "ordner", "verzeichnis", "dossier", "répertoire", "carpeta",
@@ -67,35 +63,14 @@ impl Workspace {
         Workspace { listed, ..self }
     }
 
-    /// The listed file about which the user's message asks what it says, as the user names it. A message with a file's text does
-    /// not ask that, nor does a question how to do something with the file, or where something is.
-    pub fn asked_about<'w>(&'w self) -> Option<&'w str> {
-        if self.words.contains("```") || self.words.len() > QUESTION_BYTES {
-            return None;
-        }
-        let is_sign = |c: char| !c.is_alphanumeric();
-        let named = |sentence: &'w str| {
-            let mut words = sentence
-                .split_whitespace()
-                .map(|word| word.trim_end_matches(is_sign).trim_start_matches(|c| is_sign(c) && c != '/'));
-            words.find(|word| word.contains('.') && self.listed.iter().any(|name| name == Workspace::name_of(word)))
-        };
-        let asks = |sentence: &&str| {
-            let plain = sentence.to_lowercase();
-            let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-            let is_about_else = |some: &[&str]| {
-                matches!(
-                    some,
-                    ["without" | "where", ..]
-                        | ["how", "to", ..]
-                        | ["how", "do" | "would", "i" | "we" | "you", ..]
-                        | ["can" | "could" | "should" | "must", "i" | "we", ..]
-                )
-            };
-            let is_question = sentence.trim_end().ends_with('?') || words.iter().any(|word| EXPLAINS.contains(word));
-            is_question && !(0..words.len()).any(|at| is_about_else(&words[at..]))
-        };
-        self.words.split_inclusive(['\n', '?', '!']).flat_map(|line| line.split(". ")).filter(asks).find_map(named)
+    /// The text of the user's last message.
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Whether the client lists a file or a folder of this name.
+    pub fn lists(&self, name: &str) -> bool {
+        self.listed.iter().any(|listed| listed == name)
     }
 
     /// The name of a folder, the last part of its path.

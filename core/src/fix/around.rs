@@ -2,10 +2,10 @@
 
 use super::envelope;
 use super::report::{Fix, Verdict};
-use super::schema::{Schema, Types};
 use crate::json::Code;
 use crate::json::read::{Ending, Reading};
 use crate::json::tree::Value;
+use crate::schema::{Schema, Types};
 
 /// The fixes for the text around a container.
 pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
@@ -14,21 +14,26 @@ pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     if before.starts_with("```") && !before.trim_start_matches('`').contains(char::is_whitespace) {
         fixes.push(Fix::whole(Code::E1, 0..start, Verdict::Lossless, "code fence around the arguments"));
     } else if !before.is_empty() {
-        fixes.push(Fix::whole(Code::E2, 0..start, Verdict::Lossless, "text before the arguments"));
+        fixes.push(Fix::whole(Code::E2, 0..start, level(before), "text before the arguments"));
     }
     let after = text[end..].trim();
     let at = end..text.len();
     if !after.is_empty() {
-        let fix = match after.bytes().next() {
+        let (code, note) = match after.bytes().next() {
             Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets after the arguments"),
             Some(b',') => (Code::S1, "superfluous comma after the arguments"),
             Some(b'`') => (Code::E1, "code fence after the arguments"),
             Some(b'<' | b';') => (Code::E3, "end markers after the arguments"),
             _ => (Code::E2, "text after the arguments"),
         };
-        fixes.push(Fix::whole(fix.0, at, Verdict::Lossless, fix.1));
+        fixes.push(Fix::whole(code, at, level(after), note));
     }
     fixes
+}
+
+/// How sure it is that a text around the arguments is none of them: with half a pair of quotes it may be the rest of a string.
+fn level(around: &str) -> Verdict {
+    if around.matches('"').count() % 2 == 1 { Verdict::Guess } else { Verdict::Lossless }
 }
 
 /// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`. A list that is repaired may be code.

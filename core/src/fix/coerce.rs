@@ -9,13 +9,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::report::{self, Fix, Verdict};
-use super::schema::{Rule, Schema, Types};
 use super::{keys, role::Role};
 use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::Shape;
 use crate::json::tree::{Member, Node, Value};
+use crate::schema::{Rule, Schema, Types, Values};
 
 /// Maximum number of values that one pass looks at. Unions multiply them.
 const FUEL: u32 = 400_000;
@@ -96,13 +96,13 @@ impl<'c> Coercion<'c> {
             return self.choose(node, rule);
         }
         if let Some(values) = &rule.values {
-            return self.one_of(node, &values.all);
+            return self.one_of(node, values);
         }
         let types = rule.types;
         match node.value {
             Value::Object(_) if types.allow(Types::OBJECT) => self.object(node, rule),
             Value::Array(_) if types.allow(Types::ARRAY) => self.array(node, rule),
-            _ if types.allow(Types::of_node(&node)) => self.fitting(node, types),
+            _ if types.allow(Types::of_node(&node)) => node,
             Value::Object(_) => self.object_instead(node, rule),
             Value::Array(_) => self.array_instead(node, rule),
             Value::Text(_) => self.text_instead(node, rule, shape),
@@ -143,7 +143,7 @@ impl<'c> Coercion<'c> {
                 let holds = item.says_nothing() || !item.choices.is_empty() || item.types.allow(Types::OBJECT);
                 return if holds { self.wrapped(node, rule) } else { node };
             };
-            self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
+            self.note(Code::K8, Verdict::Coerced, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
         }
         // In a list, `{}` is no value. As the content of a file, it may be meant.
@@ -160,7 +160,7 @@ impl<'c> Coercion<'c> {
             return node;
         }
         if self.is_path(rule) {
-            return self.lone_text(&node, Verdict::Coerced, "list of one path read as that path").unwrap_or(node);
+            return self.lone_text(&node, "list of one path read as that path").unwrap_or(node);
         }
         // A list inside a list of strings: a surplus bracket, unless the model means it.
         if self.is_item() {
@@ -169,7 +169,7 @@ impl<'c> Coercion<'c> {
             }
             return node;
         }
-        let lone = self.lone_text(&node, Verdict::Guess, "list of one text read as that text");
+        let lone = self.lone_text(&node, "list of one text read as that text");
         lone.unwrap_or_else(|| self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"))
     }
 
@@ -187,11 +187,11 @@ impl<'c> Coercion<'c> {
     }
 
     /// K11: a list of one string where a string is wanted. The brackets are more likely a slip than the content of a file.
-    fn lone_text<'s>(&mut self, node: &Node<'s>, verdict: Verdict, note: &'static str) -> Option<Node<'s>> {
+    fn lone_text<'s>(&mut self, node: &Node<'s>, note: &'static str) -> Option<Node<'s>> {
         let Value::Array(items) = &node.value else { return None };
         let [Node { value: Value::Text(text), .. }] = items.as_slice() else { return None };
         let text = Value::Text(text.clone());
-        self.note(Code::K11, verdict, node, note);
+        self.note(Code::K11, Verdict::Coerced, node, note);
         Some(node.instead(text))
     }
 
@@ -225,26 +225,13 @@ impl<'c> Coercion<'c> {
         node
     }
 
-    /// A value of an allowed type. Only an integer may still be spelled as a fraction.
-    fn fitting<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
-        if let Value::Number(digits) = &node.value
-            && types.and(Types::NUMBER) == Types::INTEGER
-            && let Some(whole) = number::whole(digits)
-            && whole != *digits
-        {
-            self.note(Code::K2, Verdict::Coerced, &node, "whole number written as a fraction");
-            return node.instead(Value::Number(Cow::Owned(whole.into_owned())));
-        }
-        node
-    }
-
     /// K10: a value that must be one of a list.
-    fn one_of<'s>(&mut self, node: Node<'s>, values: &[serde_json::Value]) -> Node<'s> {
+    fn one_of<'s>(&mut self, node: Node<'s>, values: &Values) -> Node<'s> {
         let own = node.to_serde();
         if values.contains(&own) {
             return node;
         }
-        match scalar::listed(&own, values) {
+        match values.meant(&own) {
             Some(value) => {
                 self.note(Code::K10, Verdict::Coerced, &node, "spelling of a listed value");
                 node.instead(from_serde(value).value)
@@ -318,7 +305,7 @@ impl<'c> Coercion<'c> {
             return rule.choices.iter().any(|choice| self.fits(node, *choice));
         }
         if let Some(values) = &rule.values
-            && !values.all.contains(&node.to_serde())
+            && !values.contains(&node.to_serde())
         {
             return false;
         }

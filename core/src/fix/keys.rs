@@ -5,36 +5,15 @@ use std::collections::{HashMap, HashSet};
 
 use super::coerce::Coercion;
 use super::report::Verdict;
-use super::schema::{Additional, Rule, Types, Values, aliases, fold};
 use crate::json::Code;
 use crate::json::pointer::push_key;
 use crate::json::tree::{Member, Node, Value};
-
-/// Up to this number of members, a linear search is fastest.
-const FEW: usize = 8;
-
-/// Words of calling protocols. In a key they show that the body of a call was torn.
-const PROTOCOL: [&str; 9] =
-    ["tool_call", "tool_calls", "function", "parameter", "invoke", "arg_key", "arg_value", "tool_response", "function_calls"];
-
-/// Whether a key contains markup of a calling protocol, or quotes escaped for HTML.
-pub(super) fn is_markup(key: &str) -> bool {
-    key.contains("&quot;")
-        || key.match_indices('<').any(|(at, _)| {
-            let tag = &key[at + 1..];
-            let name = tag.strip_prefix('/').unwrap_or(tag);
-            tag.starts_with(['|', '\u{ff5c}'])
-                || PROTOCOL.iter().any(|word| {
-                    name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(['>', '=', ' ', '\n']))
-                })
-        })
-}
+use crate::schema::{Additional, Rule, Types, aliases, fold};
 
 /// Fits the members of an object to its rule.
 pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
     let mut members = once(coercion, members);
     respell(coercion, &mut members, rule);
-    let mut members = nest(coercion, members, rule);
     rename(coercion, &mut members, rule);
     leave_out_nulls(coercion, &mut members, rule);
     for member in &mut members {
@@ -49,7 +28,7 @@ pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, 
     members
 }
 
-/// N4: a repeated key with the same value counts once. With different values the object is ambiguous.
+/// N4: a repeated key with the same value counts once. Of two values the last one counts, as in every reader of JSON: a guess.
 fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member<'s>> {
     if !has_repeated(&members) {
         return members;
@@ -67,7 +46,12 @@ fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member
                     coercion.note(Code::N4, Verdict::Lossless, &member.node, "key twice with the same value");
                 });
             }
-            Some(_) => coercion.doubt(format!("the key `{}` has two different values", member.key)),
+            Some(first) => {
+                coercion.enter(&member.key, |coercion| {
+                    coercion.note(Code::N4, Verdict::Guess, &member.node, "key twice with different values: the last one");
+                });
+                kept[*first] = member;
+            }
         }
     }
     kept
@@ -83,9 +67,6 @@ pub(super) fn repeat(node: &Node<'_>) -> bool {
 }
 
 fn has_repeated(members: &[Member<'_>]) -> bool {
-    if members.len() <= FEW {
-        return members.iter().enumerate().any(|(at, member)| members[..at].iter().any(|other| other.key == member.key));
-    }
     let mut seen = HashSet::with_capacity(members.len());
     !members.iter().all(|member| seen.insert(member.key.as_ref()))
 }
@@ -108,12 +89,8 @@ pub(super) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
 
 /// The required keys that an object lacks.
 pub(super) fn missing<'r>(members: &[Member<'_>], rule: &'r Rule) -> Vec<&'r str> {
-    let names = rule.required.iter().map(String::as_str);
-    if members.len() <= FEW {
-        return names.filter(|name| !members.iter().any(|member| member.key == *name)).collect();
-    }
     let there: HashSet<&str> = members.iter().map(|member| member.key.as_ref()).collect();
-    names.filter(|name| !there.contains(name)).collect()
+    rule.required.iter().map(String::as_str).filter(|name| !there.contains(name)).collect()
 }
 
 /// N1: renames keys that are another spelling of exactly one property.
@@ -146,45 +123,6 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
     }
 }
 
-/// N8: moves `opts.k` to the member `k` of `opts`.
-fn nest<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
-    let schema = coercion.schema;
-    let target = |member: &Member<'_>| {
-        let (outer, inner) = member.key.split_once('.')?;
-        let property = rule.named(outer)?;
-        let fits = schema.rule(property.shape).named(inner).is_some() && rule.named(&member.key).is_none();
-        fits.then(|| (outer.to_owned(), inner.to_owned()))
-    };
-    if !members.iter().any(|member| member.key.contains('.') && target(member).is_some()) {
-        return members;
-    }
-    let (nested, mut kept): (Vec<_>, Vec<_>) = members.into_iter().partition(|member| target(member).is_some());
-    let nested: Vec<_> = nested.into_iter().filter_map(|member| Some((target(&member)?, member))).collect();
-    let mut places: HashMap<String, usize> = kept.iter().enumerate().map(|(at, member)| (member.key.to_string(), at)).collect();
-    for ((outer, inner), member) in nested {
-        coercion.enter(&outer, |coercion| {
-            let note = format!("`{}` is `{inner}` inside of `{outer}`", member.key);
-            coercion.note(Code::N8, Verdict::Guess, &member.node, note);
-        });
-        let moved = Member { key: Cow::Owned(inner), ..member };
-        let Some(at) = places.get(&outer) else {
-            let node = moved.node.instead(Value::Null);
-            let start = moved.start;
-            places.insert(outer.clone(), kept.len());
-            kept.push(Member { key: Cow::Owned(outer), start, node: Node { value: Value::Object(vec![moved]), ..node } });
-            continue;
-        };
-        match &mut kept[*at].node {
-            Node { value: Value::Object(inside), exact, .. } => {
-                *exact = false;
-                inside.push(moved);
-            }
-            _ => coercion.doubt(format!("`{outer}` is given twice")),
-        }
-    }
-    kept
-}
-
 /// N2: renames an unknown key that means a missing required one, according to the table of aliases.
 fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
     let missing = missing(members, rule);
@@ -212,7 +150,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         let (Some(at), None) = (found.next(), found.next()) else { continue };
         let member = &mut members[at];
         coercion.enter(name, |coercion| {
-            coercion.note(Code::N2, Verdict::Guess, &member.node, format!("`{}` is called `{name}` here", member.key));
+            coercion.note(Code::N2, Verdict::Coerced, &member.node, format!("`{}` is called `{name}` here", member.key));
         });
         member.key = Cow::Owned((*name).to_owned());
     }
@@ -226,22 +164,21 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
         if types.allow(Types::NULL) || rule.is_required(&member.key) || coercion.keeps_null(&member.key) {
             return true;
         }
-        let level = match &member.node.value {
-            Value::Null => Verdict::Coerced,
-            Value::Text(text) if !types.allow(Types::STRING) => match text.trim() {
-                "null" | "None" | "undefined" => Verdict::Coerced,
-                "" => Verdict::Guess,
-                _ => return true,
-            },
-            _ => return true,
+        let is_null = match &member.node.value {
+            Value::Null => true,
+            Value::Text(text) => !types.allow(Types::STRING) && matches!(text.trim(), "null" | "None" | "undefined" | ""),
+            _ => false,
         };
-        coercion.enter(&member.key, |coercion| coercion.note(Code::K9, level, &member.node, "empty optional parameter left out"));
-        false
+        if is_null {
+            let note = "empty optional parameter left out";
+            coercion.enter(&member.key, |coercion| coercion.note(Code::K9, Verdict::Coerced, &member.node, note));
+        }
+        !is_null
     });
 }
 
 /// K9: drops the value at the JSON pointer `refused`, which the schema refuses, if it is an empty value of an optional parameter.
-/// Models that fill in all parameters write `0` or `""` where they have no value. Returns whether it was dropped.
+/// Models that fill in all parameters write `""` where they have no value; zero and `false` are values. Returns whether it was dropped.
 pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, refused: &str) -> bool {
     let rule = coercion.schema.rule(coercion.schema.top());
     let Value::Object(members) = &mut root.value else { return false };
@@ -261,7 +198,7 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
         members.insert(found, Member { key: key.clone(), start, node: Node::made(Value::Null) });
     }
     let note = "empty value that the schema does not allow left out";
-    coercion.enter(&key, |coercion| coercion.note(Code::K9, Verdict::Guess, &node, note));
+    coercion.enter(&key, |coercion| coercion.note(Code::K9, Verdict::Coerced, &node, note));
     true
 }
 
@@ -270,10 +207,9 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
 fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
     match &node.value {
         Value::Text(text) => ["", "none", "null", "undefined", "n/a"].contains(&text.trim().to_lowercase().as_str()),
-        Value::Number(number) => number.parse() == Ok(0.0),
         Value::Array(items) => items.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),
         Value::Object(members) => members.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),
-        Value::Null | Value::Bool(_) => false,
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -283,18 +219,17 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
     for name in missing(members, rule) {
         let Some(property) = rule.named(name) else { continue };
         let inner = coercion.schema.rule(property.shape);
-        let (value, code, level, note) = match (&inner.default, &inner.values) {
-            (Some(default), _) => (default, Code::N5, Verdict::Coerced, "the schema's default filled in"),
-            (None, Some(Values { all, constant: true })) if all.len() == 1 => {
-                (&all[0], Code::N5, Verdict::Guess, "the only allowed value filled in")
-            }
+        let constant = inner.values.as_ref().filter(|values| values.constant).and_then(|values| values.all.first());
+        let (value, code, note) = match (&inner.default, constant) {
+            (Some(default), _) => (default, Code::N5, "the schema's default filled in"),
+            (None, Some(constant)) => (constant, Code::N5, "the only allowed value filled in"),
             _ if inner.may_be_null() && !coercion.keeps_null(name) => {
-                (&serde_json::Value::Null, Code::N10, Verdict::Coerced, "null filled in where nothing was given")
+                (&serde_json::Value::Null, Code::N10, "null filled in where nothing was given")
             }
             _ => continue,
         };
         let node = super::coerce::from_serde(value);
-        coercion.enter(name, |coercion| coercion.note(code, level, &node, note));
+        coercion.enter(name, |coercion| coercion.note(code, Verdict::Coerced, &node, note));
         members.push(Member { key: Cow::Owned(name.to_owned()), start: node.start, node });
     }
 }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::{
     name::fold,
     role::{Role, is_text},
-    schema::{Types, View},
 };
 use crate::event::Tool;
+use crate::schema::{Types, View};
 
 /// Longest arguments that are checked, in bytes. Arguments that only show a form are short.
 pub(super) const PLACEHOLDER_BYTES: usize = 1024;

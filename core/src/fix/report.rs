@@ -78,7 +78,7 @@ pub(super) fn cost(fixes: &[Fix]) -> u32 {
 impl Fix {
     /// A fix that concerns the arguments as a whole.
     pub(super) fn whole(rule: Code, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
-        Fix { rule, path: Pointer::ROOT, at, level, note: note.into() }
+        Fix { rule, path: Pointer::default(), at, level, note: note.into() }
     }
 
     /// Moves a fix from the text of a string to the whole: the string is at the pointer `place` and occupies the bytes `at`.
@@ -117,6 +117,12 @@ impl Report {
     pub(super) fn passed(arguments: String, fixes: Vec<Fix>, dropped: Vec<String>) -> Report {
         let verdict = fixes.iter().map(|fix| fix.level).max().unwrap_or(Verdict::Clean);
         Report { verdict, arguments: Some(arguments), why: None, fixes, dropped, lost: Vec::new() }
+    }
+
+    /// Adds a fix that was made before the arguments were read.
+    pub(super) fn add(&mut self, fix: Fix) {
+        self.verdict = self.verdict.max(fix.level);
+        self.fixes.push(fix);
     }
 
     /// From 0 to 100: 100 minus the cost of the fixes. Information for people; nothing depends on it.

@@ -9,12 +9,12 @@ use super::ending::{UNCLOSED, cut, ended};
 use super::envelope::{self, Found};
 use super::keys;
 use super::report::{End, Fix, Report, Verdict};
-use super::schema::{Schema, Types};
 use crate::event::Why;
 use crate::json::Code;
 use crate::json::read::{Ending, Repair};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
+use crate::schema::{Schema, Types};
 
 /// How many layers of encoding, or of wrappers, are removed.
 const LAYERS: usize = 3;
@@ -50,8 +50,6 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
         if let Some(plain) = envelope::unescaped(&text) {
             fixes.push(Fix::whole(Code::S14, whole, Verdict::Lossless, "text that was escaped as a whole"));
             text = Cow::Owned(plain);
-        } else if let Some(report) = quoted(&text, call, &fixes) {
-            return report;
         } else if let Some(inner) = envelope::encoded(&text) {
             fixes.push(Fix::whole(Code::E5, whole, Verdict::Coerced, "JSON inside of a JSON string"));
             text = Cow::Owned(inner.trim().to_owned());
@@ -67,14 +65,6 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
         Err(refusal) if matches!(refusal.why, Some(Why::Ambiguous(_))) => refusal,
         Err(refusal) => without_container(&text, call, fixes).unwrap_or(refusal),
     }
-}
-
-/// Reads a JSON string that is the only parameter, if it fits.
-fn quoted(text: &str, call: Call<'_>, fixes: &[Fix]) -> Option<Report> {
-    let object = envelope::quoted(text, call.schema?)?;
-    let fix = Fix::whole(Code::N7, 0..text.len(), Verdict::Guess, "the whole text is the one parameter");
-    let report = read(&object, call, [fixes, &[fix]].concat()).ok()?;
-    report.accepted().is_some().then_some(report)
 }
 
 /// Whether the text says that there are no arguments.
@@ -134,9 +124,6 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         let mut fixes = fixes.clone();
         fixes.extend(around);
         let result = ended(text, &reading, call.end, call.schema.is_some()).and_then(|closed| {
-            if let Some(key) = marked_up(&reading.root) {
-                return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
-            }
             let elided = reading.repairs.iter().any(|repair| repair.rule == Code::S17);
             if elided && call.schema.is_some() && matches!(&reading.root.value, Value::Object(members) if members.is_empty()) {
                 return Err(Why::Malformed("three dots are no arguments".to_owned()));
@@ -311,15 +298,4 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
 fn is_list(text: &str) -> bool {
     let inside = text.strip_prefix('[').map(str::trim_start);
     inside.is_some_and(|inside| inside.starts_with(['"', '\'', '{', ']']) || strict::parse(text).is_some())
-}
-
-/// The first key that contains markup of a calling protocol, which means that the call was torn.
-pub(super) fn marked_up<'n>(node: &'n Node<'_>) -> Option<&'n str> {
-    match &node.value {
-        Value::Array(items) => items.iter().find_map(marked_up),
-        Value::Object(members) => members
-            .iter()
-            .find_map(|member| if keys::is_markup(&member.key) { Some(member.key.as_ref()) } else { marked_up(&member.node) }),
-        _ => None,
-    }
 }

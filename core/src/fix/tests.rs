@@ -1,10 +1,8 @@
 //! Every rule by what it does and where it stops.
 
-mod backslashes;
-mod expressions;
+mod byte_for_byte;
 mod oracle;
 mod properties;
-mod quoting;
 mod rules;
 
 use std::sync::Arc;
@@ -108,7 +106,7 @@ fn structure() {
         ("S2", r#"{"nights":2"town":"Turku"}"#, Verdict::Lossless, json!({"nights": 2, "town": "Turku"})),
         ("S2", r#"{"town":"Turku";"nights":2}"#, Verdict::Guess, town(2)),
         ("S3", r#"{"town" "Turku","nights":2}"#, Verdict::Lossless, town(2)),
-        ("S3", r#"{"town"="Turku","nights" => 2}"#, Verdict::Guess, town(2)),
+        ("S3", r#"{"town"="Turku","nights" => 2}"#, Verdict::Lossless, town(2)),
         ("S4", r#"{town:"Turku",nights:2}"#, Verdict::Lossless, town(2)),
         ("S5", r#"{'town':'Turku','nights':2}"#, Verdict::Lossless, town(2)),
         ("S6", "{“town”:“Turku”,‘nights’:2}", Verdict::Lossless, town(2)),
@@ -122,13 +120,13 @@ fn structure() {
         ("S11", r#"{"town":"Turku","nights":0x1F}"#, Verdict::Guess, town(31)),
         ("S11", r#"{"town":"Turku","nights":007}"#, Verdict::Guess, town(7)),
         ("S12", r#"{"town":"Turku","nights":2}}]"#, Verdict::Lossless, town(2)),
-        ("S12", r#"{"town":"Turku","nights":2]}"#, Verdict::Lossless, town(2)),
+        ("S12", r#"{"town":"Turku","nights":2]}"#, Verdict::Guess, town(2)),
         ("S12", r#"{{"town":"Turku","nights":2}}"#, Verdict::Guess, town(2)),
         ("S12", r#"{"town":"Turku"},"nights":2}"#, Verdict::Guess, town(2)),
         ("S13", "{\"town\":\u{a0}\"Turku\"，\u{feff}\"nights\"：2}", Verdict::Lossless, town(2)),
         ("S14", r#"{\"town\": \"Turku\", \"nights\": 2}"#, Verdict::Lossless, town(2)),
         ("S15", "{\"town\":\"Tu\" + \"rku\",\"nights\":2}", Verdict::Lossless, town(2)),
-        ("S16", r#"{"town":Turku,"nights":2}"#, Verdict::Guess, town(2)),
+        ("S16", r#"{"town":Turku,"nights":2}"#, Verdict::Lossless, town(2)),
         ("S17", r#"{"town":"Turku","nights":2,...}"#, Verdict::Guess, town(2)),
         ("S18", r#"{\n"town":"Turku",\n\t"nights":2\n}"#, Verdict::Lossless, town(2)),
         ("S19", r#"{"town":Turku","nights":2}"#, Verdict::Guess, town(2)),
@@ -144,7 +142,9 @@ fn structure() {
         json!({"title": "x", "draft": true, "limit": null}),
     );
     becomes("S11", EVERYTHING, r#"{"title":"x","price":.5}"#, Verdict::Lossless, json!({"title": "x", "price": 0.5}));
-    becomes("S12", EVERYTHING, r#"{"title":"x","tags":["a","b"}}"#, Verdict::Lossless, json!({"title": "x", "tags": ["a", "b"]}));
+    becomes("S12", EVERYTHING, r#"{"title":"x","tags":["a","b"}}"#, Verdict::Guess, json!({"title": "x", "tags": ["a", "b"]}));
+    // No member is lost silently.
+    becomes("S12", "", r#"{"k": [1}, "l": 1}"#, Verdict::Guess, json!({"k": [1], "l": 1}));
     becomes("S12", EVERYTHING, r#"{"tags":["a","b","title":"x"}"#, Verdict::Guess, json!({"tags": ["a", "b"], "title": "x"}));
     becomes("S12", "", r#"[{"a":1,{"a":2}, {"a":3 {"a":4}]"#, Verdict::Guess, json!([{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]));
     becomes("S17", EVERYTHING, r#"{"title":"x","sizes":[1,...,9]}"#, Verdict::Guess, json!({"title": "x", "sizes": [1, 9]}));
@@ -227,13 +227,6 @@ fn strings_that_hold_code() {
             Verdict::Lossless,
             "one",
         ),
-        // A newline inside of such quotes is an escape of the code's.
-        (
-            "T2b",
-            r#"{"file_path":"n.txt","body":"main() {\n  puts("a\n");\n}\n"}"#,
-            Verdict::Guess,
-            "main() {\n  puts(\"a\\n\");\n}\n",
-        ),
         ("T3", r#"{"file_path":"n.txt","body":"a = "b"\n"c" is d\n"}"#, Verdict::Guess, "a = \"b\"\n\"c\" is d\n"),
         // Every second quote lacks its backslash.
         ("T3", r#"{"file_path":"n.txt","body":"x=\"y"\n"}"#, Verdict::Guess, "x=\"y\"\n"),
@@ -247,8 +240,6 @@ fn strings_that_hold_code() {
         ("S19", r#"{"file_path":"n.txt","body":""/a/b"}"#, Verdict::Guess, "/a/b"),
         ("T3", r#"{"file_path":"n.txt","body":""a" is b"}"#, Verdict::Guess, "\"a\" is b"),
         ("T3", r#"{"file_path":"n.txt","body":""a", "b""}"#, Verdict::Guess, "\"a\", \"b\""),
-        // A docstring at the beginning of a string.
-        ("T3", r#"{"file_path":"n.txt","body":""""Adds."""\nimport os\n"}"#, Verdict::Guess, "\"\"\"Adds.\"\"\"\nimport os\n"),
         ("S8", r#"{"file_path":"n.txt","body":""""one" and "two" """}"#, Verdict::Lossless, r#""one" and "two" "#),
         ("T3", r#"{'file_path':'n.txt','body':'it's what 'they' say'}"#, Verdict::Guess, "it's what 'they' say"),
         ("S5", r"{'file_path':'n.txt','body':'a\xa0b\nc'}", Verdict::Lossless, "a\u{a0}b\nc"),
@@ -278,30 +269,15 @@ fn other_words_for_parameters() {
     let edit = r#"{"properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}},
         "required":["file_path","old_string","new_string"]}"#;
     let source = r#"{"path":"a","old_str":"b","new_text":"c"}"#;
-    becomes("N2", edit, source, Verdict::Guess, json!({"file_path": "a", "old_string": "b", "new_string": "c"}));
+    becomes("N2", edit, source, Verdict::Coerced, json!({"file_path": "a", "old_string": "b", "new_string": "c"}));
     let table = r#"{"properties":{"table_name":{"type":"string"}},"required":["table_name"]}"#;
-    becomes("N2", table, r#"{"table":"t"}"#, Verdict::Guess, json!({"table_name": "t"}));
+    becomes("N2", table, r#"{"table":"t"}"#, Verdict::Coerced, json!({"table_name": "t"}));
     for (own, word) in
         [("pattern", "query"), ("city", "location"), ("input", "patch"), ("filePath", "absolute_path"), ("dir", "folder")]
     {
         let schema = format!(r#"{{"properties":{{"{own}":{{"type":"string"}}}},"required":["{own}"]}}"#);
-        becomes("N2", &schema, &json!({word: "x"}).to_string(), Verdict::Guess, json!({own: "x"}));
+        becomes("N2", &schema, &json!({word: "x"}).to_string(), Verdict::Coerced, json!({own: "x"}));
     }
-}
-
-#[test]
-fn numbers_in_one_text_are_a_list_of_numbers() {
-    let schema = r#"{"properties":{"ids":{"type":"array","items":{"type":"integer"}},"names":{"type":"array","items":{"type":"string"}}}}"#;
-    becomes("K6", schema, r#"{"ids":"1,2, 30"}"#, Verdict::Coerced, json!({"ids": [1, 2, 30]}));
-    becomes("K6", schema, r#"{"names":"1,2, 30"}"#, Verdict::Coerced, json!({"names": ["1,2, 30"]}));
-}
-
-#[test]
-fn two_readings_of_one_price_are_refused() {
-    // Either string may have swallowed the other.
-    let source = r#"{"town":"Turku","nights":"two"","town":"Oulu"}"#;
-    let report = fixed("", source, End::Closed);
-    assert_eq!(report.verdict, Verdict::Refused, "{report:?}");
 }
 
 #[test]
@@ -356,12 +332,6 @@ fn a_container_in_a_text_is_no_arguments() {
         assert_eq!(report.arguments, Some(json!({ "command": text }).to_string()), "{report:?}");
         assert_eq!(report.verdict, Verdict::Guess, "{text}");
     }
-    // A string may be a path whose backslashes are not escaped.
-    let quoted = value(&fixed(SHELL, "\"say \\\"hi\\\"\"", End::Whole));
-    assert_eq!(quoted, Some(json!({ "command": "say \"hi\"" })));
-    let path = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
-    let quoted = value(&fixed(path, r#""C:\new\tests.txt""#, End::Whole));
-    assert_eq!(quoted, Some(json!({ "path": r"C:\new\tests.txt" })));
     // A byte order mark is no text.
     let marked = value(&fixed(SHELL, "\u{feff}{\"command\": \"ls\"}\n", End::Whole));
     assert_eq!(marked, Some(json!({ "command": "ls" })));
@@ -388,15 +358,12 @@ fn envelopes() {
         ("E4", r#"{"arguments":{"town":"Turku"}}"#, Verdict::Coerced),
         ("E4", r#"{"name":"book","parameters":{"town":"Turku"}}"#, Verdict::Coerced),
         ("E4", r#"{"type":"function","function":{"name":"book","arguments":"{\"town\":\"Turku\"}"}}"#, Verdict::Coerced),
-        ("E4", r#"{"book":{"town":"Turku"}}"#, Verdict::Guess),
+        ("E4", r#"{"book":{"town":"Turku"}}"#, Verdict::Coerced),
         ("E5", r#""{\"town\":\"Turku\"}""#, Verdict::Coerced),
         ("E6", r#"[{"town":"Turku"}]"#, Verdict::Coerced),
-        ("E7", r#"{"type":"object","properties":{"town":"Turku"}}"#, Verdict::Guess),
-        ("E7", r#"{"town":{"type":"string","value":"Turku"}}"#, Verdict::Guess),
-        ("E6", r#"[{"name":"town","value":"Turku"}]"#, Verdict::Coerced),
+        ("E7", r#"{"type":"object","properties":{"town":"Turku"}}"#, Verdict::Coerced),
         ("E8", r#"{"town":"Turku"}{"town":"Turku"}"#, Verdict::Lossless),
         ("N7", "Turku", Verdict::Guess),
-        ("N7", r#"["Turku"]"#, Verdict::Guess),
         ("N9", "town: Turku", Verdict::Guess),
         ("N9", "<town>Turku</town>", Verdict::Coerced),
         ("N9", "book(town=\"Turku\")", Verdict::Coerced),
@@ -410,7 +377,6 @@ fn envelopes() {
             town.clone(),
         );
     }
-    becomes("N7", TOWN, r#"["Turku", 3]"#, Verdict::Guess, json!({"town": "Turku", "nights": 3}));
     becomes("N7", SHELL, "ls -la | awk '{print $1}'", Verdict::Guess, json!({"command": "ls -la | awk '{print $1}'"}));
     becomes("N9", TOWN, "<town>Turku</town><nights>3</nights>", Verdict::Coerced, json!({"town": "Turku", "nights": 3}));
     becomes("E5", TOWN, r#""\"{\\\"town\\\":\\\"Turku\\\"}\"""#, Verdict::Coerced, town.clone());
@@ -451,7 +417,7 @@ fn keys() {
             Verdict::Coerced,
             json!({"file_path": "a", "body": "b", "lineCount": 3}),
         ),
-        ("N2", NOTE, r#"{"filename":"a","body":"b"}"#, Verdict::Guess, json!({"file_path": "a", "body": "b"})),
+        ("N2", NOTE, r#"{"filename":"a","body":"b"}"#, Verdict::Coerced, json!({"file_path": "a", "body": "b"})),
         ("N3", STRICT, r#"{"town":"Turku","why":"asked"}"#, Verdict::Coerced, json!({"town": "Turku"})),
         ("N4", TOWN, r#"{"town":"Turku","town":"Turku"}"#, Verdict::Lossless, json!({"town": "Turku"})),
         (
@@ -465,10 +431,9 @@ fn keys() {
             "N5",
             r#"{"properties":{"kind":{"const":"book"},"n":{}},"required":["kind"]}"#,
             r#"{"n":1}"#,
-            Verdict::Guess,
+            Verdict::Coerced,
             json!({"n": 1, "kind": "book"}),
         ),
-        ("N8", EVERYTHING, r#"{"title":"x","shelf.row":2}"#, Verdict::Guess, json!({"title": "x", "shelf": {"row": 2}})),
     ] {
         becomes(rule, schema, source, level, expected);
     }
@@ -507,9 +472,8 @@ fn a_required_parameter_that_may_be_null_may_be_left_out() {
     becomes("N5", default, "{}", Verdict::Coerced, json!({"n": 3}));
     let schema = Schemas::default().get(&Arc::from(schema(r#"{"type":["integer","null"]}"#)));
     assert!(fix("{}", Some(&schema), &["n".to_owned()], End::Closed).accepted().is_none());
-    // An empty value that the schema does not allow is none.
     let least = r#"{"properties":{"n":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"m":{}},"required":["n"]}"#;
-    becomes("K9", least, r#"{"n":0}"#, Verdict::Guess, json!({"n": null}));
+    is_refused("K9: zero is a value", least, r#"{"n":0}"#, End::Closed);
     // At any depth, and in lists.
     let deep = r#"{"properties":{"l":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":["string","null"]}},"required":["a","b"]}}},"required":["l"]}"#;
     becomes(
@@ -550,7 +514,6 @@ fn keys_have_limits() {
         ),
         ("N2: the type does not fit", NOTE, r#"{"filename":3,"body":"b"}"#),
         ("N3: what may be a misspelt required key is not dropped", STRICT, r#"{"twon":"Turku"}"#),
-        ("N4: two values", TOWN, r#"{"town":"Turku","town":"Oulu"}"#),
         ("N6: a required key is missing", NOTE, r#"{"file_path":"a"}"#),
         ("K9: a required null", TOWN, r#"{"town":null}"#),
     ] {
@@ -575,26 +538,27 @@ fn values() {
         ("K1", "price", "\"-.25\"", Verdict::Coerced, json!(-0.25)),
         ("K1", "pages", "\"7.\"", Verdict::Coerced, json!(7)),
         ("K1", "pages", "\"12,000\"", Verdict::Guess, json!(12000)),
-        ("K2", "pages", "4.0", Verdict::Coerced, json!(4)),
-        ("K2", "pages", "9007199254740993.0", Verdict::Coerced, json!(9007199254740993_i64)),
         ("K1", "pages", "\"9007199254740993.0\"", Verdict::Coerced, json!(9007199254740993_i64)),
         ("K3", "draft", "\"False\"", Verdict::Coerced, json!(false)),
-        ("K3", "draft", "\"yes\"", Verdict::Guess, json!(true)),
-        ("K3", "draft", "0", Verdict::Guess, json!(false)),
+        ("K3", "draft", "\"yes\"", Verdict::Coerced, json!(true)),
+        ("K3", "draft", "0", Verdict::Coerced, json!(false)),
         ("K5b", "due", "[1, 2]", Verdict::Coerced, json!("[1, 2]")),
         ("K5b", "due", r#"["a", "b"]"#, Verdict::Coerced, json!(r#"["a", "b"]"#)),
-        ("K11", "due", r#"["see C:\\new.txt"]"#, Verdict::Guess, json!("see C:\\new.txt")),
+        ("K11", "due", r#"["see C:\\new.txt"]"#, Verdict::Coerced, json!("see C:\\new.txt")),
         ("K6", "sizes", "7", Verdict::Coerced, json!([7])),
         ("K6", "tags", "\"a, b\"", Verdict::Coerced, json!(["a, b"])),
         ("K7", "tags", r#""[\"a\", 'b',]""#, Verdict::Coerced, json!(["a", "b"])),
         ("K7", "shelf", r#""{\"row\": \"2\"}""#, Verdict::Coerced, json!({"row": 2})),
         ("K1", "sizes", r#"["1","2"]"#, Verdict::Coerced, json!([1, 2])),
-        ("K8", "tags", r#"{"0":"a","1":"b"}"#, Verdict::Guess, json!(["a", "b"])),
-        ("K8", "tags", r#"{"item":["a"]}"#, Verdict::Guess, json!(["a"])),
+        ("K8", "tags", r#"{"0":"a","1":"b"}"#, Verdict::Coerced, json!(["a", "b"])),
+        ("K8", "tags", r#"{"item":["a"]}"#, Verdict::Coerced, json!(["a"])),
         ("K9", "limit", "\"null\"", Verdict::Coerced, json!(null)),
         ("K10", "mood", "\"CALM\"", Verdict::Coerced, json!("calm")),
         ("K10", "mood", "\"very_loud\"", Verdict::Coerced, json!("very loud")),
         ("K10", "level", "\"2\"", Verdict::Coerced, json!(2)),
+        // In another pair of quotes, as clients' own models write native arguments.
+        ("K10", "mood", r#""\"calm\"""#, Verdict::Coerced, json!("calm")),
+        ("K1", "pages", r#""'3'""#, Verdict::Coerced, json!(3)),
     ] {
         becomes(rule, EVERYTHING, &format!(r#"{{"title":"x","{key}":{written}}}"#), level, with(key, expected));
     }
@@ -613,11 +577,13 @@ fn empty_values_that_the_schema_refuses_are_left_out() {
     const READ: &str = r#"{"type":"object","properties":{"file":{"type":"string","minLength":1},"limit":{"type":"integer","exclusiveMinimum":0},
         "pages":{"type":"string","pattern":"^[0-9-]+$"},"order":{"enum":["up","down"]},"tags":{"type":"array","minItems":1},
         "offset":{"type":"integer","minimum":0},"a/b":{"type":"integer","minimum":1}},"required":["file"],"additionalProperties":false}"#;
-    let all = r#"{"file":"a","limit":0,"pages":"","order":"","tags":[],"offset":0,"a/b":0}"#;
-    becomes("K9", READ, all, Verdict::Guess, json!({"file": "a", "offset": 0}));
+    let all = r#"{"file":"a","pages":"","order":"","tags":[],"offset":0}"#;
+    becomes("K9", READ, all, Verdict::Coerced, json!({"file": "a", "offset": 0}));
     for refused in [
         r#"{"file":""}"#,
         r#"{"file":"a","limit":-1}"#,
+        // Zero is a value.
+        r#"{"file":"a","limit":0}"#,
         r#"{"file":"a","pages":"x"}"#,
         r#"{"file":"a","order":"left"}"#,
         r#"{"file":"a","limit":[]}"#,
@@ -760,16 +726,6 @@ fn ends() {
     becomes("X3", TOWN, r#"{"town":"Turku}"#, Verdict::Guess, json!({"town": "Turku"}));
     is_refused("X3 at a stop", TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Stop));
     is_refused("X3 at the limit", TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Length));
-}
-
-#[test]
-fn torn_bodies() {
-    for key in ["<tool_call>", "</parameter", "<|im_end|>", "x</function>", "<parameter=path>"] {
-        let source = json!({"town": "Turku", key: 1}).to_string();
-        assert!(matches!(is_refused("markup in a key", TOWN, &source, End::Closed), Why::Markup(_)), "{key}");
-        is_untouched(TOWN, &json!({"town": key}).to_string());
-    }
-    is_untouched(TOWN, &json!({"town": "Turku", "<b>": 1, "a<b": 2}).to_string());
 }
 
 #[test]

@@ -33,9 +33,10 @@ struct Chunk<'a> {
     object: Text<'a>,
 }
 
-/// The first choice. The others, if `n` > 1, are other answers and are ignored.
+/// The first choice, and the calls of another one: gateways write one answer as two choices, its text and its calls
+/// (goose#2177). Everything else in other choices is ignored: toolglot never asks for several answers.
 #[derive(Default)]
-struct Choices<'a>(Option<Choice<'a>>);
+struct Choices<'a>(Option<Choice<'a>>, Option<Vec<Call<'a>>>);
 
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -95,7 +96,7 @@ struct Details {
 impl<'a> Chunk<'a> {
     /// The text, if the chunk contains nothing else.
     fn lone(&self) -> Option<Lone<'a>> {
-        let Chunk { choices: Some(Choices(Some(choice))), usage: None, error: None, object: _ } = self else { return None };
+        let Chunk { choices: Some(Choices(Some(choice), None)), usage: None, error: None, object: _ } = self else { return None };
         let Choice { delta: Some(message), message: None, .. } = choice else { return None };
         let Message { content, refusal, reasoning_content, reasoning, thinking, tool_calls, function_call: None } = message
         else {
@@ -128,17 +129,20 @@ impl<'de> Visitor<'de> for ChoicesVisitor {
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Choices(None))
+        Ok(Choices::default())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut first = None;
+        let Choices(mut first, mut calls) = Choices::default();
         while let Some(choice) = list.next_element::<Choice<'de>>()? {
             if first.is_none() && choice.index.0.unwrap_or(0) == 0 {
                 first = Some(choice);
+            } else if calls.is_none() {
+                let message = choice.delta.or(choice.message);
+                calls = message.and_then(|message| message.tool_calls).filter(|calls| !calls.is_empty());
             }
         }
-        Ok(Choices(first))
+        Ok(Choices(first, calls))
     }
 }
 
@@ -166,7 +170,8 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
             reasoning_tokens: counts.completion_tokens_details.and_then(|details| details.reasoning_tokens.0).unwrap_or_default(),
         });
     }
-    if let Some(choice) = chunk.choices.and_then(|choices| choices.0) {
+    let Choices(first, others) = chunk.choices.unwrap_or_default();
+    if let Some(choice) = first {
         let whole = choice.message.is_some();
         if let Some(text) = choice.text.some() {
             out(Delta::Text(Channel::Content, text));
@@ -181,6 +186,9 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
         } else if whole {
             answer.finish.get_or_insert(FinishReason::Stop);
         }
+    }
+    if let Some(calls) = others.filter(|_| !answer.called) {
+        take_calls(calls, answer, out);
     }
     Ok(lone)
 }
@@ -198,6 +206,16 @@ fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
     let calls = message.tool_calls.unwrap_or_default();
     // A server that writes both means one call.
     let legacy = message.function_call.filter(|_| calls.is_empty());
+    answer.called |= !calls.is_empty();
+    take_calls(calls, answer, out);
+    if let Some(function) = legacy {
+        let arguments = function.arguments.0.as_deref().unwrap_or_default();
+        answer.calls.take(Fragment { index: None, id: "", name: &function.name.0, arguments, extra: None }, out);
+    }
+}
+
+/// Yields native calls.
+fn take_calls(calls: Vec<Call<'_>>, answer: &mut Answer, out: &mut Out<'_>) {
     for call in calls {
         let function = call.function.unwrap_or_default();
         let fragment = Fragment {
@@ -208,10 +226,6 @@ fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
             extra: call.extra_content.map(RawValue::get).filter(|extra| *extra != "null"),
         };
         answer.calls.take(fragment, out);
-    }
-    if let Some(function) = legacy {
-        let arguments = function.arguments.0.as_deref().unwrap_or_default();
-        answer.calls.take(Fragment { index: None, id: "", name: &function.name.0, arguments, extra: None }, out);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which field a backend does not know, in the words of its error.
 
-use super::Refusal;
+use super::{super::Rewrite, Refusal};
 
 /// Words before the name of the field, and words after it, in lower case.
 const BEFORE: &[&str] = &[
@@ -17,7 +17,8 @@ const AFTER: &[&str] = &["extra inputs are not permitted", "is unsupported"];
 pub(super) fn refused(message: &str) -> Refusal {
     match named(message) {
         Some("tools" | "tool_calls" | "tool_call_id") => Refusal::Tools,
-        Some("think" | "reasoning_effort") => Refusal::Thinking,
+        Some("think" | "reasoning_effort") => Refusal::Form(Rewrite::NoThinking),
+        Some("tool_choice") => Refusal::Form(Rewrite::ChoiceInWords),
         Some(name) => Refusal::Field(name.to_owned()),
         None => Refusal::Fields,
     }
@@ -73,7 +74,7 @@ mod tests {
         ] {
             assert_eq!(refused(message), Refusal::Tools, "{message}");
         }
-        assert_eq!(refused("Unrecognized request argument supplied: reasoning_effort"), Refusal::Thinking);
+        assert_eq!(refused("Unrecognized request argument supplied: reasoning_effort"), Refusal::Form(Rewrite::NoThinking));
         assert_eq!(refused("unknown field"), Refusal::Fields);
     }
 }

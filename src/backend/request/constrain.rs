@@ -1,14 +1,13 @@
-//! Prevents wrong calls by fields of a chat request: a schema for a required call, `strict`, markers that the server must keep.
+//! Prevents wrong calls by fields of a chat request: a schema for a required call, markers that the server must keep. No
+//! field is added that a chat template may print.
 //! `backend::prevent` does the same at llama.cpp while the model may still answer in text.
-
-use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
 use super::parameters_of;
 use crate::{
     adapter::render::Style,
-    backend::{Kind, Profile, Round, ToolMode, traits::Form},
+    backend::{Kind, Profile, Round, ToolMode, conversation, traits::Form},
     event::{Tool, ToolChoice, Tools},
 };
 
@@ -54,7 +53,8 @@ pub(super) fn required(round: &Round<'_>, fields: &mut Map<String, Value>) {
 fn calls(round: &Round<'_>, only: Option<&str>) -> Vec<Value> {
     let tools = round.tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name));
     let form = |tool: &Tool| {
-        let parameters = parameters_of(tool);
+        let mut parameters = parameters_of(tool);
+        conversation::fit_schema(round, &mut parameters);
         // A reference would point into the surrounding schema.
         let parameters = if tool.schema.contains("\"$ref\"") { json!({"type": "object"}) } else { parameters };
         json!({
@@ -154,14 +154,5 @@ pub(super) fn only_named(tools: &Tools, profile: Profile) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) if matches!(profile, Profile::LlamaCpp | Profile::LmStudio) => Some(name),
         _ => None,
-    }
-}
-
-/// Adds `strict`: vLLM then holds calls of the tool to its schema, even if the model may answer in text.
-pub(super) fn strict(tool: &mut Cow<'_, Value>) {
-    if tool.pointer("/function/strict").is_none()
-        && let Some(function) = tool.to_mut().get_mut("function").and_then(Value::as_object_mut)
-    {
-        function.insert("strict".into(), json!(true));
     }
 }

@@ -5,14 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Called, dropped, image, left_out, named, parameters_of};
 use crate::{
-    backend::chat::Chat,
+    backend::{chat::Chat, conversation::subset},
     event::{Note, ToolChoice, Tools},
     openai::{self, Content, Message},
 };
-
-mod subset;
-
-use subset::subset;
 
 /// OpenAI's name of a field, and its name in `generationConfig`.
 const CONFIG: &[(&str, &str)] = &[

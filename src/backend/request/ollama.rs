@@ -52,7 +52,7 @@ pub(super) fn body<'a>(chat: &Chat<'a>, tools: Option<&'a Tools>, round: &Round<
     });
     let messages = messages.collect();
     // Ollama has no `tool_choice`: if no call is wanted, no tool is offered.
-    let tools = tools.filter(|tools| tools.wanted()).map(|tools| functions(&round.chat.tools, tools.iter()));
+    let tools = tools.filter(|tools| tools.wanted()).map(|tools| functions(round, tools.iter()));
     let (mut rest, mut options) = (Map::new(), Map::new());
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
         if let Some((_, option)) = OPTIONS.iter().find(|(openai, _)| openai == name) {

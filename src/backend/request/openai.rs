@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{QUIET, constrain, functions, named};
 use crate::{
-    backend::{Profile, Round, chat::Chat},
+    backend::{Profile, Round, chat::Chat, conversation},
     event::{Note, ToolChoice, Tools},
 };
 
@@ -26,10 +26,7 @@ pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Rou
     match tools {
         Some(tools) => {
             let only = constrain::only_named(tools, profile);
-            chat.tools = functions(&round.chat.tools, tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)));
-            if profile == Profile::Vllm {
-                chat.tools.iter_mut().for_each(constrain::strict);
-            }
+            chat.tools = functions(round, tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)));
             chat.tool_choice = match &tools.choice {
                 ToolChoice::Auto => chat.tool_choice.filter(Value::is_string),
                 ToolChoice::None => Some(json!("none")),
@@ -37,6 +34,7 @@ pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Rou
                 ToolChoice::Named(_) if only.is_some() => Some(json!("required")),
                 ToolChoice::Named(_) => Some(json!({"type": "function", "function": {"name": named(tools)}})),
             };
+            conversation::choice_in_words(round, tools, &mut chat);
         }
         None => {
             // Servers refuse a `tool_choice` without tools.
@@ -62,10 +60,7 @@ pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Rou
 /// Removes the fields that the backend has refused by name: of the request, of messages, of tools.
 fn without_unknown(chat: &mut Chat<'_>, round: &Round<'_>, notes: &mut Vec<Note>) {
     for name in &round.learned.refused {
-        let mut was_sent = chat.rest.shift_remove(name).is_some() && round.chat.rest.contains_key(name);
-        if name == "tool_choice" {
-            was_sent |= chat.tool_choice.take().is_some_and(|choice| choice != "auto");
-        }
+        let was_sent = chat.rest.shift_remove(name).is_some() && round.chat.rest.contains_key(name);
         if was_sent && !QUIET.contains(&name.as_str()) {
             let text = format!("the backend refuses `{name}`, so it was left out");
             notes.push(Note::Warning { code: "field_dropped", text });

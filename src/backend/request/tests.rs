@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    adapter::{Adapter, render::Prompt},
-    backend::{Backend, Learned, Profile},
+    adapter::{
+        Adapter,
+        render::{Prompt, System},
+    },
+    backend::{Backend, Learned, Profile, Rewrite},
     event::Tools,
     openai::ChatRequest,
 };
@@ -268,7 +271,8 @@ fn prompt_mode_offers_nothing_natively() {
 #[test]
 fn a_refused_system_role_is_folded() {
     let (_, body, _) =
-        Case { learned: Learned { fold_system: true, ..Learned::default() }, ..case(Kind::OpenAi) }.sent(conversation());
+        Case { learned: Learned { rewrites: vec![Rewrite::FoldSystem], ..Learned::default() }, ..case(Kind::OpenAi) }
+            .sent(conversation());
     assert_eq!(body["messages"][0], json!({"role": "user", "content": "Be brief.\n\nWhat is in a.txt?"}));
     // Families without a system role are known before Google refuses it.
     let prompt = Prompt { system: System::Fold, ..Prompt::default() };
@@ -310,11 +314,11 @@ fn a_call_that_must_be_made_is_held_to_its_form_where_that_is_possible() {
     assert_eq!(body.get("response_format"), None);
     let body = with(Kind::Ollama, Profile::Generic, ToolMode::Prompt, ToolChoice::Auto);
     assert_eq!(body.get("format"), None, "the model may answer in text");
-    // vLLM holds to schemas also where the model may choose; what the client said about it stays.
-    let body = with(Kind::OpenAi, Profile::Vllm, ToolMode::Native, ToolChoice::Auto);
-    assert_eq!(body["tools"][0]["function"]["strict"], true);
-    let body = with(Kind::OpenAi, Profile::Generic, ToolMode::Native, ToolChoice::Auto);
-    assert_eq!(body["tools"][0]["function"].get("strict"), None);
+    // vLLM would print `strict` into the prompt (vllm-project/vllm#52741): nothing is added that the model can see.
+    for profile in [Profile::Vllm, Profile::Generic] {
+        let body = with(Kind::OpenAi, profile, ToolMode::Native, ToolChoice::Auto);
+        assert_eq!(body["tools"][0]["function"].get("strict"), None);
+    }
 }
 
 #[test]
@@ -383,7 +387,9 @@ fn neighbours_of_one_role_are_joined_where_the_template_demands_it() {
     };
     for kind in [Kind::OpenAi, Kind::Ollama] {
         assert_eq!(roles(&case(kind).sent(chat.clone()).1), ["user", "user", "assistant"]);
-        let body = Case { learned: Learned { alternate: true, ..Learned::default() }, ..case(kind) }.sent(chat.clone()).1;
+        let body = Case { learned: Learned { rewrites: vec![Rewrite::Alternate], ..Learned::default() }, ..case(kind) }
+            .sent(chat.clone())
+            .1;
         assert_eq!(
             (roles(&body), body["messages"][0]["content"].as_str()),
             (vec!["user".into(), "assistant".into()], Some("One.\n\nTwo."))
@@ -395,7 +401,8 @@ fn neighbours_of_one_role_are_joined_where_the_template_demands_it() {
         {"role": "user", "content": "One."}, {"role": "assistant", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "a", "content": "r"}, {"role": "user", "content": "Two."},
     ]});
-    let body = Case { learned: Learned { alternate: true, ..Learned::default() }, ..case(Kind::OpenAi) }.sent(chat).1;
+    let body =
+        Case { learned: Learned { rewrites: vec![Rewrite::Alternate], ..Learned::default() }, ..case(Kind::OpenAi) }.sent(chat).1;
     assert_eq!(
         (roles(&body), &body["messages"][2]["content"]),
         (["user", "assistant", "tool"].map(String::from).into(), &json!("r\n\nTwo."))

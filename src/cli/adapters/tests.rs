@@ -1,7 +1,7 @@
 use super::*;
 
 fn run(model: Option<&str>) -> String {
-    let adapters = Adapters { model: model.map(str::to_owned), template: None, overlay: Overlay::default() };
+    let adapters = Adapters { model: model.map(str::to_owned), template: None, adapters: None };
     let mut out = Vec::new();
     adapters.run(&Environment::default(), &mut "".as_bytes(), &mut out).unwrap();
     String::from_utf8(out).unwrap()

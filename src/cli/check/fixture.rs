@@ -16,7 +16,7 @@ use crate::{
     event::{Event, FinishReason},
     fixture::{Expected, Fixture, Round, Wire},
     openai::answer::Envelope,
-    turn::recorded::{self, Case, Owned, decode},
+    recorded::{self, Case, Owned, decode},
 };
 
 /// What a fixture comes to.

@@ -33,15 +33,24 @@ pub(super) fn table(report: &Report) -> String {
     out
 }
 
-fn backend_lines(backend: &Surveyed, out: &mut String) {
-    let Surveyed { name, url, kind, version, error, listed, models, .. } = backend;
+/// A backend in a line.
+pub(in crate::cli) fn backend_line(backend: &Surveyed) -> String {
+    let Surveyed { name, url, kind, version, error, listed, .. } = backend;
     let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let state = match error {
         Some(_) => "does not answer".to_owned(),
         None if *listed == 1 => "1 model".to_owned(),
         None => format!("{listed} models"),
     };
-    let _ = writeln!(out, "\nbackend    {name}: {kind}{version} at {url}, {state}");
+    format!("{name}: {kind}{version} at {url}, {state}")
+}
+
+fn backend_lines(backend: &Surveyed, out: &mut String) {
+    let Surveyed { note, listed, models, .. } = backend;
+    let _ = writeln!(out, "\nbackend    {}", backend_line(backend));
+    if let Some(note) = note {
+        let _ = writeln!(out, "      note: {note}");
+    }
     if models.is_empty() {
         return;
     }
@@ -98,6 +107,9 @@ fn trial_lines(trial: &Trial, out: &mut String) {
         trial.attempts.len(),
         trial.tools
     );
+    for learned in &trial.learned {
+        let _ = writeln!(out, "  learned: {learned}");
+    }
     for attempt in &trial.attempts {
         let _ = writeln!(out, "  {:4} {}", if attempt.good { "ok" } else { "NOT" }, attempt.asked);
         let _ = writeln!(out, "       came: {}", attempt.came);

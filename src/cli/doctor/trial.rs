@@ -21,11 +21,12 @@ use crate::{
     event::{Channel, Delta, Tools},
     fix::Checked,
     openai::ChatRequest,
+    recorded,
     server::{
         App,
         survey::{self, Tried},
     },
-    turn::{recorded, tap::Tap},
+    turn::tap::Tap,
 };
 
 /// What became of all requests.
@@ -34,6 +35,8 @@ pub(super) struct Trial {
     pub(super) model: String,
     /// How tools were offered in the end.
     pub(super) tools: &'static str,
+    /// What the model's refusals taught about its requests, in words.
+    pub(super) learned: Vec<&'static str>,
     pub(super) attempts: Vec<Attempt>,
 }
 
@@ -94,7 +97,7 @@ const SHOWN_CHARS: usize = 160;
 pub(super) async fn run(app: &App, model: &str) -> Result<Trial, Error> {
     let Script { tools, cases } = serde_json::from_str(include_str!("trial.json"))
         .map_err(|error| Error::proxy(format!("the requests inside of this program are broken: {error}")))?;
-    let mut trial = Trial { model: model.to_owned(), tools: "native", attempts: Vec::new() };
+    let mut trial = Trial { model: model.to_owned(), tools: "native", learned: Vec::new(), attempts: Vec::new() };
     let found = survey::survey(app, Some(model), &[]).await.unwrap_or_default();
     let spoken = found.into_iter().flat_map(|found| found.models).next();
     let told = spoken.as_ref().map_or(ToolMode::Native, |spoken| spoken.tools);
@@ -115,6 +118,7 @@ pub(super) async fn run(app: &App, model: &str) -> Result<Trial, Error> {
         let attempt = match tried {
             Ok(tried) => {
                 trial.tools = tried.learned.tools.as_str();
+                trial.learned = tried.learned.rewrites.iter().map(|rewrite| rewrite.title()).collect();
                 judge(&case, &tried, upstream, adapter.as_deref(), told)
             }
             Err(error) => failed(&case, &error),

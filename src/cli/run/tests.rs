@@ -1,25 +1,75 @@
 use super::*;
 
+fn place(context: Option<u64>) -> Place {
+    let address = "127.0.0.1:8123".parse().unwrap();
+    Place { address, model: "m:7b".into(), context, home: "/h".into(), profile: "/h/agents/x".into() }
+}
+
 #[test]
 fn every_agent_is_told_the_address_the_model_and_its_context() {
-    let place = Place { address: "127.0.0.1:8123".parse().unwrap(), model: "m:7b".into(), context: 16384 };
-    for (name, agent) in toml::from_str::<BTreeMap<String, Agent>>(AGENTS).unwrap() {
-        let told: Vec<String> = agent.environment.values().chain(&agent.arguments).map(|text| place.fill(text)).collect();
-        let all = told.join("\n");
-        assert!(all.contains("http://127.0.0.1:8123") && all.contains("m:7b"), "{}: {all}", name);
-        for left in ["{v1}", "{root}", "{port}", "{model}", "{context}"] {
-            assert!(!all.contains(left), "{}: {all}", name);
+    for (name, agent) in clients::agents().unwrap() {
+        for context in [Some(16384), None] {
+            let place = place(context);
+            let mut told: Vec<String> = agent.environment.values().chain(&agent.arguments).map(|text| place.fill(text)).collect();
+            told.extend(agent.files.iter().map(|file| file.over("", &place).unwrap()));
+            let all = told.join("\n");
+            assert!(all.contains("http://127.0.0.1:8123") && all.contains("m:7b"), "{name}: {all}");
+            for left in ["{v1}", "{root}", "{port}", "{model}", "{context}", "{output}", "{home}", "{profile}"] {
+                assert!(!all.contains(left), "{name}: {all}");
+            }
+            for text in told.iter().filter(|text| text.trim_start().starts_with('{')) {
+                serde_json::from_str::<serde_json::Value>(text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"));
+            }
         }
-        for text in told.iter().filter(|text| text.starts_with('{')) {
-            serde_json::from_str::<serde_json::Value>(text).unwrap();
-        }
+    }
+}
+
+/// What it keeps in its folder stays: its conversations and what the user has chosen.
+#[test]
+fn the_private_folder_gets_what_the_agent_reads() {
+    let room = tempfile::tempdir().unwrap();
+    let agent = clients::agents().unwrap().remove("pi").unwrap();
+    std::fs::write(room.path().join("models.json"), r#"{"mine": 1}"#).unwrap();
+    profile(&agent, &place(None), room.path()).unwrap();
+    let written: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(room.path().join("models.json")).unwrap()).unwrap();
+    assert_eq!((&written["mine"], &written["providers"]["toolglot"]["models"][0]["id"]), (&1.into(), &"m:7b".into()));
+    assert!(profile(&agent, &place(None), std::path::Path::new("relative")).unwrap_err().message.contains("HOME"));
+}
+
+#[test]
+fn an_agent_is_picked_by_number_or_name() {
+    let picked = |installed: &[&str], terminal: bool, answer: &str| {
+        let mut out = Vec::new();
+        let picked = pick(installed, terminal, &mut answer.as_bytes(), &mut out);
+        (picked.map_err(|error| error.message), String::from_utf8(out).unwrap())
+    };
+    let two = ["codex", "pi"];
+    let (first, shown) = picked(&two, true, "2\n");
+    assert_eq!(first.unwrap(), "pi");
+    assert!(shown.contains("1  codex") && shown.contains("2  pi"), "{shown}");
+    assert_eq!(picked(&two, true, "codex\n").0.unwrap(), "codex");
+    for (installed, terminal, answer, said) in [
+        (&two[..], true, "3\n", "codex, pi"),
+        (&two, true, "", "codex, pi"),
+        (&two, false, "1\n", "codex, pi"),
+        (&[], true, "", "none of the agents"),
+    ] {
+        let error = picked(installed, terminal, answer).0.unwrap_err();
+        assert!(error.contains(said), "{error}");
     }
 }
 
 #[test]
 fn what_is_missing_is_named() {
-    let run = |agent: &str| Run { agent: agent.into(), model: None, configured: Configured::default(), arguments: Vec::new() };
+    let run = Run { agent: Some("codex".into()), model: None, configured: Configured::default(), arguments: Vec::new() };
     let environment = Environment::from([("PATH", "/nowhere")]);
-    assert!(run("emacs").run(&environment).unwrap_err().message.contains("claude, codex"));
-    assert!(run("codex").run(&environment).unwrap_err().message.contains("npm install"));
+    assert!(run.run(&environment, &mut std::io::empty(), &mut Vec::new()).unwrap_err().message.contains("npm install"));
+}
+
+/// source: `toolglot run claude` without a backend started the agent on a recording, silently
+#[test]
+fn a_recording_is_meant_only_where_it_is_named() {
+    let error = no_backend(&["demo/gemma3".to_owned()]).message;
+    assert!(error.contains("ollama serve") && error.contains("--model demo/gemma3"), "{error}");
 }

@@ -1,14 +1,12 @@
-//! Assembles a conversation for protocols whose history is a list of blocks or items. System text goes to the beginning only
-//! if it comes before everything else. Later system text stays in its place, as an element at the end of the message before it, or
-//! at the beginning of the user's message after it: most chat templates refuse a second system message, and moving it to the
-//! beginning would make the backend read everything again. A message depends only on itself, the messages before it, and the
-//! system texts next to it.
+//! Assembles a conversation for protocols whose history is a list of blocks or items. System text that comes before everything
+//! else is one message. Later system text is a message in its place (`backend::join_system` joins it to its neighbours).
 
 use serde_json::{Map, Value, json};
 
 use crate::{
+    adapter::render,
     error::Error,
-    openai::{self, ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
+    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
 };
 
 #[cfg(test)]
@@ -27,8 +25,6 @@ pub(super) struct Conversation {
     /// System text that leads the conversation.
     system: Vec<String>,
     messages: Vec<Message>,
-    /// System text after an assistant's message; it joins what comes next.
-    waiting: Vec<String>,
     /// Reasoning that belongs to the assistant's next message.
     reasoning: String,
 }
@@ -56,10 +52,9 @@ impl Conversation {
         if text.trim().is_empty() {
             return;
         }
-        match self.messages.last_mut() {
-            None => self.system.push(text),
-            Some(last) if matches!(last.role.as_str(), "tool" | "user") => append(&mut last.content, &openai::added(&text)),
-            Some(_) => self.waiting.push(openai::added(&text)),
+        match self.messages.is_empty() {
+            true => self.system.push(text),
+            false => self.messages.push(Message::text("system", text)),
         }
     }
 
@@ -67,12 +62,7 @@ impl Conversation {
         if content.is_empty() {
             return;
         }
-        self.settle_after_results();
         self.reasoning.clear();
-        let content = match std::mem::take(&mut self.waiting).join("\n\n") {
-            before if before.is_empty() => content,
-            before => preceded(content, before),
-        };
         self.messages.push(Message { role: "user".into(), content, ..Message::default() });
     }
 
@@ -83,7 +73,10 @@ impl Conversation {
 
     pub(super) fn assistant(&mut self, text: &str) {
         if !text.is_empty() {
-            self.speak(|message| append(&mut message.content, text));
+            self.speak(|message| {
+                let before = std::mem::take(&mut message.content);
+                message.content = render::concat(before, Content::Text(text.to_owned()));
+            });
         }
     }
 
@@ -111,8 +104,7 @@ impl Conversation {
         Ok(ChatRequest { messages: self.finish(), ..chat })
     }
 
-    pub(super) fn finish(mut self) -> Vec<Message> {
-        self.settle();
+    pub(super) fn finish(self) -> Vec<Message> {
         let system = self.system.join("\n\n");
         let system = (!system.is_empty()).then(|| Message::text("system", system));
         system.into_iter().chain(self.messages).collect()
@@ -120,9 +112,7 @@ impl Conversation {
 
     /// Changes the assistant's message: the last message if it is the assistant's, else a new one.
     fn speak(&mut self, add: impl FnOnce(&mut Message)) {
-        let goes_on = self.waiting.is_empty() && self.messages.last().is_some_and(|last| last.role == "assistant");
-        if !goes_on {
-            self.settle();
+        if self.messages.last().is_none_or(|last| last.role != "assistant") {
             self.messages.push(Message { role: "assistant".into(), ..Message::default() });
         }
         let reasoning = std::mem::take(&mut self.reasoning);
@@ -133,24 +123,6 @@ impl Conversation {
             message.rest.insert(REASONING.into(), whole.into());
         }
         add(message);
-    }
-
-    /// Text that came between calls and their results joins the last result.
-    fn settle_after_results(&mut self) {
-        if let Some(last) = self.messages.last_mut().filter(|last| last.role == "tool") {
-            for text in self.waiting.drain(..) {
-                append(&mut last.content, &text);
-            }
-        }
-    }
-
-    /// Waiting text that no later message can take becomes a message of the user.
-    fn settle(&mut self) {
-        self.settle_after_results();
-        if !self.waiting.is_empty() {
-            let text = std::mem::take(&mut self.waiting).join("\n\n");
-            self.messages.push(Message::text("user", text));
-        }
     }
 }
 
@@ -172,24 +144,6 @@ pub(super) fn text(text: impl Into<String>) -> Value {
 /// A part with an image, by URL or `data:` URL.
 pub(super) fn image(url: impl Into<String>) -> Value {
     json!({"type": "image_url", "image_url": {"url": url.into()}})
-}
-
-/// Puts the text after the content.
-fn append(content: &mut Content, added: &str) {
-    match content {
-        Content::None => *content = Content::Text(added.to_owned()),
-        Content::Text(text) => *text = [text.as_str(), added].join("\n\n"),
-        Content::Parts(parts) => parts.push(text(added)),
-    }
-}
-
-/// The content with the text before it.
-fn preceded(content: Content, before: String) -> Content {
-    match content {
-        Content::None => Content::Text(before),
-        Content::Text(own) => Content::Text(format!("{before}\n\n{own}")),
-        Content::Parts(parts) => Content::Parts(std::iter::once(text(before)).chain(parts).collect()),
-    }
 }
 
 /// Gives ids to calls without one, and connects results without an id to their calls by name and order. Ids depend only on

@@ -45,7 +45,13 @@ impl Pool {
                 ..Status::default()
             };
             match self.known_slot(server).map_or(Seen::Idle, |slot| slot.seen()) {
-                Seen::Idle => base,
+                Seen::Idle => match server.missing_program(self.registry.environment()) {
+                    Some(program) => {
+                        let error = Some(format!("there is no program `{}` on this machine", redact::line(program)));
+                        Status { state: "failed", error, ..base }
+                    }
+                    None => base,
+                },
                 Seen::Connecting => Status { state: "connecting", ..base },
                 Seen::Failed(error) => Status { state: "failed", error: Some(error.message), ..base },
                 Seen::Ready(connection) => Status {

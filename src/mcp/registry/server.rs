@@ -178,6 +178,15 @@ impl Server {
     pub fn is_process(&self) -> bool {
         matches!(self.target, Target::Process(_))
     }
+
+    /// The program that would be started, if it is not where commands are looked for. A command with a folder may be relative to
+    /// one of its own.
+    pub(in crate::mcp) fn missing_program(&self, environment: &Environment) -> Option<&str> {
+        let Target::Process(launch) = &self.target else { return None };
+        let own = launch.environment.iter().map(|(name, value)| (name.as_str(), value.reveal()));
+        let is_named = !launch.command.contains(['/', '\\']) || PathBuf::from(&launch.command).is_absolute();
+        (is_named && environment.with(own).find(&launch.command).is_none()).then_some(&launch.command)
+    }
 }
 
 /// What a server may be called: qualified names and files of other clients must be able to carry it.

@@ -294,7 +294,7 @@ function reasons(detail, row) {
     if (next?.told && row?.mode !== "react") items.push(element("li", "guess", element("span", "name", "The model was asked again"), element("blockquote", "", next.told)));
     if (round.fault) items.push(element("li", "refused", round.fault));
     for (const note of round.notes) {
-      items.push(element("li", "", element("span", "name", "Text, no call: "), `${note.text} (rule ${note.rule}) `, element("code", "soft", note.quote)));
+      items.push(element("li", "", element("span", "name", "Text, no call: "), `${note.text} `, element("code", "soft", note.quote)));
     }
   });
   return items;
@@ -502,6 +502,32 @@ function plot(hour) {
   }));
 }
 
+// === the log ===
+
+/** As many characters of the log are shown. */
+const LOGGED = 100000;
+let following = null;
+
+/** Follows the log while its tab is open. */
+async function follow() {
+  following?.abort();
+  const own = (following = new AbortController());
+  const lines = byId("lines");
+  lines.textContent = "";
+  try {
+    const reader = (await fetched("/ui/log", { signal: own.signal })).body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      const stays = lines.scrollHeight - lines.scrollTop - lines.clientHeight > 40;
+      lines.textContent = (lines.textContent + value).slice(-LOGGED);
+      if (!stays) lines.scrollTop = lines.scrollHeight;
+    }
+  } catch (error) {
+    if (!own.signal.aborted) lines.textContent = error.message;
+  }
+}
+
 // === the first run ===
 
 let chosen = "";
@@ -526,7 +552,7 @@ function welcome(state) {
     };
     return button;
   }));
-  byId("setup").textContent = state.setup?.[chosen] ?? "";
+  byId("setup").textContent = (state.setup?.[chosen] ?? "").replaceAll("{origin}", location.origin);
 }
 byId("copy").onclick = () => navigator.clipboard.writeText(byId("address").textContent).then(() => (byId("copy").textContent = "Copied"), tell);
 byId("demo").onclick = async () => {
@@ -721,8 +747,10 @@ function choose(tab) {
     other.tabIndex = other === tab ? 0 : -1;
     byId(other.getAttribute("aria-controls")).hidden = other !== tab;
   }
+  if (tab.id === "tab-log") follow();
+  else following?.abort();
   if (tab.id === "tab-hour") load().catch(tell);
-  else if (tab.id !== "tab-turns") status().catch(trouble);
+  if (["tab-status", "tab-try"].includes(tab.id)) status().catch(trouble);
 }
 for (const [at, tab] of tabs.entries()) {
   tab.addEventListener("click", () => go(tab.getAttribute("aria-controls")));

@@ -1,7 +1,7 @@
 //! `GET /ui/state`: the state of backends, models and MCP servers, problems with their remedies, and counters.
 
 use axum::{Extension, extract::State, response::Response};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::atomic::Ordering, time::UNIX_EPOCH};
 
 use crate::{
@@ -25,6 +25,7 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
     }
     let counts = app.process.page.counts(&sender.tenant.name);
     reply::json(&json!({
+        "setup": app.process.settings.setup.iter().cloned().map(|(name, text)| (name, Value::from(text))).collect::<Map<_, _>>(),
         "version": env!("CARGO_PKG_VERSION"),
         "backends": surveyed,
         "problems": problems,

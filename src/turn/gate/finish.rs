@@ -3,23 +3,19 @@
 
 use super::{
     super::{
-        promised::{advises, announces},
+        nudge::{advises, announces, asked_about},
         reask::Reask,
     },
     Gate,
 };
 use crate::{
-    event::{FinishReason, Sink, Why, Workspace},
+    event::{FinishReason, Sink, Why},
     fix, same,
 };
 
 impl Gate {
     /// Ends the answer, and returns the finish reason for the client.
     pub(super) fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
-        if let Some(reask) = self.declined(reason) {
-            self.again.reask = Some(reask);
-            return reason;
-        }
         self.release(out);
         if self.ended.abandoned {
             return reason;
@@ -51,7 +47,7 @@ impl Gate {
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
         let prose = &self.said.prose;
         let workspace = self.before.tools.workspace.as_ref().filter(|_| nudges && self.said.text);
-        if let Some(file) = workspace.and_then(Workspace::asked_about) {
+        if let Some(file) = workspace.and_then(asked_about) {
             self.again.reask = Some(Reask::Unread(file.to_owned()));
             return reason;
         }
@@ -75,10 +71,16 @@ impl Gate {
                 return FinishReason::ToolCalls;
             }
         }
-        let is_empty = is_silent && !self.said.reasoning;
-        if is_empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.repeats.is_empty() {
-            self.again.reask = Some(Reask::Silent);
-            return reason;
+        if self.policy.may_reask && !self.policy.answers_refused && is_whole && self.ended.is_by_itself() {
+            let may_go_on = self.refused == 0 && !self.again.asked && self.before.tools.wanted();
+            self.again.reask = match () {
+                () if is_silent => Some(Reask::Silent),
+                () if may_go_on && !self.before.repeats.is_empty() && self.said.stops_short() => Some(Reask::Unfinished),
+                () => None,
+            };
+            if self.again.reask.is_some() {
+                return reason;
+            }
         }
         if is_silent
             && self.policy.notice_when_empty
@@ -105,6 +107,7 @@ impl Gate {
             FinishReason::ContentFilter => "the backend's filter stopped the answer",
             FinishReason::Stop | FinishReason::ToolCalls => "the model's answer was empty",
         };
-        (!self.said.reasoning).then(|| format!("[toolglot] {why}\n"))
+        let is_told = !self.said.reasoning || matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
+        is_told.then(|| format!("[toolglot] {why}\n"))
     }
 }

@@ -150,44 +150,6 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
 }
 
 #[test]
-fn an_answer_to_a_result_is_held_only_while_it_may_only_decline() {
-    const DECLINED: &str = "I'm sorry, but I can't help with that.";
-    let mut repeats = Repeats::default();
-    repeats.next_answer();
-    repeats.note("read", "{}", true, crate::plan::Ended::Well);
-    let seen = |policy: Policy, repeats: &Repeats, said: &[&str], reason: FinishReason| {
-        let mut gate = Gate::new(policy);
-        gate.after(repeats.clone());
-        let mut pieces = Vec::new();
-        let end = Event::Finish { reason, usage: None };
-        for event in said.iter().map(|text| Event::Text(text)).chain([end]) {
-            gate.event(event, &mut |event: Event<'_>| {
-                if let Event::Text(piece) = event {
-                    pieces.push(piece.to_owned());
-                }
-            });
-        }
-        (pieces, gate.outcome().1)
-    };
-    let first = Policy { may_reask: true, ..Policy::default() };
-    let stop = FinishReason::Stop;
-    assert_eq!(seen(first, &repeats, &[DECLINED], stop), (vec![], Some(Reask::Declined(DECLINED.into()))));
-    let shown = |policy: Policy, repeats: &Repeats, said: &[&str], reason: FinishReason| {
-        let (pieces, reask) = seen(policy, repeats, said, reason);
-        assert_eq!((pieces.concat(), reask), (said.concat(), None));
-        pieces
-    };
-    let other = ["I'm sorry", ", but", " the file", " is empty."];
-    assert_eq!(shown(first, &repeats, &other, stop), ["I'm sorry, but", " the file", " is empty."], "as soon as it says more");
-    shown(first, &repeats, &["I'm sorry."], stop);
-    shown(first, &repeats, &[DECLINED, " The file is empty."], stop);
-    shown(first, &repeats, &["It is 8080. ", DECLINED], stop);
-    shown(first, &repeats, &[DECLINED], FinishReason::Length);
-    shown(first, &Repeats::default(), &[DECLINED], stop);
-    shown(Policy::default(), &repeats, &[DECLINED], stop);
-}
-
-#[test]
 fn nobody_is_asked_after_a_call_that_was_delivered() {
     let mut repeats = Repeats::default();
     repeats.next_answer();

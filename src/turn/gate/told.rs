@@ -7,6 +7,8 @@ use crate::same;
 pub(super) struct Delivered {
     pub(super) count: u32,
     calls: Vec<same::Call>,
+    /// Whether calls are dropped because the answer repeats them.
+    drops: bool,
 }
 
 /// The calls of this answer, delivered or not.
@@ -35,11 +37,27 @@ pub(super) struct Said {
     pub(super) prose: String,
     /// How much of it is kept, in bytes.
     pub(super) prose_bytes: usize,
+    /// The last characters of the text that are not blank.
+    end: String,
 }
+
+/// How much of the end of a text is kept, in bytes.
+const END_BYTES: usize = 16;
+/// What ends a text that announces what follows, in the punctuation of all languages.
+const OPEN_ENDS: [&str; 4] = [":", "\u{ff1a}", "...", "\u{2026}"];
 
 impl Delivered {
     pub(super) fn has(&self, call: &same::Call) -> bool {
         self.calls.contains(call)
+    }
+
+    pub(super) fn times(&self, call: &same::Call) -> usize {
+        self.calls.iter().filter(|known| *known == call).count()
+    }
+
+    /// Records that a call is dropped. Returns whether it is the first one.
+    pub(super) fn drops(&mut self) -> bool {
+        !std::mem::replace(&mut self.drops, true)
     }
 
     /// Counts a call, and returns its index.
@@ -85,15 +103,36 @@ fn begins(arguments: &str, whole: &str) -> bool {
     begun.len() < whole.len() && (begun == "{}" || whole.starts_with(&begun))
 }
 
+/// Whether a text announces something and then stops (`Now I write the file:`). Emphasis around its end does not count.
+pub(in crate::turn) fn stops_short(text: &str) -> bool {
+    let end = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
+    OPEN_ENDS.iter().any(|open| end.ends_with(open))
+}
+
 /// A text without whitespace.
 fn letters(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 impl Said {
+    pub(super) fn new(prose_bytes: usize) -> Said {
+        Said { text: false, reasoning: false, line_start: true, prose: String::new(), prose_bytes, end: String::new() }
+    }
+
     /// Records text that the client gets.
     pub(super) fn left(&mut self, text: &str) {
-        self.text = self.text || !text.trim().is_empty();
         self.line_start = text.ends_with('\n');
+        let text = text.trim_end();
+        if !text.is_empty() {
+            self.text = true;
+            self.end.push_str(text.get(text.ceil_char_boundary(text.len().saturating_sub(END_BYTES))..).unwrap_or_default());
+            let surplus = self.end.ceil_char_boundary(self.end.len().saturating_sub(END_BYTES));
+            self.end.drain(..surplus);
+        }
+    }
+
+    /// [`stops_short`] of the text so far.
+    pub(super) fn stops_short(&self) -> bool {
+        stops_short(&self.end)
     }
 }

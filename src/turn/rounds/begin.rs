@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::{
     super::{
         answer::{Answer, Policy, Reask, Setup},
+        nudge,
         quoted::Quoted,
-        react::Agent,
         reading::Reading,
-        users_words,
     },
     Rounds,
 };
@@ -27,6 +26,7 @@ impl<O: Sink> Rounds<O> {
     /// Reads the body of an answer that has begun.
     pub(super) fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
         self.outlet.sent.begin();
+        self.outlet.extras.begin();
         if self.asks.again == 0 {
             self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
         }
@@ -54,11 +54,14 @@ impl<O: Sink> Rounds<O> {
                 may_reask: may_ask == scanner::MayAsk::Now,
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
-                ordered: plan.rules.nudges && openai::asked(&plan.chat.messages).is_some_and(users_words::orders),
+                ordered: plan.rules.nudges && openai::asked(&plan.chat.messages).is_some_and(nudge::orders),
                 reads_only: matches!(self.asks.because, Some(Reask::Unread(_))),
                 must_call: self.agent.is_none() && plan.tools.must_call(),
                 call_alone: self.asks.because.as_ref().is_some_and(Reask::wants_call_alone),
-                notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
+                notice_when_empty: self
+                    .agent
+                    .as_ref()
+                    .is_none_or(|agent| !agent.has_results() && !agent.may_ask(plan.rules.retry)),
             },
         };
         let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
@@ -66,7 +69,7 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.rules.repeats.clone()),
         };
-        let answer = answer.quoting(self.asks.quoted.clone()).asked_about(self.asks.strays.clone());
+        let answer = answer.quoting(self.asks.quoted.clone()).echoing(self.asks.said.clone());
         let answer = match &self.asks.because {
             Some(_) => answer.again(self.asks.kept.clone(), self.asks.left.clone()),
             None => answer,

@@ -3,31 +3,68 @@
 
 use super::Rounds;
 use crate::{
-    backend::{self, Refusal},
+    backend::{self, Refusal, Rewrite},
     error::Error,
     event::Sink,
     store,
 };
 
+/// How often the form of the conversation changes in one turn.
+const REWRITES: u8 = 3;
+
 impl<O: Sink> Rounds<O> {
-    /// Learns from the error how to ask in another way. `true`: the client has seen nothing yet, so this turn asks again;
-    /// otherwise the next turn does.
+    /// Learns from the error how to ask in another way. `true`: this turn asks again, because the client has no call yet; otherwise
+    /// the next turn does. Text and reasoning that the client has stay.
     pub(super) async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
-        if !self.plan.asking.learned.learn(refusal.clone()) {
+        let is_form = matches!(refusal, Refusal::Form(_));
+        if is_form && self.asks.rewritten == REWRITES || !self.plan.asking.learned.learn(refusal.clone()) {
             return false;
         }
+        self.asks.rewritten += u8::from(is_form);
         tracing::info!(
             model = self.plan.chat.model,
             backend = self.plan.backend.name,
             ?refusal,
-            "asking in another way: {error}"
+            "asking in another way: {}",
+            error.clone().without(self.plan.secrets())
         );
         self.remember().await;
         if refusal == Refusal::Parser {
             backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
         }
-        !self.outlet.sent.has_any()
+        if self.reading.is_some() {
+            if let Some(agent) = &mut self.agent {
+                agent.forget_calls();
+            }
+            self.outlet.sent.spend(None);
+            self.repeat();
+        }
+        !self.outlet.aside.has_called()
+    }
+
+    /// Asks once with the schemas of the tools in plain words, after an error that nobody knows. If that does not help, the client
+    /// gets this error.
+    pub(super) fn suspects_schemas(&mut self, error: &Error, offer: bool) -> bool {
+        if self.asks.unknown.is_some() {
+            self.plan.asking.learned.rewrites.retain(|rewrite| *rewrite != Rewrite::PlainSchemas);
+            return false;
+        }
+        let suspects = backend::suspects_schemas(&self.plan.round(offer, None), error);
+        if suspects {
+            self.plan.asking.learned.rewrite(Rewrite::PlainSchemas);
+            self.asks.unknown = Some(error.clone());
+        }
+        suspects
+    }
+
+    /// The backend has accepted the request: if its tools were in plain words for the first time, that is remembered.
+    pub(super) async fn schemas_were_refused(&mut self) {
+        if let Some(error) = self.asks.unknown.take() {
+            let error = error.without(self.plan.secrets());
+            tracing::info!(model = self.plan.chat.model, "the schemas of the tools are sent in plain words: {error}");
+            self.remember().await;
+        }
     }
 
     /// Handles what the backend has shown of how it prints the tools: if it garbles them, they are described in the prompt from
@@ -48,7 +85,13 @@ impl<O: Sink> Rounds<O> {
     /// grammar.
     pub(super) async fn without_grammar(&mut self, error: &Error) {
         let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
-        tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
+        tracing::debug!(
+            model = self.plan.chat.model,
+            backend = self.plan.backend.name,
+            refused,
+            "no grammar: {}",
+            error.clone().without(self.plan.secrets())
+        );
         if refused {
             self.plan.asking.learned.no_grammar = true;
             self.remember().await;

@@ -7,10 +7,18 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 FAMILIES = ["qwen2.5-coder:7b", "llama3.1:8b", "gemma3:12b"]
+# Fenced JSON, the tags of Hermes, the tags of Qwen3-Coder.
+FORMS = ["qwen2.5-coder:32b", "hermes3:8b", "qwen3-coder:30b"]
 
 
 def written(model, name, arguments):
     """A call as this model's family writes it."""
+    if model == FORMS[0]:
+        return "```json\n" + json.dumps({"name": name, "arguments": arguments}, indent=2) + "\n```"
+    if model == FORMS[2]:
+        text = lambda value: value if isinstance(value, str) else json.dumps(value)
+        values = "".join(f"<parameter={key}>\n{text(value)}\n</parameter>\n" for key, value in arguments.items())
+        return f"<tool_call>\n<function={name}>\n{values}</function>\n</tool_call>"
     if model.startswith("llama"):
         return json.dumps({"name": name, "parameters": arguments})
     if model.startswith("gemma"):
@@ -36,7 +44,7 @@ class Backend:
                 pass
 
             def do_GET(self):
-                models = [{"id": name, "object": "model", "owned_by": "scripted", "max_model_len": backend.context} for name in FAMILIES]
+                models = [{"id": name, "object": "model", "owned_by": "scripted", "max_model_len": backend.context} for name in FAMILIES + FORMS]
                 self.answer(200 if self.path == "/v1/models" else 404, {"object": "list", "data": models})
 
             def do_POST(self):

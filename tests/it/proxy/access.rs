@@ -16,16 +16,16 @@ async fn a_key_opens_every_route_and_goes_no_further() {
     let (proxy, fake) = with("api_key_env = \"A_KEY\"", "forward_authorization = true").await;
     let body = r#"{"model":"m","input":"x"}"#;
     for (header, value, expected) in [
-        ("authorization", "Bearer s3cret", 200),
-        ("authorization", "bearer  s3cret", 200),
-        ("x-api-key", "s3cret", 200),
-        ("api-key", "s3cret", 200),
-        ("authorization", "s3cret", 401),
-        ("authorization", "Basic s3cret", 401),
+        ("authorization", "Bearer s3cret-key", 200),
+        ("authorization", "bearer  s3cret-key", 200),
+        ("x-api-key", "s3cret-key", 200),
+        ("api-key", "s3cret-key", 200),
+        ("authorization", "s3cret-key", 401),
+        ("authorization", "Basic s3cret-key", 401),
         ("authorization", "Bearer s3cre", 401),
-        ("authorization", "Bearer s3cret2", 401),
+        ("authorization", "Bearer s3cret-key2", 401),
         ("x-api-key", "", 401),
-        ("x-other", "s3cret", 401),
+        ("x-other", "s3cret-key", 401),
     ] {
         for request in
             [proxy.get("/v1/models"), proxy.get("/api/tags"), proxy.get("/mcp/list"), proxy.post("/v1/embeddings", body)]
@@ -35,16 +35,16 @@ async fn a_key_opens_every_route_and_goes_no_further() {
             assert!(expected == 200 || !answered.to_string().contains("s3cre"), "{answered}");
         }
     }
-    assert!(fake.seen("/v1/embeddings").iter().all(|seen| !seen.head.contains("s3cret")), "the key is ours alone");
+    assert!(fake.seen("/v1/embeddings").iter().all(|seen| !seen.head.contains("s3cret-key")), "the key is ours alone");
     // With our key in another header, the client's own goes to the backend that wants it.
-    proxy.post("/v1/embeddings", body).header("x-api-key", "s3cret").bearer_auth("theirs").send().await.unwrap();
+    proxy.post("/v1/embeddings", body).header("x-api-key", "s3cret-key").bearer_auth("theirs").send().await.unwrap();
     assert!(fake.seen("/v1/embeddings").pop().unwrap().head.contains("bearer theirs"));
     for path in ["/", "/healthz"] {
         assert_eq!(proxy.get(path).send().await.unwrap().status(), 200, "{path} says only that it runs");
     }
     let health = |request: reqwest::RequestBuilder| async { answer(request).await.1["backends"].take() };
     assert_eq!(health(proxy.get("/healthz").bearer_auth("wrong")).await, Value::Null, "no backend and no address");
-    assert!(health(proxy.get("/healthz").bearer_auth("s3cret")).await.is_array());
+    assert!(health(proxy.get("/healthz").bearer_auth("s3cret-key")).await.is_array());
     let refused = proxy.get("/v1/models").send().await.unwrap();
     assert_eq!(refused.headers()["www-authenticate"], "Bearer");
 }
@@ -52,7 +52,7 @@ async fn a_key_opens_every_route_and_goes_no_further() {
 #[tokio::test]
 async fn a_tenant_has_its_models_its_modes_and_its_pace() {
     let of = |limits: &str| format!("[[key]]\nname = \"ann\"\nkey_env = \"A_KEY\"\n{limits}");
-    let key = |request: reqwest::RequestBuilder| answer(request.header("x-api-key", "s3cret"));
+    let key = |request: reqwest::RequestBuilder| answer(request.header("x-api-key", "s3cret-key"));
     let body = r#"{"model":"m","input":"x"}"#;
     // Models of others do not exist, in no list and no error.
     let (proxy, fake) = with(&of("models = [\"small*\"]"), "").await;
@@ -75,18 +75,18 @@ async fn a_tenant_has_its_models_its_modes_and_its_pace() {
     let chat = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
     assert_eq!(key(proxy.post("/v1/chat/completions", chat)).await.0, 403, "mode rewrite is not among hers");
     assert_eq!(key(proxy.post("/v1/embeddings", body)).await.0, 200);
-    let late = proxy.post("/v1/embeddings", body).header("x-api-key", "s3cret").send().await.unwrap();
+    let late = proxy.post("/v1/embeddings", body).header("x-api-key", "s3cret-key").send().await.unwrap();
     assert_eq!(late.status(), 429);
     let seconds: u64 = late.headers()["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=61).contains(&seconds), "{seconds}");
-    let late = proxy.post("/generate", "{}").header("x-api-key", "s3cret").send().await.unwrap();
+    let late = proxy.post("/generate", "{}").header("x-api-key", "s3cret-key").send().await.unwrap();
     assert!(late.status() == 429 && late.headers().contains_key("retry-after"), "{late:?}");
     let told: Value = serde_json::from_str(&late.text().await.unwrap()).unwrap();
     assert_eq!((&told["error"]["code"], &told["id"]), (&json!(-32000), &Value::Null));
     let (proxy, _fake) = with(&of("operator = true"), "").await;
     assert_eq!(key(proxy.get("/mcp/list")).await.0, 200);
     key(proxy.post("/v1/embeddings", body)).await;
-    let metrics = proxy.get("/metrics").header("x-api-key", "s3cret").send().await.unwrap().text().await.unwrap();
+    let metrics = proxy.get("/metrics").header("x-api-key", "s3cret-key").send().await.unwrap().text().await.unwrap();
     assert!(metrics.contains("toolglot_tenant_requests_total{tenant=\"ann\",status=\"200\"} 1"), "{metrics}");
 }
 

@@ -229,8 +229,32 @@ async fn others_complete_text_through_their_own_endpoint() {
     assert!(broken[1]["error"].is_string(), "{broken:?}");
     let (_, loaded) = answer(proxy.post("/api/generate", json!({"model": "m"}))).await;
     assert_eq!(loaded["done_reason"], "load");
-    for path in ["/api/generate", "/api/embed"] {
-        let (status, error) = answer(proxy.post(path, json!({"model": "m", "prompt": "Why?"}))).await;
-        assert!(status == 501 && error["error"].is_string(), "{path}: {status} {error}");
-    }
+    let (status, error) = answer(proxy.post("/api/embed", json!({"model": "m", "prompt": "Why?"}))).await;
+    assert!(status == 501 && error["error"].is_string(), "{status} {error}");
+}
+
+#[tokio::test]
+async fn a_prompt_is_one_message_of_the_user() {
+    let piece = |delta: Value, reason: Value| {
+        Step::Send(format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})))
+    };
+    let (proxy, fake) = with_openai(move |_| {
+        Script::events(vec![
+            piece(json!({"content": "It "}), Value::Null),
+            piece(json!({"content": "scatters."}), json!("stop")),
+            Step::Send("data: [DONE]\n\n".into()),
+        ])
+    })
+    .await;
+    let body = json!({"model": "m", "prompt": "Why is the sky blue?", "system": "Be brief.", "options": {"temperature": 0}});
+    let (_, got) = lines(proxy.post("/api/generate", &body)).await;
+    let text: String = got.iter().map(|line| line["response"].as_str().unwrap()).collect();
+    let end = got.last().unwrap();
+    assert_eq!((text.as_str(), &end["done"], &end["done_reason"]), ("It scatters.", &json!(true), &json!("stop")), "{got:?}");
+    let sent: Value = serde_json::from_str(&fake.seen("/v1/chat/completions").pop().unwrap().body).unwrap();
+    let said = [json!({"role": "system", "content": "Be brief."}), json!({"role": "user", "content": "Why is the sky blue?"})];
+    assert_eq!((&sent["messages"], &sent["temperature"]), (&json!(said), &json!(0)));
+    let whole = json!({"model": "m", "prompt": "Why is the sky blue?", "stream": false});
+    let (_, whole) = answer(proxy.post("/api/generate", whole)).await;
+    assert_eq!((&whole["response"], &whole["done"]), (&json!("It scatters."), &json!(true)), "{whole}");
 }

@@ -221,25 +221,28 @@ async fn a_turn_counts_the_calls_that_the_client_got() {
 }
 
 #[tokio::test]
-async fn the_page_says_by_which_rule_text_stayed_text() {
+async fn the_page_names_the_cell_of_what_stayed_text() {
     let (proxy, _fake) = with("", || writes("")).await;
     let tools = json!([{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}}]);
     let call = r#"{"name": "f", "arguments": {"a": "x"}}"#;
-    for (text, rule, calls) in [
-        (format!("For example {call} would do."), Some(3), 0),
+    let inside = "it has no marker; text follows it; its arguments fit the tool";
+    let fenced = "it has no marker; it is in code or quoted; its arguments fit the tool";
+    let unknown = "it has no marker; it is the whole answer; no such tool is offered";
+    let misfit = "it has no marker; text follows it; its arguments do not fit the tool";
+    for (text, cell, calls) in [
+        (format!("For example {call} would do."), Some(inside), 0),
         (format!("```json\n{call}\n```"), None, 1),
-        (format!("So:\n```json\n{call}\n```\nThat is all."), Some(3), 0),
-        (r#"{"name": "g", "arguments": {}}"#.to_owned(), Some(5), 0),
-        (r#"See: {"name": "f", "arguments": {"b": 1}} there."#.to_owned(), Some(2), 0),
-        (format!("<think>maybe {call} or not</think>No."), Some(4), 0),
+        (format!("So:\n```json\n{call}\n```\nThat is all."), Some(fenced), 0),
+        (r#"{"name": "g", "arguments": {}}"#.to_owned(), Some(unknown), 0),
+        (r#"See: {"name": "f", "arguments": {"b": 1}} there."#.to_owned(), Some(misfit), 0),
         ("Nothing to see {here}.".to_owned(), None, 0),
     ] {
         let body = json!({"model": "qwen3:8b", "tools": tools, "text": text});
         let (status, read) = answer(proxy.post("/ui/normalize", body)).await;
         assert_eq!(status, 200);
         let round = &read["detail"]["rounds"][0];
-        let rules: Vec<Option<u64>> = round["notes"].as_array().unwrap().iter().map(|note| note["rule"].as_u64()).collect();
-        assert_eq!(rules.first().copied().flatten(), rule, "{text}: {round}");
+        let cells: Vec<Option<&str>> = round["notes"].as_array().unwrap().iter().map(|note| note["text"].as_str()).collect();
+        assert_eq!(cells.first().copied().flatten(), cell, "{text}: {round}");
         assert_eq!(round["calls"].as_array().unwrap().len(), calls, "{text}: {round}");
     }
 }
@@ -275,9 +278,9 @@ async fn what_is_said_is_kept_only_where_somebody_looks() {
 
 #[tokio::test]
 async fn secrets_are_not_shown_and_markup_stays_text() {
-    let wrote = format!("{HOSTILE} the key is s3cret, http://me:pass-1234@host/ and Bearer abcDEF123456");
+    let wrote = format!("{HOSTILE} the key is s3cret-key, http://me:pass-1234@host/ and Bearer abcDEF123456");
     let (proxy, _fake) = with("", move || writes(&wrote)).await;
-    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "use http://u:hunter22@h/?token=t0k3n and s3cret"}]});
+    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "use http://u:hunter22@h/?token=t0k3n and s3cret-key"}]});
     ask(&proxy, &body).await;
     ask(&proxy, &json!({"model": HOSTILE, "messages": []})).await;
     let list = rows(&proxy).await;
@@ -286,7 +289,7 @@ async fn secrets_are_not_shown_and_markup_stays_text() {
         let response = proxy.get(&path).send().await.unwrap();
         assert!(!response.headers()["content-type"].to_str().unwrap().contains("html"), "{path}");
         let text = response.text().await.unwrap();
-        for secret in ["s3cret", "hunter22", "t0k3n", "pass-1234", "abcDEF123456"] {
+        for secret in ["s3cret-key", "hunter22", "t0k3n", "pass-1234", "abcDEF123456"] {
             assert!(!text.contains(secret), "{path} shows {secret}: {text}");
         }
     }
@@ -428,7 +431,7 @@ async fn a_person_tries_a_tool_and_nobody_else_does() {
     let tenants =
         format!("api_keys_file = {:?}\n[[key]]\nname = \"ann\"\nkey_env = \"A_KEY\"\n{mcp}", keys.display().to_string());
     let (proxy, _fake) = with(&tenants, || writes("hello")).await;
-    for (key, status) in [("s3cret", 403), ("wrong", 401), ("key-of-an-operator", 200)] {
+    for (key, status) in [("s3cret-key", 403), ("wrong", 401), ("key-of-an-operator", 200)] {
         let got = proxy.get("/ui/tools").bearer_auth(key).send().await.unwrap();
         assert_eq!(got.status(), status, "{key}");
     }

@@ -205,7 +205,7 @@ async fn a_route_decides_over_its_models() {
 async fn a_key_goes_to_its_backend_and_the_client_s_own_only_where_it_is_wanted() {
     let fake = Fake::start(|_| Script::json(200, r#"{"data":[{"id":"m"}]}"#)).await;
     for (setting, expected) in [
-        ("api_key_env = \"A_KEY\"", "authorization: bearer s3cret"),
+        ("api_key_env = \"A_KEY\"", "authorization: bearer s3cret-key"),
         ("forward_authorization = true", "authorization: bearer mine"),
     ] {
         let proxy = Proxy::start(&format!("[[backend]]\nkind = \"openai\"\nurl = \"{}/v1\"\n{setting}\n", fake.url)).await;
@@ -233,6 +233,8 @@ async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
         config,
         demo: false,
         record: None,
+        log: None,
+        setup: Vec::new(),
         environment: Environment::default(),
         ollama: String::new(),
     })
@@ -254,10 +256,30 @@ async fn recordings_have_no_endpoint_of_their_own() {
     let proxy = Proxy::start("[[backend]]\nkind = \"replay\"\n").await;
     let (_, list) = answer(proxy.get("/v1/models")).await;
     let model = list["data"][0]["id"].as_str().unwrap();
-    for path in ["/v1/completions", "/v1/embeddings", "/off/v1/chat/completions"] {
+    for path in ["/v1/completions", "/v1/embeddings"] {
         let (status, body) = answer(proxy.post(path, json!({"model": model, "messages": []}))).await;
         assert_eq!(status, 501, "{body}");
     }
+}
+
+#[tokio::test]
+async fn in_mode_off_a_recording_comes_as_the_model_wrote_it() {
+    let proxy = Proxy::start("[[backend]]\nkind = \"replay\"\n").await;
+    let function = json!({"name": "read_file", "parameters": {"type": "object", "properties": {"uri": {"type": "string"}}}});
+    let asked = json!([{"role": "user", "content": "What is in src/main.rs?"}]);
+    let mut body = json!({"model": "demo/gemma3", "messages": asked, "stream": false,
+        "tools": [{"type": "function", "function": function}], "tool_choice": "auto"});
+    let written = "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"src/main.rs\"}}\n```";
+    let (status, straight) = answer(proxy.post("/off/v1/chat/completions", &body)).await;
+    let message = &straight["choices"][0]["message"];
+    assert_eq!((status, message["content"].as_str().map(str::trim), message.get("tool_calls")), (200, Some(written), None));
+    let (_, through) = answer(proxy.post("/v1/chat/completions", &body)).await;
+    assert_eq!(through["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "read_file", "{through}");
+    let (_, ollama) = answer(proxy.post("/off/api/chat", &body)).await;
+    assert_eq!(ollama["message"]["content"].as_str().map(str::trim), Some(written), "{ollama}");
+    body["stream"] = json!(true);
+    let stream = proxy.post("/off/v1/chat/completions", &body).send().await.unwrap().text().await.unwrap();
+    assert!(!stream.contains("tool_calls") && stream.ends_with("data: [DONE]\n\n"), "{stream}");
 }
 
 #[tokio::test]
@@ -286,4 +308,27 @@ async fn a_client_that_goes_takes_the_upstream_request_along() {
     drop(response);
     let after = fake.closed().await.duration_since(left);
     assert!(after < Duration::from_millis(100), "{after:?}");
+}
+
+#[tokio::test]
+async fn a_mode_without_tools_to_offer_says_so() {
+    let answer = r#"{"choices":[{"message":{"content":"Hi."},"finish_reason":"stop"}]}"#;
+    let (proxy, _) = with_openai(move |_| Script::json(200, answer)).await;
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": false});
+    let said = async |path: &str| {
+        let response = proxy.post(path, &body).send().await.unwrap();
+        response.headers().get("x-toolglot-warning").map(|warning| warning.to_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    let warning = said("/react/v1/chat/completions").await;
+    assert!(warning.starts_with("no_tools: there are no tools to offer in mode `react`"), "{warning}");
+    assert_eq!(said("/v1/chat/completions").await, "");
+}
+
+#[tokio::test]
+async fn whose_key_is_refused_is_said() {
+    let (proxy, _) = with_openai(|_| Script::json(401, r#"{"error":{"message":"invalid api key"}}"#)).await;
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "x"}]});
+    let (status, body) = answer(proxy.post("/v1/chat/completions", body)).await;
+    let said = body["error"]["message"].as_str().unwrap();
+    assert_eq!((status, said), (401, "the backend `b` wants a key (`api_key_env`): invalid api key"), "{body}");
 }

@@ -200,36 +200,6 @@ async fn what_is_refused_is_answered_in_voids_own_form() {
     assert!(said.contains("The tools are: run_command, ") && said.contains("<run_command>\n<command>\ncargo test\n"), "{said}");
 }
 
-#[tokio::test]
-async fn an_answer_to_a_result_that_only_declines_is_asked_about_once() {
-    const DECLINED: &str = "I apologize, but I can't assist with that.";
-    for (turn, second, expected, asked) in [
-        (2, "<read_file>\n<uri>/work/b.rs</uri>\n</read_file>", ("", Some("read_file")), 2),
-        (2, "It has a function.", ("It has a function.", None), 2),
-        (2, DECLINED, (DECLINED, None), 2),
-        (2, "", (DECLINED, None), 2),
-        (1, "It has a function.", (DECLINED, None), 1),
-    ] {
-        let (proxy, fake) = before_ollama(move |seen| match seen.line.as_str() {
-            "POST /api/chat" => {
-                let text = if seen.body.contains("You have this result.") { second } else { DECLINED };
-                let piece = |text: &str| format!("{}\n", json!({"message": {"content": text}, "done": false}));
-                let mut steps: Vec<Step> = text.split_inclusive(' ').map(|word| Step::Send(piece(word))).collect();
-                let end = json!({"message": {"content": ""}, "done": true, "done_reason": "stop"});
-                steps.push(Step::Send(format!("{end}\n")));
-                Script::lines(steps)
-            }
-            _ => Script::json(404, "{}"),
-        })
-        .await;
-        let sse = proxy.post("/v1/chat/completions", request(Setup::Xml, turn)).send().await.unwrap().text().await.unwrap();
-        let read = void::read_xml(&sse, &void::tools());
-        let call = read.call.as_ref().map(|(name, _)| name.as_str());
-        assert_eq!((read.text.as_str(), call), expected, "{turn} {second}");
-        assert_eq!(fake.seen("/api/chat").len(), asked, "{turn} {second}");
-    }
-}
-
 /// A request of Void in a workspace of one file, with these words of the user.
 fn in_a_workspace(words: &str) -> Value {
     let folder = "- The user's workspace contains these folders:\n/work\n\n<files_overview>\nwork/\n└── a.rs\n";

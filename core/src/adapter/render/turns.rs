@@ -4,13 +4,10 @@ use serde_json::{Value, json};
 
 use crate::openai::{Content, Message};
 
-/// Moves leading system text to the front of the first user message. Later system messages become user messages in place.
+/// Moves leading system text to the front of the first user message.
 pub fn fold_system(messages: &mut Vec<Message>) {
     let leading = messages.iter().take_while(|message| message.role == "system").count();
     let head: Vec<Message> = messages.drain(..leading).collect();
-    for message in messages.iter_mut().filter(|message| message.role == "system") {
-        message.role = "user".to_owned();
-    }
     let Some(mut folded) = head.into_iter().reduce(|mut all, next| {
         join(&mut all, next);
         all
@@ -53,7 +50,8 @@ fn join(message: &mut Message, next: Message) {
     message.content = concat(std::mem::take(&mut message.content), next.content);
 }
 
-pub(super) fn concat(first: Content, second: Content) -> Content {
+/// Both contents, the second after an empty line.
+pub fn concat(first: Content, second: Content) -> Content {
     match (first, second) {
         (first, second) if second.is_empty() => first,
         (first, second) if first.is_empty() => second,

@@ -10,14 +10,14 @@ pub(in crate::adapter) const WORD_BYTES: usize = 256;
 
 /// Whether something is at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::adapter) enum Seen<T> {
+pub(crate) enum Seen<T> {
     Yes(T),
     Maybe,
     No,
 }
 
 /// Whether a marker is there. `Yes` has its length.
-pub(in crate::adapter) type Start = Seen<usize>;
+pub(crate) type Start = Seen<usize>;
 
 /// A word (`name`), and the start (`at`) and length of what ends it.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,13 +78,13 @@ pub(in crate::adapter) fn is_blank(text: &str) -> bool {
 }
 
 /// Whether the rest of a text may continue the [`gap`] before it.
-pub(super) fn may_be_gap(text: &str, end: bool) -> bool {
+pub(crate) fn may_be_gap(text: &str, end: bool) -> bool {
     !end && text == "\\"
 }
 
 /// The length of the whitespace that `text` begins with. Between tags it may also be written as a backslash and an `n`, or with
 /// the characters that byte-level tokenizers use for space and newline.
-pub(super) fn gap(text: &str) -> usize {
+pub(crate) fn gap(text: &str) -> usize {
     let blank = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| is_odd_space(c) || matches!(c, 'Ġ' | 'Ċ')).len();
     let mut at = blank(text);
     while text[at..].starts_with("\\n") {

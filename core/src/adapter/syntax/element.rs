@@ -4,17 +4,21 @@
 use std::ops::Range;
 
 use self::{foreign::Foreign, form::tag};
-use super::{
-    Closing, Context, Parsed, Start, Step,
-    arguments::{Arguments, Outcome},
-    blank, find_any, starts_with_any,
-    typing::Types,
+use super::{Closing, Context, Parsed, Start, Step, blank, starts_with_any, torn_arguments, typing::Types};
+use crate::{
+    adapter::Tagged,
+    event::Tool,
+    fix::fold,
+    reader::{
+        End,
+        tags::{Arguments, Cutter, Got, State},
+    },
 };
-use crate::{adapter::Tagged, event::Tool, fix::fold};
 
 pub(in crate::adapter) mod foreign;
 mod form;
 mod loose;
+mod slips;
 #[cfg(test)]
 mod tests;
 pub(in crate::adapter) mod unbracketed;
@@ -30,17 +34,14 @@ pub(crate) struct ElementReader {
     /// The name as the model spells it.
     name: Option<String>,
     types: Types,
-    arguments: Arguments,
+    cutter: Cutter,
     /// The start of the text between the tags, and the range of the opening tag's attributes.
     body: usize,
     attributes: Range<usize>,
-    /// The spellings of the closing tag that go with the opening tag.
-    close: Vec<String>,
-    /// The search for the end of a malformed body.
-    loose: Option<Closing>,
-    /// The element's own tags are missing. The code fence around it ends it.
-    unbracketed: bool,
-    /// The start and end of the closing tag, once found.
+    /// The element has attributes, or a name that is spelt differently.
+    is_loose: bool,
+    /// The element's own tags are missing, and the code fence around it ends it: the search for that, and what it found.
+    unbracketed: Option<Closing>,
     closed: Option<(usize, usize)>,
 }
 
@@ -63,35 +64,83 @@ enum Head {
 impl ElementReader {
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
         if self.name.is_none() {
-            match self.head(text, tagged, context) {
+            match self.head(text, context) {
                 Some(Step::Done { calls, end }) => return self.done(calls, end, text, context),
                 Some(step) => return step,
                 None => {}
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        if self.unbracketed {
+        if self.unbracketed.is_some() {
             return self.read_unbracketed(&name, text, context);
         }
-        if self.loose.is_none() {
-            let form = Element { name: &name, types: &self.types, tagged, context };
-            match self.arguments.read(text, &form, &self.types, context) {
-                Outcome::More => return Step::More,
-                Outcome::Done { arguments, end } => {
-                    return match self.arguments.damage(&self.types) {
-                        Some(why) => Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end },
-                        None => self.done(vec![Parsed::new(name, arguments)], end, text, context),
-                    };
+        let (body, types, attributes) = (self.body, &self.types, &text[self.attributes.clone()]);
+        let form = Element { name: &name, types, tagged, context };
+        let is_loose = self.is_loose;
+        let read = |end: End| {
+            let arguments = Arguments::read(&text[..end.begin], body, None, &[], &form, types);
+            let object = arguments.object();
+            let closes = end.next > end.begin;
+            let whole = |arguments: String| Got::Whole { arguments, end: end.next };
+            let is_read = match arguments.state {
+                _ if is_loose => false,
+                State::Between if arguments.is_damaged(types) => false,
+                State::Between if arguments.is_unbalanced() => return Some(Got::Late { arguments: object, end: end.next }),
+                State::Between => (closes || !arguments.is_empty()) && !(context.lenient && arguments.is_unclosed()),
+                State::Json { closed, .. } => closed,
+                State::Value { plain: true, .. } if !context.lenient && closes => {
+                    return Some(Got::Late { arguments: object, end: end.next });
                 }
-                Outcome::Reject if !context.lenient => return Step::Reject,
-                Outcome::Cut { arguments } if !context.lenient || find_any(text, self.body, &self.close).is_none() => {
-                    let arguments = self.unclosed(text, context).unwrap_or(arguments);
-                    return Step::cut(Parsed::new(name, arguments));
-                }
-                Outcome::Reject | Outcome::Cut { .. } => self.loose = Some(Closing::after(self.body)),
+                _ => false,
+            };
+            if is_read {
+                return Some(whole(object.clone()));
             }
+            let inside = &text[body..end.begin];
+            // In the middle of a line, a tag is more often mentioned than meant.
+            let may_be_loose = context.lenient && closes && inside.len() <= LOOSE_BYTES;
+            let may_be_loose = may_be_loose && (context.marked || !inside.contains('\n'));
+            let read = may_be_loose.then(|| loose::arguments(attributes, inside, types)).flatten().map(whole);
+            let strictly = || match arguments.is_damaged(types) {
+                true => Got::damaged(object.clone(), end.next),
+                false => whole(object.clone()),
+            };
+            read.or_else(|| (arguments.state == State::Between).then(strictly))
+        };
+        match self.cutter.next(text, &form, (context.end, context.cut), read) {
+            Some(Got::Whole { arguments, end } | Got::Late { arguments, end }) => {
+                self.done(vec![Parsed::new(name, arguments)], end, text, context)
+            }
+            Some(Got::Damaged { arguments, why, end }) => {
+                Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end }
+            }
+            None if !context.end => Step::More,
+            None => self.end(&name, text, &form, context),
         }
-        self.read_loosely(&name, text, context)
+    }
+
+    /// The text ended, and at none of its ends the element was read.
+    fn end(&self, name: &str, text: &str, form: &Element<'_>, context: Context<'_>) -> Step {
+        if let Some(arguments) = self.unclosed(text, context) {
+            return Step::cut(Parsed::new(name, arguments));
+        }
+        let read = Arguments::read(text, self.body, None, &[], form, &self.types);
+        let is_open = matches!(read.state, State::Value { .. } | State::Tag);
+        let first = self.cutter.first().filter(|end| end.next > end.begin && !context.cut);
+        if let Some(end) = first {
+            let (torn, why) = (Parsed::new(name, &text[self.body..end.begin]), "its parameters cannot be told apart");
+            // What an open value holds is not a call.
+            let end = if is_open { text.len() } else { end.next };
+            return if context.marked || is_open { Step::Torn { whole: Vec::new(), torn, why, end } } else { Step::Reject };
+        }
+        if read.state == State::Junk || read.is_empty() && !context.marked {
+            return Step::Reject;
+        }
+        let before = if let State::Value { before, .. } = &read.state { before.clone() } else { read.object() };
+        let open = read.object().strip_suffix('}').map(|open| format!("{open} "));
+        let open = open.filter(|_| context.marked && !context.lenient && read.state == State::Between && !read.is_empty());
+        let arguments = open.unwrap_or_else(|| torn_arguments(&before));
+        Step::cut(Parsed::new(name, arguments))
     }
 
     /// The name, if it was seen.
@@ -100,7 +149,7 @@ impl ElementReader {
     }
 
     /// Reads the opening tag. `None`: the arguments follow.
-    fn head(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Option<Step> {
+    fn head(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
         let at = blank(text);
         let mut maybe = false;
         for tool in context.tools.iter() {
@@ -108,7 +157,7 @@ impl ElementReader {
                 Head::No => {}
                 Head::Maybe => maybe = true,
                 Head::Open { written, attributes, body, closed } => {
-                    return self.enter(tool, &text[written], (attributes, body, closed), text, tagged, context);
+                    return self.enter(tool, &text[written], (attributes, body, closed), text, context);
                 }
             }
         }
@@ -121,7 +170,7 @@ impl ElementReader {
         match unbracketed::head(text, context.tools) {
             unbracketed::Head::Tool(tool, body) if is_fenced(context) => {
                 (self.types, self.name, self.body) = (Types::new(Some(tool)), Some(tool.name.clone()), body);
-                (self.loose, self.unbracketed) = (Some(Closing::after(body)), true);
+                self.unbracketed = Some(Closing::after(body));
                 return None;
             }
             unbracketed::Head::Maybe if is_fenced(context) && !context.end => return Some(Step::More),
@@ -141,7 +190,6 @@ impl ElementReader {
         written: &str,
         (attributes, body, closed): (Range<usize>, usize, bool),
         text: &str,
-        tagged: &Tagged,
         context: Context<'_>,
     ) -> Option<Step> {
         self.types = Types::new(Some(tool));
@@ -149,44 +197,15 @@ impl ElementReader {
             let arguments = loose::arguments(&text[attributes], "", &self.types);
             return Some(arguments.map_or(Step::Reject, |arguments| Step::done(Parsed::new(&tool.name, arguments), body)));
         }
-        if (context.lenient && written != tool.name) || !text[attributes.clone()].trim().is_empty() {
-            self.loose = Some(Closing::after(body));
-        }
-        self.close = vec![format!("</{written}>")];
-        if context.lenient {
-            self.close.extend([format!("</{}>", tool.name), format!("</{} >", tool.name), format!("</{}>", fold(&tool.name))]);
-        }
-        let form = Element { name: written, types: &self.types, tagged, context };
-        self.arguments = Arguments::new(body, None, &form);
+        self.is_loose = (context.lenient && written != tool.name) || !text[attributes.clone()].trim().is_empty();
+        self.cutter = Cutter::after(body);
         (self.name, self.body, self.attributes) = (Some(written.to_owned()), body, attributes);
         None
     }
 
-    /// Waits for the end of the element or of the code fence around it, and reads the text before it.
-    fn read_loosely(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
-        let Some(closing) = &mut self.loose else { return Step::Reject };
-        self.closed = self.closed.or_else(|| closing.find(text, &self.close));
-        let body = &text[self.body..self.closed.map_or(text.len(), |(stop, _)| stop)];
-        // In the middle of a line, a tag is more often mentioned than meant.
-        if body.len() > LOOSE_BYTES || (!context.marked && body.contains('\n')) {
-            return Step::Reject;
-        }
-        let Some((stop, end)) = self.closed else {
-            return if context.end { Step::Reject } else { Step::More };
-        };
-        match loose::arguments(&text[self.attributes.clone()], &text[self.body..stop], &self.types) {
-            Some(arguments) => self.done(vec![Parsed::new(name, arguments)], end, text, context),
-            None if context.marked => {
-                let torn = Parsed::new(name, text[self.body..stop].to_owned());
-                Step::Torn { whole: Vec::new(), torn, why: "its parameters cannot be told apart", end }
-            }
-            None => Step::Reject,
-        }
-    }
-
     /// Waits for the end of the fence and reads the text before it.
     fn read_unbracketed(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
-        let Some(closing) = &mut self.loose else { return Step::Reject };
+        let Some(closing) = &mut self.unbracketed else { return Step::Reject };
         self.closed = self.closed.or_else(|| closing.find(text, context.close));
         let Some((begin, end)) = self.closed else {
             return if context.end { Step::Reject } else { Step::More };

@@ -1,16 +1,18 @@
 //! Reads a name or key and the rest of its tag: `f>`, `"f" a="1">`, `parameter=k>`.
 
 use super::{
-    Start, WORD_BYTES,
+    WORD_BYTES,
     ahead::{Seen, gap},
     entities::unescaped,
     marker::find_tag,
-    starts_with_any,
 };
 use crate::{
     event::Tools,
     fix::{Role, is_text, name::is_known},
 };
+
+/// Maximum length of a marker that stops a tag, in bytes.
+const STOP_BYTES: usize = 48;
 
 /// A name or key and the rest of its tag.
 pub(super) struct Field<'t> {
@@ -41,10 +43,11 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     let window = &text[at..text.floor_char_boundary(at + 2 * WORD_BYTES)];
     // Undecided while the window is incomplete: a marker in it may be cut.
     let undecided = if text.len() - at > 2 * WORD_BYTES { Seen::No } else { Seen::Maybe };
-    let find = |from: usize, markers: &'t [String]| {
+    let find_in = |window: &'t str, from: usize, markers: &'t [String]| {
         let found = markers.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| find_tag(window, from, marker));
         found.min_by_key(|&(at, marker)| (at, usize::MAX - marker.len()))
     };
+    let find = |from: usize, markers: &'t [String]| find_in(window, from, markers);
     let closed = find(0, close);
     if let Some(quote) = window.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         let stop = match window[1..].find([quote, '\n']) {
@@ -70,7 +73,9 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
         }
     }
     let brace = window.find('{').filter(|_| brace).map(|at| (at, "{"));
-    let stopped = stops.iter().filter_map(|markers| find(0, markers)).chain(brace).min();
+    // Only what begins before the end of the tag counts.
+    let head = &window[..closed.map_or(window.len(), |(at, _)| window.ceil_char_boundary(at + STOP_BYTES))];
+    let stopped = stops.iter().filter_map(|markers| find_in(head, 0, markers)).chain(brace).min();
     let (stop, marker, consumed) = match (closed, stopped) {
         (Some((at, marker)), other) if other.is_none_or(|(stop, _)| at <= stop) => (at, marker, true),
         (_, Some((at, marker))) => (at, marker, false),
@@ -163,16 +168,10 @@ pub(super) fn without_layout<'t>(text: &'t str, key: &str) -> &'t str {
     if (alone && !is_text(key)) || is_path() { inner.trim() } else { inner }
 }
 
-/// The offset after a marker that ends at `at` and may be repeated there. `None`: more text is needed.
-pub(super) fn past_twin(text: &str, at: usize, markers: &[String], end: bool) -> Option<usize> {
-    let Some(marker) = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str())) else {
-        return Some(at);
-    };
-    match starts_with_any(&text[at..], [marker], end) {
-        Start::Yes(length) => Some(at + length),
-        Start::Maybe => None,
-        Start::No => Some(at),
-    }
+/// The offset after a marker that ends at `at` and may be repeated there.
+pub(super) fn past_twin(text: &str, at: usize, markers: &[String]) -> usize {
+    let marker = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str()));
+    marker.filter(|marker| text[at..].starts_with(marker.as_str())).map_or(at, |marker| at + marker.len())
 }
 
 #[cfg(test)]

@@ -128,13 +128,13 @@ pub(super) fn comment(text: &str) -> Option<Option<usize>> {
 }
 
 /// Writes members, whose values are JSON text, as an object without its braces.
-pub(super) fn joined(members: &[(String, String)]) -> String {
+pub(crate) fn joined(members: &[(String, String)]) -> String {
     let member = |(key, value): &(String, String)| format!("{}:{value}", serde_json::Value::from(key.as_str()));
     members.iter().map(member).collect::<Vec<_>>().join(",")
 }
 
 /// Writes members, whose values are JSON text, as an object.
-pub(super) fn object(members: &[(String, String)]) -> String {
+pub(crate) fn object(members: &[(String, String)]) -> String {
     format!("{{{}}}", joined(members))
 }
 

@@ -252,7 +252,7 @@ fn body(text: &str, head: &Head, data: &Recipient, context: Context<'_>) -> Opti
     let tags = head.tags.as_ref().filter(|tags| arguments.starts_with(tags.argument[0][0].as_str()));
     let parameter = known_tool(context.tools, &head.name).and_then(raw_parameter);
     Some(match (tags, parameter) {
-        (Some(tags), _) => Body::Tagged(Box::new(TaggedReader::headed(head.name.clone(), start, tags, context))),
+        (Some(_), _) => Body::Tagged(Box::new(TaggedReader::headed(head.name.clone(), start, context))),
         (None, _) if arguments.starts_with('{') => Body::Value(ValueReader::at(start)),
         (None, None) if arguments.starts_with('[') => Body::Value(ValueReader::at(start)),
         (None, None) if data.plain => return None,

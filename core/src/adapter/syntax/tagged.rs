@@ -4,18 +4,22 @@
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED, WORD_BYTES,
     ahead::{Seen, gap, may_be_gap},
-    arguments::{Arguments, Form, Outcome},
-    assignments::{self, Unread, Values, assignments, ends_quoted},
+    assignments::{self, Values, assignments, ends_quoted},
     element::Element,
     entities::are_escaped,
     field::{attribute, whole_attribute},
     json::introduced,
-    starts_with_any,
+    members::object,
+    starts_with_any, torn_arguments,
     typing::Types,
 };
 use crate::{
     adapter::Tagged,
     fix::name::{is_known, known_tool},
+    reader::{
+        End,
+        tags::{Arguments, Cutter, Form, Got, State},
+    },
 };
 
 mod in_tag;
@@ -30,11 +34,21 @@ pub(crate) struct TaggedReader {
     lone: bool,
     types: Types,
     body: Body,
-    arguments: Arguments,
+    cutter: Cutter,
+    /// Where the arguments begin, the first of them if its tag was read with the head, and those in the head.
+    start: usize,
+    key: Option<String>,
+    given: Vec<(String, String)>,
     /// The call was read once, and its values are escaped.
     escaped: bool,
-    /// A value is written as in YAML, and nobody knows what belongs to it.
-    unclear: bool,
+}
+
+/// Why the arguments are not read.
+enum Unread {
+    /// They are none, or more text decides.
+    Other,
+    /// The text ended in them. `closed`: only what surrounds them is open.
+    Cut { arguments: String, closed: bool },
 }
 
 /// What follows the head.
@@ -55,10 +69,10 @@ enum Body {
 
 impl TaggedReader {
     /// Reads a call whose name is known. Its arguments begin at `body`.
-    pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {
+    pub(crate) fn headed(name: String, body: usize, context: Context<'_>) -> TaggedReader {
         let types = Types::new(known_tool(context.tools, &name));
-        let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "", types: None, decodes: false });
-        TaggedReader { name: Some(name), types, body: Body::Tags, arguments, ..TaggedReader::default() }
+        let cutter = Cutter::after(body);
+        TaggedReader { name: Some(name), types, body: Body::Tags, start: body, cutter, ..TaggedReader::default() }
     }
 
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
@@ -78,63 +92,122 @@ impl TaggedReader {
         };
         let types = self.types.clone();
         let form = Markers { name: &name, types: Some(&types), ..form };
+        let named = || name.clone();
         if let Body::At(at) = self.body {
             match self.begin(text, at, &name, &form) {
                 Some(body) => self.body = body,
                 None => return Step::More,
             }
         }
-        let outcome = match &mut self.body {
+        let element = Element { name: &name, types: &types, tagged, context };
+        let got = match &mut self.body {
             Body::Lines(start, closing) => {
                 let closers: Vec<String> = closers(context).chain(named_closers(&name, context.call)).collect();
                 let (body, found) = (*start, closing.find(text, &closers));
                 match found {
                     Some((begin, end)) => self.done_lines(&text[body..begin], end, context),
                     None if context.end => self.end_lines(&text[body..], text.len(), &form),
-                    None => Outcome::More,
+                    None => return Step::More,
                 }
             }
-            Body::Elements => {
-                let form = Element { name: &name, types: &self.types, tagged, context };
-                self.arguments.read(text, &form, &self.types, context)
-            }
-            _ => self.arguments.read(text, &form, &self.types, context),
+            Body::Elements => self.cut(text, &element, context),
+            _ => self.cut(text, &form, context),
         };
-        let twin = match &outcome {
-            Outcome::Done { arguments, end } if arguments == "{}" => form.twin(&text[*end..], &name),
-            _ => Start::No,
+        match got {
+            Err(_) if !context.end => Step::More,
+            Err(Unread::Cut { .. }) | Ok(Got::Damaged { .. }) if self.lone && !is_known(context.tools, &name) => Step::Reject,
+            Err(Unread::Cut { arguments, closed }) => {
+                Step::Cut { whole: Vec::new(), cut: Parsed::new(named(), arguments), closed }
+            }
+            Err(Unread::Other) => Step::Reject,
+            Ok(Got::Damaged { arguments, why, end }) => {
+                Step::Torn { whole: Vec::new(), torn: Parsed::new(named(), arguments), why, end }
+            }
+            Ok(Got::Whole { arguments, end } | Got::Late { arguments, end }) => self.done(text, named(), arguments, end, &form),
+        }
+    }
+
+    /// The arguments are complete, and the text goes on at `end`.
+    fn done(&self, text: &str, name: String, arguments: String, end: usize, form: &Markers<'_>) -> Step {
+        let Markers { tagged, context, .. } = *form;
+        if arguments == "{}" {
+            match form.twin(&text[end..], &name) {
+                Start::Maybe => return Step::More,
+                // The head is written twice, and the second one counts.
+                Start::Yes(_) => return Step::Done { calls: Vec::new(), end },
+                Start::No => {}
+            }
+            // A name alone in a fence is a command or a list item. What opens the call may also open a parameter, and this is one
+            // without a value.
+            let is_lone = self.lone && !is_known(context.tools, &name);
+            if context.call.whole_answer || form.opens_as_argument() || is_lone {
+                return Step::Reject;
+            }
+        }
+        if tagged.entities && !form.decodes && are_escaped(&arguments) {
+            return TaggedReader { escaped: true, ..TaggedReader::default() }.read(text, tagged, context);
+        }
+        // The fence around a call without closing markers ends it.
+        let at = end + gap(&text[end..]);
+        let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
+        let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
+        let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
+        Step::Done { calls, end }
+    }
+
+    /// Reads the arguments up to the ends that have arrived.
+    fn cut(&mut self, text: &str, form: &dyn Form, context: Context<'_>) -> Result<Got, Unread> {
+        let (types, start, key, given) = (&self.types, self.start, self.key.as_deref(), &self.given);
+        let read_to = |end: usize| Arguments::read(&text[..end], start, key, given, form, types);
+        let read = |end: End| {
+            let arguments = read_to(end.begin);
+            let object = arguments.object();
+            let closes = end.next > end.begin;
+            match arguments.state {
+                State::Between if arguments.is_empty() && !closes && !context.marked => None,
+                State::Between if arguments.is_damaged(types) => Some(Got::damaged(object, end.next)),
+                State::Between if arguments.is_foreign() && !closes => None,
+                State::Between if arguments.is_unbalanced() => Some(Got::Late { arguments: object, end: end.next }),
+                State::Between | State::Json { closed: true, .. } => Some(Got::Whole { arguments: object, end: end.next }),
+                State::Value { plain: true, .. } if closes && !arguments.is_damaged(types) => {
+                    Some(Got::Late { arguments: object, end: end.next })
+                }
+                _ => None,
+            }
         };
-        match outcome {
-            Outcome::More => Step::More,
-            Outcome::Reject => Step::Reject,
-            // The head is written twice, and the second one counts.
-            Outcome::Done { .. } if twin == Start::Maybe => Step::More,
-            Outcome::Done { end, .. } if twin != Start::No => Step::Done { calls: Vec::new(), end },
-            // A name alone in a fence is a command or a list item.
-            Outcome::Done { arguments, .. } if arguments == "{}" && context.call.whole_answer => Step::Reject,
-            // What opens the call also opens a parameter, and this is one without a value.
-            Outcome::Done { arguments, .. } if arguments == "{}" && form.opens_as_argument() => Step::Reject,
-            Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !is_known(context.tools, &name) => Step::Reject,
-            Outcome::Cut { .. } if self.lone && !is_known(context.tools, &name) => Step::Reject,
-            Outcome::Done { arguments, end } => {
-                let unclear = self.unclear.then_some("it is not clear where a value of several lines begins and ends");
-                if let Some(why) = unclear.or_else(|| self.arguments.damage(&self.types)) {
-                    return Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end };
-                }
-                if tagged.entities && !decodes && are_escaped(&arguments) {
-                    return TaggedReader { escaped: true, ..TaggedReader::default() }.read(text, tagged, context);
-                }
-                // The fence around a call without closing markers ends it.
-                let at = end + gap(&text[end..]);
-                let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
-                let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
-                let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
-                Step::Done { calls, end }
+        if let Some(got) = self.cutter.next(text, form, (context.end, context.cut), read) {
+            return Ok(got);
+        }
+        if !context.end {
+            return Err(Unread::Other);
+        }
+        let read = read_to(text.len());
+        let object = read.object();
+        if form.open_ended() && !read.is_empty() {
+            match &read.state {
+                State::Between if read.has_all(types) => return Ok(Got::Whole { arguments: object, end: text.len() }),
+                State::Json { closed: true, .. } => return Ok(Got::Whole { arguments: object, end: text.len() }),
+                _ => {}
             }
-            Outcome::Cut { .. } if self.arguments.are_closed() => {
-                Step::Cut { whole: Vec::new(), cut: Parsed::new(name, self.arguments.object()), closed: true }
+        }
+        match (&read.state, self.cutter.last().filter(|_| !context.cut)) {
+            (State::Junk, _) => Err(Unread::Other),
+            (_, Some(end)) => Ok(Got::damaged(object, end.next)),
+            (State::Between, _) if read.is_empty() && !context.marked => Err(Unread::Other),
+            (State::Between, _) if read.are_closed(types) && context.marked => {
+                Err(Unread::Cut { arguments: object, closed: true })
             }
-            Outcome::Cut { arguments } => Step::cut(Parsed::new(name, arguments)),
+            // The space tells the fixer that the last value is complete, because its tag closed.
+            (State::Between, _) if !read.is_empty() && context.marked => {
+                let open = object.strip_suffix('}').unwrap_or(&object);
+                Err(Unread::Cut { arguments: format!("{open} "), closed: false })
+            }
+            (State::Json { closed, .. }, _) => {
+                let open = object.strip_suffix('}').filter(|_| *closed).unwrap_or(&object);
+                Err(Unread::Cut { arguments: open.to_owned(), closed: false })
+            }
+            (State::Value { before, .. }, _) => Err(Unread::Cut { arguments: torn_arguments(before), closed: false }),
+            _ => Err(Unread::Cut { arguments: torn_arguments(&object), closed: false }),
         }
     }
 
@@ -143,7 +216,7 @@ impl TaggedReader {
         self.types = Types::new(known_tool(form.context.tools, &head.name));
         self.body = if head.key.is_some() { Body::Tags } else { Body::At(head.body) };
         self.lone = head.lone;
-        self.arguments = Arguments::new(head.body, head.key, form);
+        (self.start, self.key, self.cutter) = (head.body, head.key, Cutter::after(head.body));
         if let Some(object) = whole_attribute(&head.attributes) {
             return Err(Step::done(Parsed::new(head.name, object), head.body));
         }
@@ -152,42 +225,44 @@ impl TaggedReader {
             Ok(mut pairs) => {
                 // Families whose arguments have types in their tags number the calls here.
                 pairs.retain(|(key, _)| key != "index" || form.tagged.type_attribute.is_none());
-                self.arguments.given(pairs);
+                self.given.extend(pairs);
             }
             // There is a parameter that cannot be read.
             Err(_) if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
             Err(_) => {}
         }
         if head.closed {
-            let arguments = self.arguments.object();
-            return Err(Step::done(Parsed::new(head.name, arguments), head.body));
+            return Err(Step::done(Parsed::new(head.name, object(&self.given)), head.body));
         }
         Ok(self.name.insert(head.name).clone())
     }
 
     /// Reads assignments that a marker closed. The marker ends at `end`.
-    fn done_lines(&mut self, body: &str, end: usize, context: Context<'_>) -> Outcome {
+    fn done_lines(&mut self, body: &str, end: usize, context: Context<'_>) -> Result<Got, Unread> {
         let values = if context.call.whole_answer { Values::Blocks } else { Values::Free };
         match assignments(body, &self.types, values) {
-            Ok(pairs) => self.arguments.given(pairs),
-            Err(Unread::Unclear) if context.marked => self.unclear = true,
-            Err(_) => return Outcome::Reject,
+            Ok(pairs) => self.given.extend(pairs),
+            Err(assignments::Unread::Unclear) if context.marked => {
+                let why = "it is not clear where a value of several lines begins and ends";
+                return Ok(Got::Damaged { arguments: object(&self.given), why, end });
+            }
+            Err(_) => return Err(Unread::Other),
         }
-        Outcome::Done { arguments: self.arguments.object(), end }
+        Ok(Got::Whole { arguments: object(&self.given), end })
     }
 
     /// Reads assignments that only the end of the answer closed: the last value has its own end, or no parameter is missing that
     /// could follow. A block of YAML has no end of its own.
-    fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Outcome {
+    fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Result<Got, Unread> {
         let pairs = assignments(body, &self.types, Values::Lines).ok().filter(|_| form.open_ended()).unwrap_or_default();
         let given = || pairs.iter().map(|(key, _)| key.as_str());
         // Elsewhere a list of parameters may describe the tool.
         let all = form.context.lenient && self.types.keys().all(|key| given().any(|given| given == key));
         if pairs.is_empty() || !self.types.take(given()) || !(all || ends_quoted(body, &self.types)) {
-            return Outcome::Cut { arguments: UNFINISHED.to_owned() };
+            return Err(Unread::Cut { arguments: UNFINISHED.to_owned(), closed: false });
         }
-        self.arguments.given(pairs);
-        Outcome::Done { arguments: self.arguments.object(), end }
+        self.given.extend(pairs);
+        Ok(Got::Whole { arguments: object(&self.given), end })
     }
 
     /// How the arguments from `at` on are written. `None`: more text is needed.
@@ -214,7 +289,7 @@ impl TaggedReader {
                 match element.argument_begins(rest, context.end) {
                     Start::Maybe => return None,
                     Start::Yes(_) => {
-                        self.arguments.enter(at, &element);
+                        (self.start, self.cutter) = (at, Cutter::after(at));
                         return Some(Body::Elements);
                     }
                     Start::No => {}
@@ -231,7 +306,7 @@ impl TaggedReader {
                 }
             }
         }
-        self.arguments.enter(from, form);
+        (self.start, self.cutter) = (from, Cutter::after(from));
         Some(Body::Tags)
     }
 

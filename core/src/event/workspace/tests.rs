@@ -72,39 +72,6 @@ fn a_path_that_can_only_mean_the_workspace_is_placed_in_it() {
 }
 
 #[test]
-fn a_question_about_a_listed_file_asks_what_it_says() {
-    let asks = |words: &str| {
-        let listed = ["src", "main.rs", "README.md", "notes.txt"].map(str::to_owned).to_vec();
-        Workspace::new("/w/demo", Vec::new(), Vec::new(), words.into()).unwrap().with_listed(listed).asked_about().is_some()
-    };
-    for words in [
-        "Explain to me what src/main.rs does.",
-        "What does README.md say about the license?",
-        "Hi. Can the port be changed in `/w/demo/src/main.rs`?",
-        "Please summarize notes.txt.",
-        "How does src/main.rs start the server?",
-    ] {
-        assert!(asks(words), "{words}");
-    }
-    for words in [
-        "Hi!",
-        "What does main do?",
-        "How do I delete notes.txt?",
-        "How can I run src/main.rs?",
-        "Should I commit notes.txt?",
-        "Explain it without reading src/main.rs.",
-        "Where is README.md?",
-        "Can you tell me where in src/main.rs the port is set?",
-        "Thanks, README.md is fine now.",
-        "Delete notes.txt.",
-        "What does src/lib.rs do?",
-        "What does src/main.rs do?\n```\nfn main() {}\n```",
-    ] {
-        assert!(!asks(words), "{words}");
-    }
-}
-
-#[test]
 fn what_the_user_calls_a_folder_is_one() {
     let as_folder = |words: &str, path: &str| {
         Workspace::new("/w/demo", Vec::new(), Vec::new(), words.into()).unwrap().as_folder(path).is_some()

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::fix::report::Verdict;
-use crate::fix::schema::{Types, fold};
 use crate::json::Code;
 use crate::json::number;
 use crate::json::tree::Value;
+use crate::schema::Types;
 
 /// The new value, the rule, its level, and what was done.
 type Converted = (Value<'static>, Code, Verdict, &'static str);
@@ -24,39 +24,14 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
         return Some((Value::Number(Cow::Owned(digits)), Code::K1, level, "number written as a string"));
     }
     if types.allow(Types::BOOLEAN) {
-        let (value, level) = match word.to_ascii_lowercase().as_str() {
-            "true" => (true, Verdict::Coerced),
-            "false" => (false, Verdict::Coerced),
-            "yes" | "on" | "1" => (true, Verdict::Guess),
-            "no" | "off" | "0" => (false, Verdict::Guess),
+        let value = match word.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => true,
+            "false" | "no" | "off" | "0" => false,
             _ => return None,
         };
-        return Some((Value::Bool(value), Code::K3, level, "truth value written as a string"));
+        return Some((Value::Bool(value), Code::K3, Verdict::Coerced, "truth value written as a string"));
     }
     None
-}
-
-/// The digits of `Terminal 7` for a parameter `terminal_id`: all words before them must be words of the name. Other words may be
-/// units, or count something else.
-pub(super) fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let text = text.trim();
-    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let before = text.strip_suffix(digits)?.trim_end_matches([' ', '#', ':', '=']);
-    let is_of_name = |word: &str| name.split(['_', '-']).any(|own| own.eq_ignore_ascii_case(word));
-    let named = !before.is_empty() && before.split([' ', '_', '-']).all(is_of_name);
-    (named && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
-}
-
-/// The numbers of `1, 2, 3`, where the items of a list have these types.
-pub(super) fn numbers(text: &str, types: Types) -> Option<Vec<Value<'static>>> {
-    if types.allow(Types::STRING) || !types.allow(Types::NUMBER) || !text.contains(',') {
-        return None;
-    }
-    let number = |part: &str| match from_text(part.trim(), types)?.0 {
-        Value::Number(digits) => Some(Value::Number(Cow::Owned(digits.into_owned()))),
-        _ => None,
-    };
-    text.split(',').map(number).collect()
 }
 
 /// Converts a number or boolean where the schema wants another type. `written` is its source text.
@@ -68,7 +43,7 @@ pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Opt
                 Ok(0.0) => false,
                 _ => return None,
             };
-            Some((Value::Bool(value), Code::K3, Verdict::Guess, "truth value written as a number"))
+            Some((Value::Bool(value), Code::K3, Verdict::Coerced, "truth value written as a number"))
         }
         Value::Number(_) | Value::Bool(_) if types.allow(Types::STRING) => {
             Some((Value::Text(Cow::Owned(written.to_owned())), Code::K4, Verdict::Coerced, "text written without quotes"))
@@ -99,32 +74,4 @@ fn written_number(word: &str) -> Option<(String, Verdict)> {
         && groups.iter().all(|group| group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
     let plain = whole.replace(',', "") + rest;
     (grouped && number::is_strict(&plain)).then_some((plain, Verdict::Guess))
-}
-
-/// Whether the separators in a listed value are between words. A leading minus is a sign, a trailing one part of a symbol.
-fn is_of_words(text: &str) -> bool {
-    let ends = [text.chars().next(), text.chars().next_back()];
-    ends.iter().all(|end| end.is_some_and(char::is_alphanumeric)) && text.contains(char::is_alphabetic)
-}
-
-/// The only listed value that this one spells: the same text, or the same except for case, or except for case and separators. Its
-/// JSON type may differ.
-pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value]) -> Option<&'v serde_json::Value> {
-    let spelled = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => Some(text.clone()),
-        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
-        _ => None,
-    };
-    let text = spelled(own)?;
-    let text = text.trim();
-    let parted = |other: &str| is_of_words(text) && is_of_words(other) && fold(other) == fold(text);
-    let tests: [&dyn Fn(&str) -> bool; 3] =
-        [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &parted];
-    for test in tests {
-        let mut found = values.iter().filter(|value| spelled(value).is_some_and(|other| test(&other)));
-        if let Some(first) = found.next() {
-            return found.next().is_none().then_some(first);
-        }
-    }
-    None
 }

@@ -175,7 +175,7 @@ fn calls_and_names_are_counted() {
 }
 
 #[test]
-fn a_guess_at_backslashes_is_asked_about_unless_the_tool_only_reads() {
+fn a_guess_is_asked_about_unless_the_tool_only_reads() {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}}}"#;
     let reads = Tool { effect: Effect::Reads, ..Tool::new("read", "", schema) };
     let tools = Arc::new(Tools::new([Tool::new("write", "", schema), reads], ToolChoice::Auto));
@@ -184,30 +184,15 @@ fn a_guess_at_backslashes_is_asked_about_unless_the_tool_only_reads() {
     events.extend(call(1, "read", &[r#"{"path":"C:\new\table.txt"}"#], true));
     events.extend(call(2, "write", &[r#"{"path":"C:\\new\\table.txt"}"#], true));
     let lines = run(&mut fixer, events);
-    assert!(lines[0].starts_with("refused write Unsure(\"a backslash at /path"), "{lines:?}");
+    assert!(lines[0].starts_with("refused write Unsure(") && lines[0].contains("/path"), "{lines:?}");
     let escaped = r#"{"path":"C:\\new\\table.txt"}"#;
     assert!(lines[0].ends_with(escaped), "{lines:?}");
     assert_eq!(lines[2], format!("arguments 0 {escaped}"));
     assert_eq!(lines[5], format!("arguments 1 {escaped}"));
-}
-
-#[test]
-fn a_command_that_begins_with_the_name_of_another_tool_is_asked_about() {
-    let schema = r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#;
-    let refuses = |command: &str| {
-        let tools = [Tool::new("run_job", "", schema), Tool::new("find_text", "", schema), Tool::new("make", "", schema)];
-        let mut fixer = Fixer::new(Arc::new(Tools::new(tools, ToolChoice::Auto)), Arc::new(Schemas::default()));
-        let arguments = serde_json::json!({ "command": command }).to_string();
-        let lines = run(&mut fixer, call(0, "run_job", &[&arguments], true));
-        lines.iter().any(|line| line.starts_with("refused run_job Unsure"))
-    };
-    for command in ["find_text 'install'", "find_text", "  find_text(query)"] {
-        assert_eq!(refuses(command), !command.contains('('), "{command}");
-    }
-    // A program may have a name of one word, and this tool's own name is told elsewhere.
-    for command in ["make all", "run_job x", "echo find_text", "cargo test"] {
-        assert!(!refuses(command), "{command}");
-    }
+    // Where a value ends is a guess too; a conversion that the schema asks for is none.
+    let written = [r#"{"path":"say "hi" now"}"#, r#"{"path":["a"}"#, r#"{"path":"a","path":"b"}"#, r#"{"path":7}"#];
+    let sure = written.map(|written| run(&mut fixer, call(3, "write", &[written], true))[0].starts_with("start"));
+    assert_eq!(sure, [false, false, false, true]);
 }
 
 #[test]

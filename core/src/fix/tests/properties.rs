@@ -158,6 +158,19 @@ proptest! {
         }
     }
 
+    /// What is strict and fits is what the model meant, byte for byte. The one exception are Windows paths.
+    #[test]
+    fn strict_json_that_fits_goes_out_byte_for_byte(schema in schema(), value in tricky()) {
+        let compiled = Schemas::default().get(&Arc::from(schema.to_string()));
+        let source = value.to_string();
+        let root = crate::json::strict::parse(&source).unwrap();
+        if compiled.fault(&root, &[]).is_none() {
+            let report = fix(&source, Some(&compiled), &[], End::Closed);
+            let is_path = report.fixes.iter().all(|fix| fix.rule == Code::T2b) && report.verdict == Verdict::Guess;
+            prop_assert!(is_path || report.accepted() == Some(source.as_str()), "{} with {}: {:?}", source, schema, report);
+        }
+    }
+
     /// Whatever a schema asks for: no rule of the syntax touches valid JSON, and what is refused is what was written.
     #[test]
     fn valid_objects_are_never_reinterpreted(schema in schema(), value in tricky(), end in ends()) {

@@ -1,5 +1,3 @@
-use proptest::prelude::*;
-
 use super::*;
 
 fn said(text: &str) -> Content {
@@ -8,11 +6,6 @@ fn said(text: &str) -> Content {
 
 fn call(id: &str) -> ToolCall {
     ToolCall { id: id.into(), name: "ls".into(), arguments: "{}".into(), extra: None }
-}
-
-/// System text as a part of a message.
-fn added(text: &str) -> String {
-    format!("<system-reminder>\n{text}\n</system-reminder>")
 }
 
 fn shown(conversation: Conversation) -> Vec<String> {
@@ -31,43 +24,13 @@ fn leading_system_text_is_one_message() {
 }
 
 #[test]
-fn later_system_text_stays_where_it_was_said() {
+fn later_system_text_is_a_message_in_its_place() {
     let mut talk = Conversation::default();
     talk.user(said("hi"));
+    talk.assistant("hello");
     talk.system("one".into());
-    talk.system("two".into());
-    talk.assistant("hello");
-    talk.system("three".into());
-    talk.user(said("more"));
-    talk.system("four".into());
-    let [one, two, three, four] = ["one", "two", "three", "four"].map(added);
-    let (first, last) = (format!("user: hi\n\n{one}\n\n{two}"), format!("user: {three}\n\nmore\n\n{four}"));
-    assert_eq!(shown(talk), [first.as_str(), "assistant: hello", last.as_str()]);
-}
-
-#[test]
-fn system_text_never_comes_between_calls_and_their_results() {
-    let mut talk = Conversation::default();
-    talk.user(said("hi"));
-    talk.call(call("1"));
-    talk.call(call("2"));
-    talk.system("aside".into());
-    talk.result("1", said("a"));
-    talk.result("2", said("b"));
-    talk.assistant("done");
-    let last = format!("tool: b\n\n{}", added("aside"));
-    assert_eq!(shown(talk), ["user: hi", "assistant: ", "tool: a", last.as_str(), "assistant: done"]);
-}
-
-#[test]
-fn system_text_between_two_answers_is_a_message() {
-    let mut talk = Conversation::default();
-    talk.user(said("hi"));
-    talk.assistant("hello");
-    talk.system("aside".into());
     talk.assistant("again");
-    let aside = format!("user: {}", added("aside"));
-    assert_eq!(shown(talk), ["user: hi", "assistant: hello", aside.as_str(), "assistant: again"]);
+    assert_eq!(shown(talk), ["user: hi", "assistant: hello", "system: one", "assistant: again"]);
 }
 
 #[test]
@@ -82,55 +45,6 @@ fn text_reasoning_and_calls_of_one_answer_are_one_message() {
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[0].rest[REASONING], "hm");
     assert_eq!((messages[0].content.to_text().as_str(), messages[0].tool_calls.len()), ("Let me look.", 1));
-}
-
-/// One step of a conversation as clients write it.
-#[derive(Debug, Clone)]
-enum Step {
-    System,
-    User,
-    Parts,
-    Assistant,
-    Calls(usize),
-}
-
-fn play(steps: &[Step]) -> Vec<Value> {
-    let mut talk = Conversation::default();
-    for (at, step) in steps.iter().enumerate() {
-        match step {
-            Step::System => talk.system(format!("system {at}")),
-            Step::User => talk.user(said(&format!("user {at}"))),
-            Step::Parts => talk.user(content(vec![text(format!("see {at}")), image("data:image/png;base64,AA")])),
-            Step::Assistant => talk.assistant(&format!("assistant {at}")),
-            Step::Calls(count) => {
-                (0..*count).for_each(|n| talk.call(call(&format!("{at} {n}"))));
-                (0..*count).for_each(|n| talk.result(&format!("{at} {n}"), said("result")));
-            }
-        }
-    }
-    talk.finish().iter().map(|message| json!(message)).collect()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    /// A client asks when the user has spoken or results are there, and answers in between.
-    #[test]
-    fn the_past_never_changes(steps in prop::collection::vec(prop_oneof![
-        Just(Step::System), Just(Step::User), Just(Step::Parts), Just(Step::Assistant), (1..3usize).prop_map(Step::Calls)
-    ], 1..24)) {
-        let mut before: Vec<Value> = Vec::new();
-        for end in 1..=steps.len() {
-            // The answer begins a message of its own.
-            let asks = !matches!(steps[end - 1], Step::Assistant) && matches!(steps.get(end), Some(Step::Assistant) | None);
-            if !asks {
-                continue;
-            }
-            let now = play(&steps[..end]);
-            prop_assert!(now.starts_with(&before), "{steps:?}\n{before:#?}\n{now:#?}");
-            before = now;
-        }
-    }
 }
 
 #[test]

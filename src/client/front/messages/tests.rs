@@ -174,7 +174,8 @@ fn a_turn_of_claude_code_becomes_a_chat() {
         got,
         [
             json!({"role": "system", "content": "You are an agent.\n\nBe brief."}),
-            json!({"role": "user", "content": "<reminder>\n\nRead a.\n\n<system-reminder>\n# Environment\n</system-reminder>"}),
+            json!({"role": "user", "content": "<reminder>\n\nRead a."}),
+            json!({"role": "system", "content": "# Environment"}),
             json!({"role": "assistant", "content": "Looking.", "tool_calls": [
                 {"id": "t1", "type": "function", "function": {"name": "Read", "arguments": "{\"file_path\":\"/a\",\"limit\":3}"}},
                 {"id": "t2", "type": "function", "function": {"name": "Read", "arguments": "{\"file_path\":"}},

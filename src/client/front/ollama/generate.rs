@@ -18,8 +18,19 @@ use crate::{
 pub struct Generate {
     /// The client wants lines.
     pub streamed: bool,
-    /// The body for OpenAI's `/completions`, always streamed; `None`: the request only loads the model.
-    pub completion: Option<Value>,
+    /// What answers it.
+    pub by: By,
+}
+
+/// What answers a request for text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum By {
+    /// The request only loads the model.
+    Loading,
+    /// A completion of the text as it is: the body for OpenAI's `/completions`, always streamed.
+    Completion(Value),
+    /// A chat: the body for `/api/chat` with the prompt as the user's message.
+    Chat(Value),
 }
 
 /// The answer.
@@ -39,28 +50,46 @@ const LEFT_OUT: &[&str] = &["raw", "options", "keep_alive", "think", "context", 
 /// Reads the body.
 ///
 /// # Errors
-/// 400 if the body is not an object; 501 if the prompt would have to be put into the model's chat template first.
+/// 400 if the body is not an object.
 pub fn read(body: &[u8]) -> Result<Generate, Error> {
-    let mut request: Map<String, Value> =
-        openai::parse(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
+    let mut request: Map<String, Value> = openai::object(body)?;
     let text = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default();
     let flag = |name: &str| request.get(name).and_then(Value::as_bool);
     let streamed = flag("stream").unwrap_or(true);
     let around = !text("suffix").is_empty();
     if text("prompt").is_empty() && !around {
-        return Ok(Generate { streamed, completion: None });
+        return Ok(Generate { streamed, by: By::Loading });
     }
     if !around && flag("raw") != Some(true) {
-        return Err(Error::client(
-            "this model's backend completes text only as it is (`raw`, or with a `suffix`): use /api/chat for prompts",
-        )
-        .with_status(501)
-        .with_code("not_supported"));
+        let mut message = json!({"role": "user", "content": text("prompt")});
+        message["images"] = request.get("images").cloned().unwrap_or_else(|| json!([]));
+        let system = Some(text("system")).filter(|system| !system.is_empty());
+        let system = system.map(|system| json!({"role": "system", "content": system}));
+        let messages: Vec<Value> = system.into_iter().chain([message]).collect();
+        let own = ["prompt", "system", "images", "template", "context", "raw", "suffix"];
+        request.retain(|name, _| !own.contains(&name.as_str()));
+        request.insert("messages".into(), json!(messages));
+        return Ok(Generate { streamed, by: By::Chat(Value::Object(request)) });
     }
     read_options(&mut request);
     request.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
     request.insert("stream".into(), json!(true));
-    Ok(Generate { streamed, completion: Some(Value::Object(request)) })
+    Ok(Generate { streamed, by: By::Completion(Value::Object(request)) })
+}
+
+/// A line or object of a chat's answer in the words of this API.
+///
+/// # Errors
+/// It is not JSON.
+pub fn from_chat(answer: &[u8]) -> Result<Value, Error> {
+    let mut answer: Map<String, Value> = openai::object(answer)?;
+    let Some(mut message) = answer.shift_remove("message") else { return Ok(Value::Object(answer)) };
+    answer.insert("response".into(), message["content"].take());
+    match message["thinking"].take() {
+        Value::Null => {}
+        thinking => drop(answer.insert("thinking".into(), thinking)),
+    }
+    Ok(Value::Object(answer))
 }
 
 impl Generated {

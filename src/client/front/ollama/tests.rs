@@ -144,9 +144,13 @@ fn a_completion_of_code_is_one_of_openai_s_and_back() {
     let read = read_generate(body).unwrap();
     let expected = json!({"model": "m", "prompt": "a", "suffix": "b", "max_tokens": 9, "stop": ["\n"],
         "response_format": {"type": "json_object"}, "stream": true});
-    assert_eq!((read.streamed, read.completion), (false, Some(expected)));
-    assert_eq!(read_generate(br#"{"model":"m"}"#).unwrap(), Generate { streamed: true, completion: None });
-    assert_eq!(read_generate(br#"{"model":"m","prompt":"Why?"}"#).unwrap_err().status, 501);
+    assert_eq!((read.streamed, read.by), (false, By::Completion(expected)));
+    assert_eq!(read_generate(br#"{"model":"m"}"#).unwrap(), Generate { streamed: true, by: By::Loading });
+    // A prompt is one message of the user.
+    let body = br#"{"model":"m","prompt":"Why?","system":"Short.","context":[1],"options":{"seed":1},"stream":false}"#;
+    let messages = json!([{"role": "system", "content": "Short."}, {"role": "user", "content": "Why?", "images": []}]);
+    let chat = json!({"model": "m", "options": {"seed": 1}, "stream": false, "messages": messages});
+    assert_eq!(read_generate(body).unwrap(), Generate { streamed: false, by: By::Chat(chat) });
     assert_eq!(read_generate(b"[]").unwrap_err().status, 400);
 
     let mut text = Generated::new("m", 0);

@@ -329,7 +329,8 @@ fn items_become_messages() {
             ], "reasoning_content": "Hm."}),
             json!({"role": "tool", "content": "a.txt", "tool_call_id": "c1"}),
             json!({"role": "tool", "content": "one\n\ntwo", "tool_call_id": "c2"}),
-            json!({"role": "tool", "content": "Done\n\n<system-reminder>\nLater.\n</system-reminder>", "tool_call_id": "c3"}),
+            json!({"role": "tool", "content": "Done", "tool_call_id": "c3"}),
+            json!({"role": "system", "content": "Later."}),
         ]
     );
     let rest = json!({"max_tokens": 9, "parallel_tool_calls": false, "reasoning_effort": "low",

@@ -3,24 +3,31 @@
 use super::{
     super::{
         Start,
-        ahead::Seen,
-        arguments::{Between, Form, Tag},
         field::{in_cdata, without_layout},
-        marker::starts_with_tag,
         starts_with_any,
-        tagged::markers::{Markers, named_closers, own_closers},
+        tagged::markers::{Markers, closes_name, named_closers},
     },
     Element,
 };
-use crate::event::Tools;
+use crate::{
+    event::Tools,
+    fix::{fold, name::known_tool},
+    reader::tags::{Between, Form, Tag},
+};
 
 /// The tags that close a call whose arguments are in tags, whatever opened it.
 const CLOSERS: [&str; 2] = ["</function>", "</invoke>"];
 
 impl Element<'_> {
+    /// Other spellings of the closing tag.
+    fn spellings(&self) -> Vec<String> {
+        let tool = known_tool(self.context.tools, self.name).map_or(self.name, |tool| &tool.name);
+        vec![format!("</{tool}>"), format!("</{tool} >"), format!("</{}>", fold(tool))]
+    }
+
     /// The markers of the arguments that are no elements.
     fn tags(&self) -> Markers<'_> {
-        Markers { tagged: self.tagged, context: self.context, name: "", types: None, decodes: false }
+        Markers { tagged: self.tagged, context: self.context, name: "", types: Some(self.types), decodes: false }
     }
 }
 
@@ -29,15 +36,15 @@ impl Form for Element<'_> {
         best(self.types.keys().map(|key| tag(text, "<", key, end)))
     }
 
-    fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
-        match self.types.keys().find(|key| matches!(tag(text, "<", key, end), Start::Yes(_))) {
-            Some(key) => Seen::Yes(Tag::plain(key, key.len() + "<>".len())),
-            None => self.tags().argument(text, end),
+    fn argument(&self, text: &str) -> Option<Tag> {
+        match self.types.keys().find(|key| matches!(tag(text, "<", key, true), Start::Yes(_))) {
+            Some(key) => Some(Tag::plain(key, key.len() + "<>".len())),
+            None => self.tags().argument(text).filter(|tag| self.types.has(&tag.key)),
         }
     }
 
-    fn value_open(&self, _text: &str, _end: bool) -> Start {
-        Start::No
+    fn value_open(&self, _text: &str) -> Option<usize> {
+        None
     }
 
     fn opens_values(&self) -> bool {
@@ -48,45 +55,26 @@ impl Form for Element<'_> {
         None
     }
 
-    fn value_close(&self, text: &str, key: &str, opened: &str, end: bool) -> Start {
+    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
         match self.tags().argument_begins(opened, true) {
-            Start::Yes(_) => starts_with_tag(text, &self.tagged.value[1], end),
-            _ if text.starts_with('<') => starts_with_tag(text, [&format!("</{key}>")], end),
-            _ => Start::No,
+            Start::Yes(_) => self.tags().value_close(text, key, opened, own),
+            _ => closes_name(text, key),
         }
-    }
-
-    fn other(&self, text: &str, opened: &str, end: bool) -> [Start; 2] {
-        let tags = self.tags();
-        let tagged = matches!(tags.argument_begins(opened, true), Start::Yes(_));
-        let close = if tagged { starts_with_any(text, CLOSERS, end) } else { Start::No };
-        [tags.foreign_argument(text, self.types, end), close]
-    }
-
-    fn own_value_close(&self, text: &str, key: &str, opened: &str, end: bool) -> Start {
-        match self.tags().argument_begins(opened, true) {
-            Start::Yes(_) => starts_with_tag(text, own_closers(&self.tagged.value[1], opened), end),
-            _ => self.value_close(text, key, opened, end),
-        }
-    }
-
-    fn own_close(&self, text: &str, end: bool) -> Start {
-        self.close(text, end)
-    }
-
-    fn closing_name<'a>(&'a self, key: &'a str) -> &'a str {
-        key
-    }
-
-    fn closers(&self) -> &[String] {
-        &[]
     }
 
     fn close(&self, text: &str, end: bool) -> Start {
         match tag(text, "</", self.name, end) {
-            Start::No if text.starts_with('<') => starts_with_any(text, named_closers(self.name, self.context.call), end),
+            Start::No if text.starts_with('<') => {
+                let folded = if self.context.lenient { self.spellings() } else { Vec::new() };
+                let named = named_closers(self.name, self.context.call).chain(CLOSERS.map(str::to_owned)).chain(folded);
+                starts_with_any(text, named, end)
+            }
             start => start,
         }
+    }
+
+    fn is_own_close(&self, text: &str) -> bool {
+        closes_name(text, self.name).is_some()
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {
@@ -101,18 +89,11 @@ impl Form for Element<'_> {
         }
     }
 
-    fn nested(&self, text: &str, end: bool) -> Seen<usize> {
-        let length = match tag(text, "<", self.name, end) {
-            Start::Yes(length) => length,
-            Start::Maybe => return Seen::Maybe,
-            Start::No => return Seen::No,
-        };
+    fn nested(&self, text: &str) -> Option<usize> {
+        let Start::Yes(length) = tag(text, "<", self.name, true) else { return None };
         let rest = text[length..].trim_start();
-        match best([self.argument_begins(rest, end), self.close(rest, end)].into_iter()) {
-            Start::Yes(_) => Seen::Yes(length),
-            Start::Maybe => Seen::Maybe,
-            Start::No => Seen::No,
-        }
+        let begins = [self.argument_begins(rest, true), self.close(rest, true)];
+        begins.iter().any(|start| matches!(start, Start::Yes(_))).then_some(length)
     }
 
     fn open_ended(&self) -> bool {

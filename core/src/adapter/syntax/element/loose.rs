@@ -1,9 +1,9 @@
 //! Reads malformed bodies of elements with the help of the tool's parameters: missing, misspelt or unclosed tags, tags of another
 //! form (`<parameter name="uri">`), `key = "value"` lines, attributes in the opening tag.
 
+use super::slips::{stand_in, torn_tag};
 use crate::{
     adapter::syntax::{
-        arguments::{stand_in, torn_tag},
         field::one_each,
         members::object,
         typing::{Hint, Types},
@@ -116,7 +116,7 @@ fn opened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)
     let (end, rest, misspelt) = next.unwrap_or((after.len(), "", false));
     let value = &after[..end];
     // What is left of the closing tag: `x/uri>`, ``x</uri`>``.
-    let torn = torn_tag(value, word, key).or_else(|| stand_in(value, &[word, key]).map(|tag| tag.at));
+    let torn = torn_tag(value, word, key).or_else(|| stand_in(value, &[word, key]));
     let value = torn.filter(|&at| !value[..at].trim().contains('\n')).map_or(value, |at| &value[..at]);
     // A closing tag inside may be a misspelt one of this parameter.
     let whole = (misspelt || !value.trim().contains('\n')) && !value.contains("</");

@@ -1,12 +1,11 @@
 //! Reads a value that is in the tag of its argument: `<parameter=path value="a.txt"/>`, `<parameter=path=a.txt>`.
 
 use super::super::{
-    arguments::is_label,
     entities,
     field::{Field, attribute, unquoted_attribute},
     typing::Types,
 };
-use crate::json::unescape;
+use crate::{json::unescape, reader::tags::is_label};
 
 /// Attributes that hold no value.
 const NOTES: [&str; 7] = ["name", "type", "string", "index", "required", "description", "default"];

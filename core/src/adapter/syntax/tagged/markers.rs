@@ -3,7 +3,6 @@
 use super::super::{
     Context, Start, WORD_BYTES,
     ahead::{Seen, gap, may_be_gap},
-    arguments::{Between, Form, Tag, hint_of},
     begins_with_a_name,
     entities::decoded,
     field::{attribute, field, in_cdata, one_each, past_twin, without_layout},
@@ -15,6 +14,7 @@ use super::in_tag::InTag;
 use crate::{
     adapter::{Call, Tagged, Trim},
     fix::name::known_tool,
+    reader::tags::{Between, Form, Tag, hint_of},
 };
 
 /// What precedes the arguments.
@@ -141,34 +141,51 @@ impl Markers<'_> {
         Some((key, key.len() + "<>".len()))
     }
 
-    /// Whether the tag of a known parameter is here, with another prefix than the form's or none.
-    pub(in crate::adapter::syntax) fn foreign_argument(&self, text: &str, types: &Types, end: bool) -> Start {
-        match starts_with_key_tag(text, &self.tagged.argument[0], true, end) {
-            Start::Yes(length) => match self.argument(text, end) {
-                Seen::Yes(tag) if types.has(&tag.key) => Start::Yes(length),
-                Seen::Maybe if !end => Start::Maybe,
-                _ => Start::No,
-            },
-            start => start,
-        }
-    }
-
-    /// Where an argument ends whose value is in its tag. The tag ends at `at`, and closes itself if `closed`. `No`: its value is
+    /// Where an argument ends whose value is in its tag. The tag ends at `at`, and closes itself if `closed`. `None`: its value is
     /// after it.
-    fn ends_after(&self, text: &str, at: usize, key: &str, closed: bool, end: bool) -> Start {
+    fn ends_after(&self, text: &str, at: usize, key: &str, closed: bool) -> Option<usize> {
         let next = at + gap(&text[at..]);
         let rest = &text[next..];
-        let close = self.value_close(rest, key, "", end);
-        if let Start::Yes(length) = close {
-            return Start::Yes(next + length);
+        if let Some(length) = self.value_close(rest, key, "", false) {
+            return Some(next + length);
         }
-        let structure =
-            [self.argument_begins(rest, end), self.close(rest, end), self.outer(rest, end), self.call(rest, end), close];
-        match () {
-            () if closed || structure.iter().any(|start| matches!(start, Start::Yes(_))) => Start::Yes(next),
-            () if structure.contains(&Start::Maybe) || may_be_gap(rest, end) || (rest.is_empty() && !end) => Start::Maybe,
-            () => Start::No,
+        let structure = [self.argument_begins(rest, true), self.close(rest, true), self.outer(rest, true), self.call(rest, true)];
+        (closed || rest.is_empty() || structure.iter().any(|start| matches!(start, Start::Yes(_)))).then_some(next)
+    }
+
+    /// Reads an argument's tag, whose key begins at `length`.
+    fn argument_at(&self, text: &str, length: usize) -> Option<Tag> {
+        if text[..length].ends_with([' ', '\t'])
+            && let Some(stop) = text[length..].find('>').filter(|&stop| stop <= WORD_BYTES)
+            && let Some(key) = attribute(&text[length..length + stop], "name")
+        {
+            return Some(Tag::plain(key, length + stop + 1));
         }
+        // The tag that opens keys may close one.
+        let twin: &[String] = if self.opens_values() { &self.tagged.argument[0] } else { &[] };
+        let Seen::Yes(field) = field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0], twin], false) else {
+            return None;
+        };
+        if field.text.is_empty() {
+            return None;
+        }
+        let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
+        let closed = field.stopped.filter(|stop| twin.iter().any(|marker| marker == stop)).map_or(0, str::len);
+        let hint = said.map_or(Hint::None, hint_of);
+        let written = &text[length..field.next];
+        let length = past_twin(text, field.next + closed, &self.tagged.argument[1]);
+        let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.types) };
+        let Some(value) = given.value else {
+            let value = given.closed.then(String::new);
+            return Some(Tag { hint, key: field.text, length, value, torn: given.torn, own: true });
+        };
+        let ends = self.ends_after(text, length, &field.text, given.closed);
+        let key = given.key.unwrap_or(field.text);
+        Some(match ends {
+            Some(length) => Tag { hint, key, length, value: Some(value), torn: given.torn, own: true },
+            // The text after the tag takes the place of the value in it, or goes on with it.
+            None => Tag { hint, key, length, value: None, torn: true, own: true },
+        })
     }
 
     /// Splits a name with a key glued to it, or before a stray closing tag of a key.
@@ -191,7 +208,7 @@ pub(in crate::adapter::syntax) fn named_closers<'a>(name: &'a str, call: &'a Cal
 
 /// The spellings of the closing tag that have the name of the opening one: `</param>` after `<param=`, not after `<parameter=`. All
 /// of them if none has.
-pub(in crate::adapter::syntax) fn own_closers<'a>(closers: &'a [String], opened: &str) -> Vec<&'a String> {
+fn own_closers<'a>(closers: &'a [String], opened: &str) -> Vec<&'a String> {
     let name = opened.trim_start_matches(['<', ' ']);
     let same = |closer: &&String| {
         let closed = closer.strip_prefix("</").and_then(|closer| closer.strip_suffix('>')).unwrap_or_default();
@@ -203,6 +220,11 @@ pub(in crate::adapter::syntax) fn own_closers<'a>(closers: &'a [String], opened:
     if own.is_empty() { closers.iter().collect() } else { own }
 }
 
+/// The length of the closing tag of this name that `text` begins with.
+pub(in crate::adapter::syntax) fn closes_name(text: &str, name: &str) -> Option<usize> {
+    text.strip_prefix("</")?.strip_prefix(name)?.starts_with('>').then_some(name.len() + "</>".len())
+}
+
 impl Form for Markers<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
         match starts_with_key_tag(text, &self.tagged.argument[0], false, end) {
@@ -211,63 +233,24 @@ impl Form for Markers<'_> {
         }
     }
 
-    fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
-        if let Some((key, Start::Yes(length))) = self.unopened(text, end) {
-            return Seen::Yes(Tag::plain(&key, length));
+    fn argument(&self, text: &str) -> Option<Tag> {
+        if let Some((key, Start::Yes(length))) = self.unopened(text, true) {
+            return Some(Tag::plain(&key, length));
         }
         if let Some((key, length)) = self.named_tag(text) {
-            return Seen::Yes(Tag::plain(key, length));
+            return Some(Tag { own: false, ..Tag::plain(key, length) });
         }
-        let Start::Yes(length) = starts_with_key_tag(text, &self.tagged.argument[0], true, end) else { return Seen::Maybe };
+        let markers = &self.tagged.argument[0];
+        let Start::Yes(length) = starts_with_key_tag(text, markers, true, true) else { return None };
+        let is_own = starts_with_key_tag(text, markers, false, true) != Start::No;
         // Some models write its tags twice.
-        let Some(length) = past_twin(text, length, &self.tagged.argument[0], end) else { return Seen::Maybe };
-        if text[..length].ends_with([' ', '\t'])
-            && let Some(stop) = text[length..].find('>').filter(|&stop| stop <= WORD_BYTES)
-            && let Some(key) = attribute(&text[length..length + stop], "name")
-        {
-            return Seen::Yes(Tag::plain(key, length + stop + 1));
-        }
-        // The tag that opens keys may close one.
-        let twin: &[String] = if self.opens_values() { &self.tagged.argument[0] } else { &[] };
-        match field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0], twin], false) {
-            Seen::Maybe => Seen::Maybe,
-            Seen::Yes(field) if field.text.is_empty() => Seen::No,
-            Seen::Yes(field) => {
-                let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
-                let closed = field.stopped.filter(|stop| twin.iter().any(|marker| marker == stop)).map_or(0, str::len);
-                let hint = said.map_or(Hint::None, hint_of);
-                let written = &text[length..field.next];
-                let Some(length) = past_twin(text, field.next + closed, &self.tagged.argument[1], end) else {
-                    return Seen::Maybe;
-                };
-                let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.types) };
-                match given.value {
-                    None => {
-                        let value = given.closed.then(String::new);
-                        Seen::Yes(Tag { hint, key: field.text, length, value, torn: given.torn })
-                    }
-                    Some(value) => match self.ends_after(text, length, &field.text, given.closed, end) {
-                        Start::Maybe => Seen::Maybe,
-                        // The text after the tag takes the place of the value in it, or goes on with it.
-                        Start::No => {
-                            Seen::Yes(Tag { hint, key: given.key.unwrap_or(field.text), length, value: None, torn: true })
-                        }
-                        Start::Yes(length) => Seen::Yes(Tag {
-                            hint,
-                            key: given.key.unwrap_or(field.text),
-                            length,
-                            value: Some(value),
-                            torn: given.torn,
-                        }),
-                    },
-                }
-            }
-            Seen::No => Seen::No,
-        }
+        let length = past_twin(text, length, markers);
+        Some(Tag { own: is_own, ..self.argument_at(text, length)? })
     }
 
-    fn value_open(&self, text: &str, end: bool) -> Start {
-        if self.opens_values() { starts_with_tag(text, &self.tagged.value[0], end) } else { Start::No }
+    fn value_open(&self, text: &str) -> Option<usize> {
+        let open = self.opens_values().then(|| starts_with_tag(text, &self.tagged.value[0], true));
+        if let Some(Start::Yes(length)) = open { Some(length) } else { None }
     }
 
     fn opens_values(&self) -> bool {
@@ -278,39 +261,31 @@ impl Form for Markers<'_> {
         self.tagged.type_tag.as_ref()
     }
 
-    fn value_close(&self, text: &str, key: &str, _opened: &str, end: bool) -> Start {
-        match starts_with_any_tag(text, &self.tagged.value[1], end) {
+    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
+        if own {
+            let start = starts_with_tag(text, own_closers(&self.tagged.value[1], opened), true);
+            return if let Start::Yes(length) = start { Some(length) } else { None };
+        }
+        match starts_with_any_tag(text, &self.tagged.value[1], true) {
+            Start::Yes(length) => Some(length),
             // Some models close the parameter by its name.
-            Start::No if !key.is_empty() && text.starts_with('<') => starts_with_any(text, [&format!("</{key}>")], end),
-            start => start,
+            _ if !key.is_empty() && text.starts_with('<') => closes_name(text, key),
+            _ => None,
         }
     }
 
-    fn closing_name<'a>(&'a self, _key: &'a str) -> &'a str {
-        let name = |close: &'a String| close.strip_prefix("</")?.strip_suffix('>');
-        self.tagged.value[1].iter().find_map(name).unwrap_or_default()
-    }
-
-    fn closers(&self) -> &[String] {
-        &self.tagged.value[1]
-    }
-
-    fn own_value_close(&self, text: &str, _key: &str, opened: &str, end: bool) -> Start {
-        starts_with_tag(text, own_closers(&self.tagged.value[1], opened), end)
-    }
-
-    fn own_close(&self, text: &str, end: bool) -> Start {
-        starts_with_tag(text, &self.context.call.close, end)
-    }
-
     fn close(&self, text: &str, end: bool) -> Start {
-        match starts_with_tag(text, &self.context.call.close, end) {
+        match starts_with_any_tag(text, &self.context.call.close, end) {
             // Some models close the call by its name.
             Start::No if !self.name.is_empty() && text.starts_with('<') => {
                 starts_with_any(text, named_closers(self.name, self.context.call), end)
             }
             start => start,
         }
+    }
+
+    fn is_own_close(&self, text: &str) -> bool {
+        matches!(starts_with_tag(text, &self.context.call.close, true), Start::Yes(_))
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {
@@ -325,42 +300,22 @@ impl Form for Markers<'_> {
         found.or_else(|| openings.into_iter().find(|&start| start == Start::Maybe)).unwrap_or(Start::No)
     }
 
-    fn nested(&self, text: &str, end: bool) -> Seen<usize> {
+    fn nested(&self, text: &str) -> Option<usize> {
         let call = self.context.call;
-        let opened = [&call.open, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
+        let opened = [&call.open, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, true));
         let length = match opened {
             [Start::Yes(length), ..] | [_, Start::Yes(length), _] => length,
             [_, _, Start::Yes(_)] => 0,
-            _ if opened.contains(&Start::Maybe) => return Seen::Maybe,
-            _ => return Seen::No,
+            _ => return None,
         };
-        let body = match self.head(&text[length..], end) {
+        let body = match self.head(&text[length..], true) {
             Seen::Yes(head) if !head.closed => length + head.body,
-            Seen::Maybe if !end => return Seen::Maybe,
-            _ => return Seen::No,
+            _ => return None,
         };
         let rest = &text[body..];
         let rest = &rest[gap(rest)..];
-        if may_be_gap(rest, end) {
-            return Seen::Maybe;
-        }
-        match [self.argument_begins(rest, end), self.close(rest, end)] {
-            [Start::Yes(_), _] | [_, Start::Yes(_)] => Seen::Yes(body),
-            [Start::Maybe, _] | [_, Start::Maybe] => Seen::Maybe,
-            _ => Seen::No,
-        }
-    }
-
-    fn other(&self, text: &str, _opened: &str, end: bool) -> [Start; 2] {
-        let call = self.context.call;
-        let named = match self.named_tag(text) {
-            Some((_, length)) => Start::Yes(length),
-            None if !end && self.types.is_some_and(|types| types.keys().any(|key| format!("<{key}>").starts_with(text))) => {
-                Start::Maybe
-            }
-            None => self.types.map_or(Start::No, |types| self.foreign_argument(text, types, end)),
-        };
-        [named, starts_with_any_tag(text, call.close.iter().chain(&call.section_close), end)]
+        let begins = [self.argument_begins(rest, true), self.close(rest, true)];
+        begins.iter().any(|start| matches!(start, Start::Yes(_))).then_some(body)
     }
 
     fn open_ended(&self) -> bool {

@@ -23,6 +23,12 @@ impl Grammar<'_, '_> {
             return self.close(state, at, at + 1);
         }
         if self.trail.frames(frame.parent).any(|outer| outer.bracket == bracket) {
+            // One reading takes it for the bracket that is missing: `{"k": [1}, "l": 1}`.
+            let mut other = *state;
+            self.repair(&mut other, EXTRA_CLOSER, at, at + 1);
+            other.cost += cost::REOPENED;
+            self.close(&mut other, at, at + 1)?;
+            self.branch(other);
             while !self.is_in(state, bracket) {
                 self.repair(state, NO_CLOSER, at, at);
                 state.cost += 1;

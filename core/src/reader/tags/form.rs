@@ -1,0 +1,115 @@
+//! What the reader of tags must know about a form: its markers, and what is between them.
+
+use crate::adapter::syntax::{
+    Start,
+    typing::{Hint, Types},
+};
+
+/// An argument's opening tag.
+pub(crate) struct Tag {
+    pub(crate) key: String,
+    pub(crate) hint: Hint,
+    pub(crate) length: usize,
+    /// The value if it is an attribute: `<parameter name="x" value="1"/>`. Empty for `<parameter name="x"/>`.
+    pub(crate) value: Option<String>,
+    /// The tag has text that is neither its key nor an attribute, and was not read.
+    pub(crate) torn: bool,
+    /// It is a tag of this form. Others count only with the name of a parameter.
+    pub(crate) own: bool,
+}
+
+impl Tag {
+    /// A tag that has nothing but its key.
+    pub(crate) fn plain(key: &str, length: usize) -> Tag {
+        Tag { key: key.to_owned(), hint: Hint::None, length, value: None, torn: false, own: true }
+    }
+}
+
+/// The markers of one form. Each method tests the beginning of `text`, and returns the length of what it finds there. `end` means
+/// that the text is complete; it always is where there is no `end`.
+pub(crate) trait Form {
+    /// Whether an argument's tag begins here.
+    fn argument_begins(&self, text: &str, end: bool) -> Start;
+    /// Reads an argument's whole tag, also in the tags of another form.
+    fn argument(&self, text: &str) -> Option<Tag>;
+    /// The tag that opens a value. Always `None` if the form has none.
+    fn value_open(&self, text: &str) -> Option<usize>;
+    /// Whether the form has a tag that opens values.
+    fn opens_values(&self) -> bool;
+    /// The markers around a type between key and value.
+    fn type_tag(&self) -> Option<&[String; 2]>;
+    /// The tag that closes the value of argument `key`. `opened`: the tag that opened it. `own`: only a tag of the same name does.
+    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize>;
+    /// Whether the call closes here.
+    fn close(&self, text: &str, end: bool) -> Start;
+    /// Whether the tag that closes the call here is the form's own.
+    fn is_own_close(&self, text: &str) -> bool;
+    /// Whether the section or fence around the calls closes here.
+    fn outer(&self, text: &str, end: bool) -> Start;
+    /// Whether another call begins here.
+    fn call(&self, text: &str, end: bool) -> Start;
+    /// The head of a call, if structure follows it.
+    fn nested(&self, text: &str) -> Option<usize>;
+    /// Whether only the end of the text closes the call.
+    fn open_ended(&self) -> bool;
+    /// Whether `<![CDATA[` is markup.
+    fn cdata(&self) -> bool;
+    /// The value of argument `key` without what belongs to the form.
+    fn value(&self, text: &str, key: &str, between: Between) -> String;
+    /// The first bytes of all markers.
+    fn leads(&self) -> Vec<u8>;
+}
+
+/// What the model writes between the tags of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Between {
+    Nothing,
+    Space,
+    #[default]
+    Lines,
+}
+
+impl Between {
+    /// What the text between two tags is.
+    pub(super) fn of(text: &str) -> Between {
+        match text {
+            "" => Between::Nothing,
+            " " => Between::Space,
+            _ => Between::Lines,
+        }
+    }
+}
+
+/// The hint of a type's name, or of `string="true"`.
+pub(crate) fn hint_of(written: &str) -> Hint {
+    match written.to_ascii_lowercase().as_str() {
+        "true" | "string" | "str" => Hint::Text,
+        "" => Hint::None,
+        _ => Hint::Json,
+    }
+}
+
+/// Words in a tag that announce a key.
+const LABELS: [&str; 6] = ["name", "key", "parameter", "param", "argument", "arg"];
+
+/// Whether a word in a tag announces a key: `<parameter=name=city>`.
+pub(crate) fn is_label(word: &str) -> bool {
+    LABELS.contains(&word)
+}
+
+/// The words of a key.
+fn words(key: &str) -> impl Iterator<Item = &str> {
+    key.split(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).filter(|word| !word.is_empty())
+}
+
+/// Removes the remains of a tag from a key: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`, `parameter=tags`.
+pub(super) fn known_key(key: &str, types: &Types) -> String {
+    let first = words(key).find(|word| !is_label(word)).or_else(|| words(key).next());
+    let known = first.filter(|word| !types.has(key) && (key.contains('=') || !key.contains(' ')) && types.has(word));
+    known.unwrap_or(key).to_owned()
+}
+
+/// Whether a key that was written as `written` leaves out words that may be a value: `command:ls`.
+pub(super) fn loses_text(written: &str, key: &str) -> bool {
+    words(written).any(|word| word != key && !is_label(word))
+}

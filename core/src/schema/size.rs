@@ -1,0 +1,185 @@
+//! Bounds the cost of checking a value against a schema. `anyOf` over references can double the work with each level, and a
+//! validator cannot be interrupted, so the cost is bounded before a validator is built.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::json::pointer::push_key;
+
+use super::{
+    keyword::{Scope, subschemas},
+    view::{Place, View},
+};
+
+/// Longest schema that is compiled, in bytes as estimated by [`bytes()`].
+const MOST_TEXT: usize = 1024 * 1024;
+/// Maximum number of subschemas, each counted as often as it is reached.
+const MOST: usize = 50_000;
+/// Longest chain of nested subschemas.
+const DEPTH: usize = 128;
+/// Deepest recursion into a value and its subschemas together.
+const VALUE_DEPTH: usize = 1500;
+/// The budget for a value: steps per node of its tree, and the minimum for any tree.
+const PER_VALUE: usize = 64;
+const AT_LEAST: usize = 100_000;
+
+/// Maximum number of regular expressions in a schema.
+const PATTERNS: usize = 64;
+/// Largest compiled regular expression, in bytes.
+pub(super) const PATTERN_BYTES: usize = 128 * 1024;
+
+/// What checking a value may cost: a bounded number of steps for each node of the value, unless a subschema contains itself.
+#[derive(Debug, Default)]
+pub(super) struct Bound {
+    /// A subschema contains itself: the cost depends on the value, see [`is_affordable`].
+    pub(super) recursive: bool,
+    /// JSON pointers to the regular expressions that are too large, or of another dialect.
+    pub(super) odd_patterns: Vec<String>,
+}
+
+/// Measures a schema; `None` if it is too large or its cost has no bound.
+pub(super) fn measure(view: &View) -> Option<Bound> {
+    let document = view.document();
+    if !document.is_object() || bytes(document) > MOST_TEXT {
+        return None;
+    }
+    let mut walk = Walk::default();
+    walk.size(view.root(), true)?;
+    let mut patterns = Vec::new();
+    collect(document, &mut String::new(), &mut patterns);
+    if patterns.len() > PATTERNS {
+        return None;
+    }
+    let is_odd = |pattern: &str| super::options().build(&serde_json::json!({"pattern": pattern})).is_err();
+    let odd = patterns.into_iter().filter(|(_, pattern)| is_odd(pattern));
+    Some(Bound { recursive: walk.recursive, odd_patterns: odd.map(|(place, _)| place).collect() })
+}
+
+/// Collects everything in a document that may be a regular expression, with its place.
+fn collect<'v>(value: &'v Value, place: &mut String, found: &mut Vec<(String, &'v str)>) {
+    let length = place.len();
+    let mut inside = |key: &str, inner: &'v Value| {
+        push_key(place, key);
+        match inner {
+            Value::String(pattern) if key == "pattern" => found.push((place.clone(), pattern)),
+            Value::Object(table) if key == "patternProperties" => {
+                for (pattern, schema) in table {
+                    let length = place.len();
+                    push_key(place, pattern);
+                    found.push((place.clone(), pattern));
+                    collect(schema, place, found);
+                    place.truncate(length);
+                }
+            }
+            inner => collect(inner, place, found),
+        }
+        place.truncate(length);
+    };
+    match value {
+        Value::Object(members) => members.iter().for_each(|(key, inner)| inside(key, inner)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, inner)| inside(&at.to_string(), inner)),
+        _ => {}
+    }
+}
+
+/// Whether the cost of checking a value against a recursive schema is in proportion to the value's size. The walk stops as soon
+/// as the cost is too high.
+pub(super) fn is_affordable(view: &View, value: &Value) -> bool {
+    let mut fuel = AT_LEAST + PER_VALUE * count(value);
+    is_checked_within(view.root(), value, &mut fuel, 0)
+}
+
+/// The approximate length of a document, in bytes.
+fn bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| 1 + bytes(item)).sum::<usize>(),
+        Value::Object(members) => 2 + members.iter().map(|(key, value)| key.len() + 4 + bytes(value)).sum::<usize>(),
+        _ => 4,
+    }
+}
+
+/// The number of nodes in a tree.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Measures subschemas, identified by their address in the document.
+#[derive(Default)]
+struct Walk {
+    done: HashMap<*const Value, usize>,
+    /// Subschemas that are being measured, with their depth.
+    open: HashMap<*const Value, usize>,
+    /// For each of them, whether it applies to the same value as the one around it.
+    here: Vec<bool>,
+    recursive: bool,
+}
+
+impl Walk {
+    /// The number of subschemas, this one included; `None` if it has no bound. `here`: it applies to the same value as the one
+    /// around it.
+    fn size(&mut self, place: Place<'_>, here: bool) -> Option<usize> {
+        let Some(schema @ Value::Object(object)) = place.schema() else { return Some(1) };
+        let name = std::ptr::from_ref(schema);
+        if let Some(size) = self.done.get(&name) {
+            return Some(*size);
+        }
+        if let Some(depth) = self.open.get(&name) {
+            self.recursive = true;
+            // A subschema that applies itself to the same value never ends.
+            let endless = here && self.here[depth + 1..].iter().all(|here| *here);
+            return (!endless).then_some(1);
+        }
+        if self.here.len() == DEPTH || object.contains_key("$dynamicRef") || object.contains_key("$recursiveRef") {
+            return None;
+        }
+        self.open.insert(name, self.here.len());
+        self.here.push(here);
+        let mut size: usize = 1;
+        if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
+            size += match place.referred() {
+                Some(target) => self.size(target, true)?,
+                // The validator has the dialects' own schemas built in.
+                None if reference.contains("json-schema.org/") => 1,
+                None => return None,
+            };
+        }
+        for (inner, scope) in subschemas(object) {
+            size = size.saturating_add(self.size(place.at(inner), scope == Scope::Here)?);
+            if size > MOST {
+                return None;
+            }
+        }
+        self.here.pop();
+        self.open.remove(&name);
+        self.done.insert(name, size);
+        (size <= MOST).then_some(size)
+    }
+}
+
+/// Walks like a validator that never stops early. Returns `false` once the budget is spent.
+fn is_checked_within(place: Place<'_>, value: &Value, fuel: &mut usize, depth: usize) -> bool {
+    let Some(Value::Object(object)) = place.schema() else { return true };
+    if *fuel == 0 || depth > VALUE_DEPTH {
+        return false;
+    }
+    *fuel -= 1;
+    let mut check = |place: Place<'_>, value: &Value| is_checked_within(place, value, fuel, depth + 1);
+    if place.referred().is_some_and(|target| !check(target, value)) {
+        return false;
+    }
+    let named = object.get("properties").and_then(Value::as_object);
+    subschemas(object).all(|(schema, scope)| match (scope, value) {
+        (Scope::Here, _) => check(place.at(schema), value),
+        (Scope::Below, Value::Array(items)) => items.iter().all(|item| check(place.at(schema), item)),
+        (Scope::Below, Value::Object(members)) => members.values().all(|member| check(place.at(schema), member)),
+        _ => true,
+    }) && named.zip(value.as_object()).is_none_or(|(named, members)| {
+        members.iter().all(|(key, member)| named.get(key).is_none_or(|schema| check(place.at(schema), member)))
+    })
+}

@@ -1,0 +1,187 @@
+//! The clients as data (`setup/clients.toml`): what to enter in each of them, which files `setup --write` changes, and how
+//! `run` starts those that are programs.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// One client.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::cli) struct Client {
+    pub(super) title: String,
+    pub(super) steps: String,
+    /// What `setup --write` writes, under the user's home.
+    #[serde(default)]
+    pub(super) files: Vec<File>,
+    /// How `run` starts it; `None`: it is no program for a terminal.
+    pub(in crate::cli) run: Option<Agent>,
+}
+
+/// A client that `run` starts.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::cli) struct Agent {
+    /// How to get it.
+    pub(in crate::cli) install: String,
+    #[serde(default)]
+    pub(in crate::cli) environment: BTreeMap<String, String>,
+    /// They come before the user's own.
+    #[serde(default)]
+    pub(in crate::cli) arguments: Vec<String>,
+    /// They stand in for the user's own, if there are none.
+    #[serde(default)]
+    pub(in crate::cli) alone: Vec<String>,
+    /// What is written into its private folder, `{profile}`.
+    #[serde(default)]
+    pub(in crate::cli) files: Vec<File>,
+}
+
+/// A file of a client.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::cli) struct File {
+    pub(in crate::cli) path: String,
+    /// A JSON object whose members are merged into those of the file.
+    pub(super) merge: Option<String>,
+    /// The whole file, which is ours alone.
+    pub(super) text: Option<String>,
+}
+
+/// The address of the proxy, the model, and what else is filled in.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Place {
+    pub(in crate::cli) address: SocketAddr,
+    pub(in crate::cli) model: String,
+    /// Tokens of context; `None`: nobody knows.
+    pub(in crate::cli) context: Option<u64>,
+    /// The user's home, with slashes: in TOML and JSON a backslash would begin an escape.
+    pub(in crate::cli) home: String,
+    /// The agent's private folder.
+    pub(in crate::cli) profile: String,
+}
+
+/// Reads one name of the list, and completes in shells.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) enum Names {
+    Clients,
+    Agents,
+}
+
+const CLIENTS: &str = include_str!("clients.toml");
+/// At most so many tokens are asked for in one answer.
+const OUTPUT: u64 = 8192;
+
+/// All clients, by name.
+pub(in crate::cli) fn all() -> Result<BTreeMap<String, Client>, Error> {
+    toml::from_str(CLIENTS)
+        .map_err(|error| Error::proxy(format!("the list of clients inside of this program is broken: {error}")))
+}
+
+/// Those that `run` starts.
+pub(in crate::cli) fn agents() -> Result<BTreeMap<String, Agent>, Error> {
+    Ok(all()?.into_iter().filter_map(|(name, client)| Some((name, client.run?))).collect())
+}
+
+impl Place {
+    /// The text with its placeholders filled in, for a file or a setting: without the lines that need a context if nobody knows it.
+    pub(in crate::cli) fn fill(&self, text: &str) -> String {
+        let root = format!("http://{}", self.address);
+        let known = |line: &&str| self.context.is_some() || !line.contains("{context}");
+        let lines: Vec<&str> = text.trim_start_matches('\n').lines().filter(known).collect();
+        // A model with a small context has no room for a long answer.
+        let output = self.context.map_or(OUTPUT, |context| OUTPUT.min(context / 4));
+        lines
+            .join("\n")
+            .replace("{v1}", &format!("{root}/v1"))
+            .replace("{root}", &root)
+            .replace("{port}", &self.address.port().to_string())
+            .replace("{model}", &self.model)
+            .replace("{context}", &self.context.map(|context| context.to_string()).unwrap_or_default())
+            .replace("{output}", &output.to_string())
+            .replace("{home}", &self.home)
+            .replace("{profile}", &self.profile)
+    }
+
+    /// The same for people to read: a word stands for a context that nobody knows.
+    pub(super) fn tell(&self, text: &str) -> String {
+        self.fill(&if self.context.is_none() { text.replace("{context}", "CONTEXT") } else { text.to_owned() })
+    }
+}
+
+impl File {
+    /// The members to merge; `None` if the whole file is toolglot's.
+    pub(super) fn own(&self, place: &Place) -> Result<Option<Value>, Error> {
+        let read = |text: &String| serde_json::from_str(&place.fill(text)).map_err(|error| self.broken(&error.to_string()));
+        self.merge.as_ref().map(read).transpose()
+    }
+
+    /// The new content of the file. Members of a merged file that are not ours stay, in their order.
+    pub(in crate::cli) fn over(&self, before: &str, place: &Place) -> Result<String, Error> {
+        let Some(own) = self.own(place)? else {
+            return Ok(place.fill(self.text.as_deref().unwrap_or_default()).trim_end().to_owned());
+        };
+        let mut whole = match before.trim() {
+            "" => Value::Object(Map::new()),
+            text => serde_json::from_str(text).map_err(|error| self.broken(&format!("is not a JSON object ({error})")))?,
+        };
+        merge(&mut whole, own).map_err(|what| self.broken(&what))?;
+        serde_json::to_string_pretty(&whole).map_err(|error| self.broken(&error.to_string()))
+    }
+
+    /// Whether it names the model.
+    pub(super) fn names_the_model(&self) -> bool {
+        [&self.merge, &self.text].into_iter().flatten().any(|text| text.contains("{model}"))
+    }
+
+    fn broken(&self, what: &str) -> Error {
+        Error::proxy(format!("{}: {what}; mend it by hand first", self.path))
+    }
+}
+
+/// Puts the members of an object into another one.
+fn merge(into: &mut Value, own: Value) -> Result<(), String> {
+    match (into, own) {
+        (Value::Object(into), Value::Object(own)) => own.into_iter().try_for_each(|(key, value)| match value {
+            Value::Object(_) => merge(into.entry(key.clone()).or_insert_with(|| Value::Object(Map::new())), value)
+                .map_err(|what| format!("`{key}` {what}")),
+            value => {
+                into.insert(key, value);
+                Ok(())
+            }
+        }),
+        _ => Err("is not a JSON object".into()),
+    }
+}
+
+impl Names {
+    /// The heads of the tables, which is all that a command line needs.
+    pub(super) fn list(self) -> impl Iterator<Item = &'static str> {
+        let heads = CLIENTS.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+        heads.filter_map(move |head| match self {
+            Names::Clients => Some(head).filter(|head| !head.contains(['.', '['])),
+            Names::Agents => head.strip_suffix(".run").filter(|head| !head.contains('[')),
+        })
+    }
+}
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        PossibleValuesParser::new(self.list()).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.list().map(PossibleValue::new)))
+    }
+}

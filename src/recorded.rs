@@ -1,0 +1,257 @@
+//! Reads a recorded answer again: decodes the backend's bytes and runs the stages, without a client, a clock or a second round.
+//! `toolglot check` and the page use it.
+
+use std::sync::Arc;
+
+use crate::{
+    adapter::{Adapter, Library, scanner},
+    backend::{Decoder, Dialect},
+    client::{self, shape::Shape},
+    error::Error,
+    event::{Assembly, Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
+    fix::Schemas,
+    fixture::{Fixture, Round, Wire},
+    turn::answer::{Answer, Policy, Setup},
+    wire::Frames,
+};
+
+/// An owned delta, which can be fed again in other pieces.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Owned {
+    /// A piece of text.
+    Text(Channel, String),
+    /// A native call.
+    Call(ToolCall),
+    /// Token counts.
+    Usage(Usage),
+    /// The stop sequence that ended the answer.
+    StopSequence(String),
+    /// The end.
+    Finish(FinishReason),
+}
+
+/// The parts that the answers of one request are read with.
+pub struct Case {
+    /// How the model writes.
+    pub adapter: Arc<Adapter>,
+    /// The request, as its client wrote it.
+    pub incoming: client::Incoming,
+    /// Its tools, shared by all answers.
+    tools: Arc<Tools>,
+    /// Compiled schemas.
+    schemas: Arc<Schemas>,
+}
+
+/// The events of an answer, one line each.
+#[derive(Default)]
+struct Lines {
+    out: String,
+    text: String,
+    reasoning: String,
+    call: Assembly,
+}
+
+/// The largest frame, in bytes.
+const FRAME_BYTES: usize = 1 << 20;
+
+/// Decodes a recorded answer whose bytes arrived in these pieces.
+///
+/// # Errors
+/// As [`read`], as text.
+pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<Vec<Owned>, String> {
+    let mut out = Vec::new();
+    let read = read(round.wire, pieces, |delta| out.push(delta));
+    read.map(|()| out).map_err(|error| error.message)
+}
+
+/// Does the same delta by delta, so that the caller gets what came before a fault.
+///
+/// # Errors
+/// A frame cannot be read, or the answer has no end. `out` has got the deltas before that.
+pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out: impl FnMut(Owned)) -> Result<(), Error> {
+    let dialect = match wire {
+        Wire::OpenAi => Dialect::OpenAi,
+        Wire::Ollama => Dialect::Ollama,
+        Wire::Google => Dialect::Google,
+        Wire::Text => {
+            let text: Vec<u8> = pieces.into_iter().flatten().copied().collect();
+            out(Owned::Text(Channel::Content, String::from_utf8_lossy(&text).into_owned()));
+            out(Owned::Finish(FinishReason::Stop));
+            return Ok(());
+        }
+    };
+    stream(dialect, pieces, &mut |delta: Delta<'_>| out(Owned::from(delta)))
+}
+
+/// Decodes the stream of a backend that arrived in these pieces.
+///
+/// # Errors
+/// As [`read`].
+pub fn stream<'b>(
+    dialect: Dialect,
+    pieces: impl IntoIterator<Item = &'b [u8]>,
+    out: &mut dyn FnMut(Delta<'_>),
+) -> Result<(), Error> {
+    let (mut frames, mut decoder) = (Frames::new(dialect.framing(), FRAME_BYTES), Decoder::new(dialect));
+    for piece in pieces {
+        frames.push(piece);
+        while let Some(frame) = frames.next()? {
+            decoder.frame(frame, out)?;
+        }
+    }
+    if let Some(frame) = frames.finish() {
+        decoder.frame(frame, out)?;
+    }
+    decoder.finish(out)
+}
+
+/// The events of each answer of a fixture, one per line, with the adapter that its model's name selects. `look` sees each answer
+/// that can be read: its round, how it is read, its deltas and its events.
+///
+/// # Errors
+/// A request cannot be read, or `look` fails. An answer that cannot be read is no error, but a line `fault`.
+pub fn events(
+    fixture: &Fixture,
+    library: &Library,
+    mut look: impl FnMut(&Round, &Case, &[Owned], &str) -> Result<(), String>,
+) -> Result<String, String> {
+    let mut out = String::new();
+    for (number, round) in fixture.rounds.iter().enumerate() {
+        let case = Case::of(round, library)?;
+        let deltas = match decode(round, std::iter::once(round.bytes().as_slice())) {
+            Ok(deltas) => deltas,
+            Err(message) => {
+                out.push_str(&format!("fault {message}\n"));
+                continue;
+            }
+        };
+        let whole = case.run(&deltas);
+        look(round, &case, &deltas, &whole)?;
+        if number > 0 {
+            out.push_str(&format!("round {}\n", number + 1));
+        }
+        out.push_str(&whole);
+    }
+    Ok(out.trim_end().to_owned())
+}
+
+impl Case {
+    /// Read with the adapter that the model's name selects.
+    ///
+    /// # Errors
+    /// The request cannot be read.
+    pub fn of(round: &Round, library: &Library) -> Result<Case, String> {
+        let adapter = library.find(&round.request.model, None).adapter;
+        let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
+        Ok(Case::new(adapter, incoming))
+    }
+
+    /// Reads the answers to this request as the adapter's models write them.
+    pub fn new(adapter: Arc<Adapter>, incoming: client::Incoming) -> Case {
+        let tools = Arc::new(incoming.tools.clone());
+        Case { adapter, incoming, tools, schemas: Arc::default() }
+    }
+
+    /// Feeds the deltas to an answer.
+    pub fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
+        let carrier = Shape::new(self.incoming.shape, Arc::clone(&self.tools), self.incoming.one_call).carrier();
+        let answer = Answer::new(Setup {
+            scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
+            policy: Policy { notice_when_empty: true, ..Policy::default() },
+            ..Setup::new(Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas))
+        });
+        let mut answer = answer.towards(carrier);
+        for delta in deltas {
+            answer.delta(delta.borrow(), out);
+        }
+        answer.finish(out);
+    }
+
+    /// The events, one per line.
+    pub fn run(&self, deltas: &[Owned]) -> String {
+        let mut lines = Lines::default();
+        self.feed(deltas, &mut lines);
+        lines.flush();
+        lines.out
+    }
+}
+
+impl From<Delta<'_>> for Owned {
+    fn from(delta: Delta<'_>) -> Owned {
+        match delta {
+            Delta::Text(channel, text) => Owned::Text(channel, text.to_owned()),
+            Delta::Call { id, name, arguments, extra } => Owned::Call(ToolCall {
+                id: id.map(str::to_owned),
+                name: name.to_owned(),
+                arguments: arguments.to_owned(),
+                extra: extra.map(str::to_owned),
+            }),
+            Delta::Usage(usage) => Owned::Usage(usage),
+            Delta::StopSequence(stop) => Owned::StopSequence(stop.to_owned()),
+            Delta::Finish(reason) => Owned::Finish(reason),
+        }
+    }
+}
+
+impl Owned {
+    /// The delta.
+    pub fn borrow(&self) -> Delta<'_> {
+        match self {
+            Owned::Text(channel, text) => Delta::Text(*channel, text),
+            Owned::Call(call) => {
+                Delta::Call { id: call.id.as_deref(), name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() }
+            }
+            Owned::Usage(usage) => Delta::Usage(*usage),
+            Owned::StopSequence(stop) => Delta::StopSequence(stop),
+            Owned::Finish(reason) => Delta::Finish(*reason),
+        }
+    }
+}
+
+impl Lines {
+    fn flush(&mut self) {
+        for (label, text) in [("reasoning", std::mem::take(&mut self.reasoning)), ("text", std::mem::take(&mut self.text))] {
+            if !text.is_empty() {
+                self.out.push_str(&format!("{label} {}\n", serde_json::Value::from(text)));
+            }
+        }
+    }
+}
+
+impl Sink for Lines {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => {
+                if !self.reasoning.is_empty() {
+                    self.flush();
+                }
+                self.text.push_str(text);
+            }
+            Event::Reasoning(text) => {
+                if !self.text.is_empty() {
+                    self.flush();
+                }
+                self.reasoning.push_str(text);
+            }
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                self.flush();
+                if let Some((_, ToolCall { id, name, arguments, .. })) = self.call.event(&event) {
+                    let id = id.map(|id| format!(" (id {id})")).unwrap_or_default();
+                    self.out.push_str(&format!("call {name}{id} {arguments}\n"));
+                }
+            }
+            Event::Refused { name, why, .. } => {
+                self.flush();
+                self.out.push_str(&format!("refused {name}: {why}\n"));
+            }
+            Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
+            Event::Note(
+                Note::Candidate { .. } | Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_) | Note::StopSequence(_),
+            ) => {}
+            Event::Finish { reason, .. } => {
+                self.flush();
+                self.out.push_str(&format!("finish {}\n", reason.as_str()));
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `GET /ui/log`: the lines of the log as plain text, the last ones first, then those to come. `toolglot logs` reads it.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use axum::{Extension, body::Body, extract::State, response::Response};
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::sync::broadcast::{Receiver, Sender as Channel, channel, error::RecvError};
+
+use super::{reply, sender::Sender, state::App};
+use crate::{client::front::Kind, error::Error, lock::Hold};
+
+/// The last lines of the log, without secrets.
+#[derive(Debug)]
+pub struct Lines {
+    /// Locked while a line is added, so that a reader misses none and gets none twice.
+    recent: Mutex<VecDeque<Bytes>>,
+    /// Those to come; an empty one is the end.
+    next: Channel<Bytes>,
+}
+
+/// So many lines are kept, and a reader may be this far behind.
+const LINES: usize = 200;
+/// A longer line is cut, in bytes.
+const LINE_BYTES: usize = 4096;
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines { recent: Mutex::default(), next: channel(LINES).0 }
+    }
+}
+
+impl Lines {
+    /// Adds a line, with its end. Its colours are left out.
+    pub fn add(&self, line: &str) {
+        let (first, coloured) = line.split_once("\u{1b}[").unwrap_or((line, ""));
+        let rest = coloured.split("\u{1b}[").filter_map(|piece| piece.split_once('m')).map(|(_, text)| text);
+        let line: &str = &[first].into_iter().chain(rest).collect::<String>();
+        let line = match line.get(..line.floor_char_boundary(LINE_BYTES)) {
+            Some(begin) if begin.len() < line.len() => Bytes::from(format!("{begin}...\n")),
+            _ => Bytes::copy_from_slice(line.as_bytes()),
+        };
+        let mut recent = self.recent.hold();
+        if recent.len() == LINES {
+            recent.pop_front();
+        }
+        recent.push_back(line.clone());
+        // Nobody need be listening.
+        let _ = self.next.send(line);
+    }
+
+    /// Ends what follows the log.
+    pub(super) fn close(&self) {
+        let _ = self.next.send(Bytes::new());
+    }
+
+    fn follow(&self) -> (Vec<Bytes>, Receiver<Bytes>) {
+        let recent = self.recent.hold();
+        (recent.iter().cloned().collect(), self.next.subscribe())
+    }
+}
+
+/// With client keys, only operators: the lines are about everybody's requests.
+pub(super) async fn lines(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
+    let error = |what: &str, status| reply::error(Kind::OpenAi, &Error::client(what).with_status(status));
+    if !app.config.access.keys.is_empty() && !sender.tenant.operator {
+        return error("the log is for operators: it is about everybody's requests", 403);
+    }
+    let Some(lines) = &app.process.settings.log else { return error("this server keeps no log", 404) };
+    reply::bytes("text/plain; charset=utf-8", Body::from_stream(followed(Arc::clone(lines))))
+}
+
+fn followed(lines: Arc<Lines>) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
+    let (recent, mut next) = lines.follow();
+    drop(lines);
+    async_stream::stream! {
+        for line in recent {
+            yield Ok(line);
+        }
+        loop {
+            match next.recv().await {
+                Ok(line) if line.is_empty() => return,
+                Ok(line) => yield Ok(line),
+                Err(RecvError::Lagged(missed)) => yield Ok(Bytes::from(format!("... {missed} lines are missing here\n"))),
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+}
