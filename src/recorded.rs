@@ -245,7 +245,9 @@ impl Sink for Lines {
                 self.out.push_str(&format!("refused {name}: {why}\n"));
             }
             Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_) | Note::StopSequence(_)) => {}
+            Event::Note(
+                Note::Candidate { .. } | Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_) | Note::StopSequence(_),
+            ) => {}
             Event::Finish { reason, .. } => {
                 self.flush();
                 self.out.push_str(&format!("finish {}\n", reason.as_str()));

@@ -2,9 +2,11 @@
 //! other ([`Event`]), and the tools of a request ([`Tools`]). No serde, no IO. Both sides know this module, and neither knows the
 //! other.
 
+mod cell;
 mod tools;
 mod workspace;
 
+pub use cell::{Cell, Form, Place, Proof};
 pub use tools::{Effect, Input, Origin, Parsed, Tool, ToolChoice, Tools};
 pub use workspace::{Doubt, Workspace};
 
@@ -142,8 +144,6 @@ pub enum Why {
     Inexpressible(String),
     /// The arguments are larger than the configured limit, in bytes.
     TooLarge(usize),
-    /// A call without a marker lacks required parameters. Holds their names.
-    Missing(String),
     /// The arguments are placeholders (`...`, `<path>`).
     Placeholders,
     /// The text around the call does not say that the model makes it. Holds what the answer says there: the user reads it if the
@@ -154,9 +154,6 @@ pub enum Why {
     Unmarked(String),
     /// A text that the model has just read contains the same call.
     Quoted,
-    /// An earlier unmarked call is not run, because text follows it. So this one is not run either: the steps of a plan run
-    /// together.
-    Scattered,
     /// The conversation already has the result of the same call, and nothing can have changed since.
     Repeated,
 }
@@ -202,12 +199,10 @@ impl std::fmt::Display for Why {
             Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
-            Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
             Why::Unannounced(_) => f.write_str("the text around it does not say that it is meant"),
             Why::Unmarked(_) => f.write_str("no such tool is offered"),
             Why::Quoted => f.write_str("the conversation contains this very call as text"),
-            Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),
         }
     }
@@ -222,6 +217,13 @@ pub enum Note {
         name: String,
         /// Bytes of arguments so far.
         bytes: usize,
+    },
+    /// The cell of the table that something in the form of a call is in. Comes before what became of it.
+    Candidate {
+        /// The tool's name.
+        name: String,
+        /// The cell.
+        cell: Cell,
     },
     /// What happens in the meantime, such as a tool that runs.
     Progress {

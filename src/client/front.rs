@@ -244,7 +244,7 @@ impl Front {
         match note {
             Note::Writing { .. } => self.shows_reasoning,
             Note::Progress { shown, .. } => *shown,
-            Note::Trace(_) | Note::StopSequence(_) | Note::Warning { .. } => false,
+            Note::Candidate { .. } | Note::Trace(_) | Note::StopSequence(_) | Note::Warning { .. } => false,
         }
     }
 
@@ -329,6 +329,7 @@ fn note_text(note: &Note) -> String {
         Note::Writing { name, bytes } => format!("writing {name}, {}.{} kB", bytes / 1000, bytes % 1000 / 100),
         Note::Progress { text, .. } | Note::Trace(text) => text.clone(),
         Note::StopSequence(stop) => format!("stopped at {stop}"),
+        Note::Candidate { name, cell } => format!("{name}: {cell}"),
         Note::Warning { text, .. } => format!("warning: {text}"),
     }
 }

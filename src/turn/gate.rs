@@ -9,7 +9,7 @@
 //! * An unmarked call that is refused is text if the model cannot be asked about it (again).
 //! * An equal call counts twice in one answer. From the third one on it is dropped, with one notice.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows. The scanner already
-//!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/deliver.rs`); this rule is for the rest.
+//!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/held.rs`); this rule is for the rest.
 //! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
 //! * If an answer says nothing, or stops in the middle of a task ([`Said::stops_short`]), toolglot asks again, once.
 //! * If the first answer in Void announces an action, or tells the user to do what the user has ordered, and ends without a call,
@@ -193,6 +193,7 @@ impl Gate {
                     self.refuse(Refused { name, why, raw, written }, out);
                 }
             }
+            Event::Note(Note::Candidate { name, cell }) => tracing::debug!(tool = name, "{cell}"),
             Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
@@ -299,10 +300,13 @@ impl Gate {
     fn release(&mut self, out: &mut dyn Sink) {
         let preface = self.preface.take().unwrap_or_default();
         let mut fresh = preface.as_str();
-        for said in self.again.said.iter().map(|said| said.trim()) {
+        for said in self.again.said.iter().map(|said| said.trim_start()) {
+            let (said, blank) = said.split_at(said.trim_end().len());
             let is_sentence = said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '：']);
             fresh = match fresh.trim_start().strip_prefix(said) {
-                Some(rest) if is_sentence || rest.trim().is_empty() || rest.starts_with('\n') => rest.trim_start(),
+                Some(rest) if is_sentence || rest.trim().is_empty() || rest.starts_with('\n') => {
+                    rest.strip_prefix(blank).unwrap_or(rest).trim_start_matches(' ')
+                }
                 _ if said.starts_with(fresh.trim()) => "",
                 _ => fresh,
             };
@@ -342,7 +346,7 @@ impl Gate {
                 return self.refuse(refused(&Why::Quoted), out);
             }
             // The model quotes the result once more.
-            if self.said.text {
+            if self.said.text || self.preface.as_ref().is_some_and(|preface| !preface.trim().is_empty()) {
                 return self.notice(&Why::Quoted.notice(name), out);
             }
         }

@@ -43,7 +43,7 @@ pub enum Reask {
 impl Reask {
     /// Whether the other calls of the answer were meant nevertheless.
     pub(super) fn keeps_others(&self) -> bool {
-        let alone = |why: &Why| matches!(why, Why::Unannounced(_) | Why::Quoted | Why::Scattered);
+        let alone = |why: &Why| matches!(why, Why::Unannounced(_) | Why::Quoted);
         matches!(self, Reask::Refused { why, .. } if !alone(why))
     }
 

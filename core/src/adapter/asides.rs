@@ -37,7 +37,7 @@ pub(super) const RESULTS: [[&str; 2]; 8] = [
 ];
 
 /// Text that begins a result only right after a call. Elsewhere it is too general. Forms with `transcript` list `Observation:` as a
-/// closing marker instead, and `scanner/deliver.rs` ends the answer there.
+/// closing marker instead, and `scanner/held.rs` ends the answer there.
 pub(super) const RESULTS_OF_CALLS: [&str; 31] = [
     "<response>", "<result>", "<output>", "<observation>", "<tool_output>", "<function_response>", "[Tool result:",
     "[Tool Result:", "[Result:", "Result:", "Results:", "**Result:**", "**Result**:", "Observation:", "**Observation:**",

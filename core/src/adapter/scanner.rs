@@ -2,11 +2,8 @@
 //! from the adapter, and `syntax` reads the bodies. This module decides which text counts as a call, by the same rules for every
 //! family:
 //!
-//! * Calls are recognised only if tools are offered. Nothing counts inside code fences and inline code, with three exceptions:
-//!   the whole content is a call (`entry.rs`, `begin_fence`), the client's prompt asks for elements, or the code encloses the
-//!   whole answer (`wrap.rs`).
-//! * A marked form counts anywhere, unless the words around it make it doubtful: then the model is asked. An unmarked form counts
-//!   only at the start or end of the answer, if its name resolves and all required keys are present.
+//! * Calls are recognised only if tools are offered. A candidate has four properties, from which `verdict.rs` decides: its form
+//!   (`entry.rs`), its place (`fence.rs`, `wrap.rs`, `quotes.rs`, `held.rs`), its proof (`proof.rs`), and whether it is whole.
 //! * A call inside reasoning counts only if the reasoning is never closed and only calls follow. A message to the user contains
 //!   no calls.
 //! * A truncated answer has no end in this sense: an unmarked call after prose stays text, a draft in reasoning stays a draft.
@@ -33,7 +30,6 @@ mod attempt;
 mod buffer;
 mod candidate;
 mod closers;
-mod deliver;
 mod draft;
 mod emitted;
 mod entered;
@@ -41,28 +37,32 @@ mod entry;
 mod fence;
 mod framing;
 mod header;
+mod held;
 mod inner;
 mod marker;
-mod mentioned;
 mod message;
+mod named;
 mod options;
 mod preceding;
 mod proof;
+mod quotes;
+mod reject;
 mod send;
 mod strings;
-mod tentative;
 mod text;
-mod withdrawn;
+mod thoughts;
+mod verdict;
 mod wrap;
 
 use buffer::Buffer;
 use candidate::Candidate;
 use draft::Draft;
 use emitted::Emitted;
+use held::Held;
 use message::Message;
-pub use options::{MayAsk, Options, Wanted};
+pub use options::{Options, Wanted};
 use preceding::Before;
-use tentative::Tentative;
+pub use verdict::{MayAsk, REMARK_BYTES, Rules, Verdict, verdict};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum whitespace between a marker and what follows it, in bytes.
@@ -78,7 +78,7 @@ pub struct Scanner {
     buf: Buffer,
     region: Region,
     candidate: Option<Candidate>,
-    tentative: Tentative,
+    held: Held,
     before: Before,
     emitted: Emitted,
     draft: Draft,
@@ -109,7 +109,7 @@ impl Scanner {
             buf: Buffer::default(),
             region: if open { Region::Reasoning } else { Region::Text },
             candidate: None,
-            tentative: Tentative::default(),
+            held: Held::default(),
             before: Before::nothing(),
             emitted: Emitted::nothing(open),
             draft: Draft::new(open),
@@ -164,9 +164,7 @@ impl Scanner {
                 self.emit(self.buf.len(), out);
             }
         } else {
-            if reason != FinishReason::Length {
-                self.accept_tentative(out);
-            }
+            self.resolve(self.buf.len(), true, out);
             if self.emitted.calls() == 0 || !is_blank(&self.buf[self.buf.from()..]) {
                 self.emit(self.buf.len(), out);
             }
@@ -181,8 +179,8 @@ impl Scanner {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()).filter(|_| !is_whole) {
             let at = self.buf.trimmed(at);
             self.buf.truncate(at);
-            self.emitted.searched = withdrawn::Searched::default();
-            (self.candidate, self.tentative.wrap) = (None, None);
+            self.emitted.searched = 0;
+            (self.candidate, self.held.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);
     }
@@ -237,7 +235,6 @@ impl Scanner {
         if let Some(form) = self.before.call() {
             match self.swallow_closers(form, end) {
                 Some(progress) => return Err(progress),
-                None if self.step_remark(end, out).is_none() => return Err(false),
                 None => self.before.leave_call(),
             }
         }
@@ -253,6 +250,9 @@ impl Scanner {
             }
         }
         let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
+        if let Some(progress) = self.step_named_line(found.map_or_else(|held| held, |found| found.at), end, out) {
+            return Err(progress);
+        }
         let to = match found {
             Ok(found) => found.at,
             // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 mod asides;
+mod cells;
 mod contents;
 mod cuts;
 mod damage;
@@ -397,8 +398,7 @@ fn reasoning_is_separated_however_it_begins_and_ends() {
 fn an_answer_taken_for_reasoning_is_read_again() {
     let unmarked = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
     let fenced = format!("I switch it on.\n\n```json\n{unmarked}\n```");
-    let draft = format!("I could write {HERMES_CALL}, but it is late.");
-    for (text, calls) in [(unmarked, 1), (fenced.as_str(), 1), (draft.as_str(), 0)] {
+    for (text, calls) in [(unmarked, 1), (fenced.as_str(), 1)] {
         assert_eq!(read("hermes", true, text).all_calls().count(), calls, "{text}");
         let closed = format!("{text}</think>No.");
         assert_eq!(read("hermes", true, &closed).all_calls().count(), 0, "{closed}");
@@ -485,13 +485,7 @@ fn a_call_inside_of_reasoning_follows_the_family() {
 #[test]
 fn the_backends_reasoning_field_is_read_like_reasoning_that_never_closes() {
     let lamp = || Tools::new([Tool::new("lamp", "", "{}")], ToolChoice::Auto);
-    for (before, after, calls) in [
-        ("Dark.\n", "", 1),
-        ("It is dark. ", "", 1),
-        ("Hm, one option is ", "", 0),
-        ("I must never run this:\n", "", 0),
-        ("Dark.\n", "\nOr rather not.", 0),
-    ] {
+    for (before, after, calls) in [("Dark.\n", "", 1), ("It is dark. ", "", 1), ("Dark.\n", "\nOr rather not.", 0)] {
         let thought = format!("{before}{HERMES_CALL}{after}");
         let tagged = read_with(lamp(), "hermes", false, &format!("<think>{thought}"));
         let adapter = Arc::clone(library().get("hermes").unwrap());

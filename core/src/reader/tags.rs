@@ -55,8 +55,8 @@ pub(crate) enum State {
     Between,
     /// After an object in place of the tags, or in it.
     Json { object: String, closed: bool },
-    /// In a value that has no closing tag. `plain`: it is one line without tags.
-    Value { plain: bool },
+    /// In a value that has no closing tag. `plain`: it is one line without tags. `before`: the arguments before it.
+    Value { plain: bool, before: String },
     /// In a tag, or before a value.
     Tag,
     /// In text that is no argument.
@@ -253,7 +253,8 @@ impl Reader<'_> {
         }
         let Some((start, stop)) = found else {
             let value = &self.text[start..];
-            self.arguments.state = State::Value { plain: plain(value) && !value.trim().is_empty() };
+            let before = format!("{{{}}}", self.arguments.members.text());
+            self.arguments.state = State::Value { before, plain: plain(value) && !value.trim().is_empty() };
             self.take(value.trim_end(), plain(value));
             return None;
         };
@@ -277,7 +278,8 @@ impl Reader<'_> {
 
     /// The argument's tag that `text` begins with.
     fn argument(&self, text: &str) -> Option<Tag> {
-        let counts = |tag: &Tag| tag.own || self.types.has(&tag.key) && !self.arguments.members.has(&tag.key);
+        let members = &self.arguments.members;
+        let counts = |tag: &Tag| tag.own || self.types.has(&tag.key) && (!members.has(&tag.key) || tag.key == members.awaited());
         self.form.argument(text).filter(counts)
     }
 

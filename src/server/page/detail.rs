@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     adapter::Scanner,
-    event::{Channel, Event, FinishReason, ToolCall},
+    event::{self, Channel, Event, FinishReason, Note, ToolCall},
     fix::{Checked, Schemas},
     recorded::{self, Owned},
     redact,
@@ -39,6 +39,8 @@ pub(super) struct Split {
     pieces: Vec<(String, bool)>,
     /// The calls, each with the number of pieces before it.
     pub(super) calls: Vec<Source>,
+    /// What looks like a call and is text: the tool's name, and the cell that it is in.
+    pub(super) texts: Vec<(String, event::Cell)>,
 }
 
 /// A call as the model wrote it.
@@ -81,10 +83,7 @@ pub(super) fn detail(kept: &Kept) -> Value {
             let wrote = Wrote::of(round, &clean);
             let split = reader.map(|reader| Split::of(reader, &wrote.content, wrote.end)).unwrap_or_default();
             let notes = match reader {
-                Some(reader) if at == last => {
-                    let said: Vec<(&str, bool)> = split.pieces.iter().map(|(text, thought)| (&**text, *thought)).collect();
-                    why::notes(reader, &said, wrote.end, split.calls.len() + wrote.native.len())
-                }
+                Some(reader) if at == last => why::notes(reader, &split),
                 _ => Vec::new(),
             };
             let told = at.checked_sub(1).and_then(|before| kept.rounds.get(before)).map(|before| told(&before.request, &round.request));
@@ -289,6 +288,7 @@ impl Split {
                 }
             }
             Event::Refused { name, raw, .. } => split.begin(name, raw),
+            Event::Note(Note::Candidate { name, cell }) => split.texts.push((name.clone(), *cell)),
             Event::Note(_) | Event::Finish { .. } => {}
         };
         scanner.push(Channel::Content, text, &mut take);
@@ -296,7 +296,14 @@ impl Split {
         split
     }
 
+    /// What stayed text.
+    pub(super) fn said(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().map(|(text, _)| text.as_str())
+    }
+
     fn begin(&mut self, name: &str, arguments: &str) {
+        // Its cell was noted just before.
+        self.texts.pop_if(|(noted, _)| noted == name);
         let behind = self.pieces.len();
         self.calls.push(Source { name: name.to_owned(), arguments: arguments.to_owned(), behind, closed: false });
     }

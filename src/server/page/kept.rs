@@ -188,7 +188,8 @@ impl Kept {
             Event::Refused { name, why, .. } => self.says(Said::Note(format!("{name} was not run: {why}"))),
             Event::Note(Note::Warning { text, .. } | Note::Progress { text, .. }) => self.says(Said::Note(text.clone())),
             Event::Finish { reason, .. } => self.says(Said::Note(format!("finish: {}", reason.as_str()))),
-            Event::CallEnd { .. } | Event::Note(Note::Writing { .. } | Note::Trace(_) | Note::StopSequence(_)) => {}
+            Event::CallEnd { .. }
+            | Event::Note(Note::Candidate { .. } | Note::Writing { .. } | Note::Trace(_) | Note::StopSequence(_)) => {}
         }
     }
 

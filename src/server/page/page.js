@@ -294,7 +294,7 @@ function reasons(detail, row) {
     if (next?.told && row?.mode !== "react") items.push(element("li", "guess", element("span", "name", "The model was asked again"), element("blockquote", "", next.told)));
     if (round.fault) items.push(element("li", "refused", round.fault));
     for (const note of round.notes) {
-      items.push(element("li", "", element("span", "name", "Text, no call: "), `${note.text} (rule ${note.rule}) `, element("code", "soft", note.quote)));
+      items.push(element("li", "", element("span", "name", "Text, no call: "), `${note.text} `, element("code", "soft", note.quote)));
     }
   });
   return items;

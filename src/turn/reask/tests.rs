@@ -48,7 +48,7 @@ fn a_call_that_was_not_announced_may_be_left_out() {
 
 #[test]
 fn a_missing_key_is_named_with_what_it_is() {
-    let [_, told] = again("read_file", Why::Missing("`uri`".into()), r#"{"line": 3}"#, "");
+    let [_, told] = again("read_file", Why::Schema("`uri` is missing".into()), r#"{"line": 3}"#, "");
     let text = told.content.to_text();
     assert!(text.contains("Missing: `uri` (Where it is).") && !text.contains("\"required\""), "{text}");
 }

@@ -221,25 +221,28 @@ async fn a_turn_counts_the_calls_that_the_client_got() {
 }
 
 #[tokio::test]
-async fn the_page_says_by_which_rule_text_stayed_text() {
+async fn the_page_names_the_cell_of_what_stayed_text() {
     let (proxy, _fake) = with("", || writes("")).await;
     let tools = json!([{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}}]);
     let call = r#"{"name": "f", "arguments": {"a": "x"}}"#;
-    for (text, rule, calls) in [
-        (format!("For example {call} would do."), Some(3), 0),
+    let inside = "it has no marker; text follows it; its arguments fit the tool";
+    let fenced = "it has no marker; it is in code or quoted; its arguments fit the tool";
+    let unknown = "it has no marker; it is the whole answer; no such tool is offered";
+    let misfit = "it has no marker; text follows it; its arguments do not fit the tool";
+    for (text, cell, calls) in [
+        (format!("For example {call} would do."), Some(inside), 0),
         (format!("```json\n{call}\n```"), None, 1),
-        (format!("So:\n```json\n{call}\n```\nThat is all."), Some(3), 0),
-        (r#"{"name": "g", "arguments": {}}"#.to_owned(), Some(5), 0),
-        (r#"See: {"name": "f", "arguments": {"b": 1}} there."#.to_owned(), Some(2), 0),
-        (format!("<think>maybe {call} or not</think>No."), Some(4), 0),
+        (format!("So:\n```json\n{call}\n```\nThat is all."), Some(fenced), 0),
+        (r#"{"name": "g", "arguments": {}}"#.to_owned(), Some(unknown), 0),
+        (r#"See: {"name": "f", "arguments": {"b": 1}} there."#.to_owned(), Some(misfit), 0),
         ("Nothing to see {here}.".to_owned(), None, 0),
     ] {
         let body = json!({"model": "qwen3:8b", "tools": tools, "text": text});
         let (status, read) = answer(proxy.post("/ui/normalize", body)).await;
         assert_eq!(status, 200);
         let round = &read["detail"]["rounds"][0];
-        let rules: Vec<Option<u64>> = round["notes"].as_array().unwrap().iter().map(|note| note["rule"].as_u64()).collect();
-        assert_eq!(rules.first().copied().flatten(), rule, "{text}: {round}");
+        let cells: Vec<Option<&str>> = round["notes"].as_array().unwrap().iter().map(|note| note["text"].as_str()).collect();
+        assert_eq!(cells.first().copied().flatten(), cell, "{text}: {round}");
         assert_eq!(round["calls"].as_array().unwrap().len(), calls, "{text}: {round}");
     }
 }

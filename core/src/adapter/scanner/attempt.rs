@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner, candidate::Candidate, preceding::Mentioned};
+use super::{
+    Region, Scanner,
+    candidate::{Candidate, Read},
+    held::form_of,
+};
 use crate::{
     adapter::{
         Call, Syntax,
         syntax::{Context, Parsed, Reader, Step},
     },
-    event::{Sink, Why},
+    event::{Cell, Form, Place, Proof, Sink, Why},
 };
 
 /// One form that is tried at a candidate.
@@ -63,11 +67,15 @@ impl Scanner {
         let lenient = self.options.elements;
         let cut = self.buf.is_cut();
         let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && read_all, cut };
+        if let Some(read) = candidate.read.take() {
+            let decision = self.decide_read(read, &mut candidate, body, end, out);
+            if matches!(decision, Decision::Waits) {
+                self.candidate = Some(candidate);
+            }
+            return matches!(decision, Decision::Over);
+        }
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
-        let step = match candidate.read.take() {
-            Some((calls, end)) => Step::Done { calls, end },
-            None => reader.read(&self.buf[body..window], context),
-        };
+        let step = reader.read(&self.buf[body..window], context);
         let name = match &step {
             Step::More if !read_all => reader.name(&self.buf[body..window], context),
             _ => None,
@@ -127,7 +135,9 @@ impl Scanner {
             Step::Torn { .. } | Step::Cut { .. } if candidate.mentions => {}
             Step::Torn { whole, torn, why, end: stop } => {
                 if marked && !self.is_drafting() {
-                    self.accept(whole, candidate, form, marked, body + stop, out);
+                    let cell = Cell { form: Form::Marked, place: Place::Inside, proof: Proof::Damaged, whole: true };
+                    self.note(std::slice::from_ref(&torn), cell, out);
+                    self.accept(whole, candidate, (form, marked), Proof::Fits, body + stop, out);
                     self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
                     return Decision::Over;
                 }
@@ -162,67 +172,65 @@ impl Scanner {
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
     ) -> Decision {
-        let Attempt { call, form, marked, body, end, .. } = attempt;
+        let Attempt { call, body, end, .. } = attempt;
         let to = body + stop;
-        // Markers around nothing are dropped as framing.
-        let is_answer = !marked && self.is_wanted_answer(&self.buf[body..to]);
-        let count = (self.are_proven(&calls, marked) && !is_answer) || (marked && calls.is_empty() && self.options.framing);
-        if candidate.mentions {
-            return self.pass_mentioned((calls, stop), candidate, attempt, out);
-        }
-        let known = count || marked || (call.element && !self.at_line_start(candidate.at));
-        let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
-        let whole = self.end_in_fence(candidate, to, end);
-        if let Some((call, why)) = stray.filter(|_| self.tentative.takes_strays() && whole.is_some()) {
-            self.tentative.hold_stray(call.clone(), why);
-            self.buf.scan_to(to);
-            self.before.after_held_call(form);
-            return Decision::Over;
-        }
-        let Some(to) = whole.filter(|_| count && !(marked && self.is_mentioned(candidate, &calls, to))) else {
-            return Decision::Form;
+        let proof = self.proof_of(&calls);
+        let marked = attempt.marked || (proof < Proof::Unknown && self.is_marked(candidate, call));
+        let can_be_meant = match marked {
+            // Markers around nothing are dropped as framing.
+            true if calls.is_empty() => self.options.framing,
+            true => !self.is_word(candidate, &calls, to),
+            false => {
+                let text = &self.buf[body..to];
+                !calls.is_empty() && !self.is_wanted_answer(text) && self.can_be_meant(text, call, &calls, proof)
+            }
         };
-        match self.is_meant(&calls, candidate, to, attempt) {
-            Some(true) => {
-                self.accept(calls, candidate, form, marked, to, out);
-                Decision::Over
-            }
-            Some(false) => self.pass_mentioned((calls, stop), candidate, attempt, out),
-            None => {
-                candidate.read = Some((calls, stop));
-                Decision::Waits
-            }
-        }
+        let Some(whole) = self.end_in_fence(candidate, to, end).filter(|_| can_be_meant) else { return Decision::Form };
+        let read = Read { calls, proof, writing: (attempt.form, marked), stop, whole: whole - body };
+        self.decide_read(read, candidate, body, end, out)
     }
 
-    /// Handles calls that end at `stop` in the body and are only mentioned: they are text.
-    fn pass_mentioned(
-        &mut self,
-        (calls, stop): (Vec<Parsed>, usize),
-        candidate: &mut Candidate,
-        attempt: Attempt<'_>,
-        out: &mut dyn Sink,
-    ) -> Decision {
-        let to = attempt.body + stop;
-        let Some(past) = self.after_closers(candidate, to, attempt.end) else {
-            candidate.read = Some((calls, stop));
-            return Decision::Waits;
-        };
-        candidate.marker.is_token = false;
-        self.before.after_mentioned(Mentioned { end: self.buf.in_answer(past) });
-        self.buf.pass_content(to);
-        self.reject(candidate, out);
+    /// Whether the language of the fence around a candidate, or the line that it is on, exists only to mark calls.
+    fn is_marked(&self, candidate: &Candidate, call: &Call) -> bool {
+        let dedicated = candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated && !call.whole_answer);
+        !self.is_wrapped() && (dedicated || (self.message.transcript && !call.transcript.is_empty()))
+    }
+
+    /// Decides about calls that were read in the body at `body`.
+    fn decide_read(&mut self, read: Read, candidate: &mut Candidate, body: usize, end: bool, out: &mut dyn Sink) -> Decision {
+        let to = body + read.whole;
+        match self.is_spoken_of(&read, candidate, to, end) {
+            Some(false) => self.accept(read.calls, candidate, read.writing, read.proof, to, out),
+            Some(true) if let Some(past) = self.after_closers(candidate, to, end) => {
+                let cell = Cell { form: form_of(read.writing.1), place: Place::Code, proof: read.proof, whole: true };
+                self.note(&read.calls, cell, out);
+                candidate.marker.is_token = false;
+                self.before.after_mentioned(self.buf.in_answer(past));
+                self.buf.pass_content(body + read.stop);
+                self.reject(candidate, out);
+            }
+            _ => {
+                candidate.read = Some(read);
+                return Decision::Waits;
+            }
+        }
         Decision::Over
     }
 
-    /// Whether calls that end at `to` are neither between quotes nor in reasoning that nothing opened. `None`: more text is needed.
-    fn is_meant(&mut self, calls: &[Parsed], candidate: &Candidate, to: usize, attempt: Attempt<'_>) -> Option<bool> {
-        if calls.is_empty() || self.region != Region::Text || self.is_wrapped() {
+    /// Whether calls that end at `to` are quoted, or in reasoning that nothing opened. `None`: more text is needed.
+    fn is_spoken_of(&mut self, read: &Read, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
+        if candidate.mentions {
             return Some(true);
         }
-        let Attempt { marked, end, .. } = attempt;
-        let is_quoted = (marked || !self.tools.must_call()) && self.is_between_quotes(candidate, to, end)?;
-        Some(!is_quoted && !self.closes_thoughts(to, end)?)
+        let marked = read.writing.1;
+        if read.calls.is_empty() || self.region != Region::Text || self.is_wrapped() {
+            return Some(false);
+        }
+        if (marked || !self.tools.must_call()) && self.is_between_quotes(candidate, to, end)? {
+            return Some(true);
+        }
+        // Those that wait are dropped when the reasoning closes.
+        if self.counts_anywhere(&read.calls, read.proof, marked) { self.closes_thoughts(to, end) } else { Some(false) }
     }
 
     /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are complete.
@@ -231,37 +239,29 @@ impl Scanner {
         mut whole: Vec<Parsed>,
         cut: Parsed,
         closed: bool,
-        candidate: &Candidate,
+        candidate: &mut Candidate,
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
     ) -> Decision {
-        let Attempt { call, marked, body, window, .. } = attempt;
-        let limited = self.buf.is_cut();
-        if closed && !limited {
+        let Attempt { call, form, marked, body, window, .. } = attempt;
+        if closed && !self.buf.is_cut() {
             whole.push(cut.clone());
-            if self.are_proven(&whole, marked) {
-                self.accept_at_end(whole, candidate, out);
+            let proof = self.proof_of(&whole);
+            if marked || matches!(proof, Proof::Fits | Proof::Guess) {
+                self.accept(whole, candidate, (form, marked), proof, self.buf.len(), out);
                 return Decision::Over;
             }
             whole.pop();
         }
-        if !self.are_proven(&whole, marked) {
-            whole.clear();
-        }
-        let counts = match marked {
-            true => !whole.is_empty() || !self.is_mentioned(candidate, std::slice::from_ref(&cut), self.buf.len()),
-            false if call.whole_answer => false,
-            // A line of text that only the end of the answer closes. The model can write it in another way.
-            false if !call.transcript.is_empty() && !limited => self.refuses_strays() && self.is_known(&cut.name),
-            false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
-        };
-        if counts {
+        let marked = marked || (self.is_known(&cut.name) && self.is_marked(candidate, call));
+        if marked && (!whole.is_empty() || !self.is_word(candidate, std::slice::from_ref(&cut), self.buf.len())) {
             self.cut(whole, cut, candidate, out);
             return Decision::Over;
         }
         // Whatever its last value contains is not a call.
         let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
         if !marked && !self.tools.must_call() && has_values && self.is_known(&cut.name) {
+            self.note(&[cut], Cell { form: Form::Unmarked, place: Place::Last, proof: Proof::Fits, whole: false }, out);
             self.buf.pass_value(self.buf.len());
             match &call.syntax {
                 Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),

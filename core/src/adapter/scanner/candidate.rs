@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Scanner, entry::Entry};
+use super::{Scanner, emitted::Writing, entry::Entry};
 use crate::{
     adapter::syntax::{Context, Parsed, Reader},
+    event::Proof,
     fix::name::known_tool,
 };
 
@@ -41,8 +42,18 @@ pub(super) struct Candidate {
     /// The closing tag of the tag around it, if that tag is not a marker of the form.
     pub(super) tag: Option<String>,
     pub(super) tried: Tried,
-    /// The calls that were read, and where they end in the body. Set while more text is needed to decide whether they are meant.
-    pub(super) read: Option<(Vec<Parsed>, usize)>,
+    /// What was read. Set while more text is needed to decide whether it is meant.
+    pub(super) read: Option<Read>,
+}
+
+/// Calls that were read.
+pub(super) struct Read {
+    pub(super) calls: Vec<Parsed>,
+    pub(super) proof: Proof,
+    pub(super) writing: Writing,
+    /// Where they end in the body, without and with the fence around them.
+    pub(super) stop: usize,
+    pub(super) whole: usize,
 }
 
 /// What the forms that were tried at a candidate have shown.

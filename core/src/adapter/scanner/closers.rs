@@ -22,7 +22,7 @@ impl Scanner {
             return (!end).then_some(false);
         }
         // Markers of results are handled in `marker`. `Observation:` of a transcript never gets here: its call ends the answer
-        // (`deliver`).
+        // (`held`).
         let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
         let closed = {
             let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));
@@ -41,9 +41,10 @@ impl Scanner {
                 if !self.draft.is_empty() {
                     self.draft.push_markup(self.buf.pending(self.buf.pos()));
                 }
-                // Markers after tentative calls stay, because the calls may become text again.
-                if self.tentative.is_empty() {
-                    self.buf.discard_scanned();
+                // Markers after calls that wait stay, because the calls may become text again.
+                match self.held.is_empty() {
+                    true => self.buf.discard_scanned(),
+                    false => self.held.extend(self.buf.in_answer(self.buf.pos())),
                 }
                 Some(true)
             }
@@ -58,6 +59,7 @@ impl Scanner {
                 };
                 if glue > 0 && self.buf.pos() < at + glue {
                     self.buf.scan_to(at + glue);
+                    self.held.extend(self.buf.in_answer(at + glue));
                     return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
                 }
                 None

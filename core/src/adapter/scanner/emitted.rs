@@ -1,6 +1,6 @@
 //! What was already emitted: text, calls, and how the last line of the text looks.
 
-use super::{text::extend, withdrawn::Searched};
+use super::text::extend;
 use crate::adapter::syntax::Parsed;
 
 /// What was already emitted.
@@ -15,15 +15,15 @@ pub(super) struct Emitted {
     last: (Vec<Parsed>, Option<Writing>),
     /// The beginning of the current line without leading whitespace.
     line_head: String,
-    /// The last non-whitespace characters, and the last one of all.
+    /// The last non-whitespace character, and the last one of all.
     tail: Tail,
     end: Option<char>,
     /// Length of the run of backticks that opened inline code on this line; 0 outside inline code.
     inline: usize,
     /// Whether whitespace at the start of the next text belongs to the framing before it and is dropped.
     swallow_blank: bool,
-    /// How far the text after a call was searched.
-    pub(super) searched: Searched,
+    /// Position in the answer up to which markers of reasoning were searched after a call.
+    pub(super) searched: usize,
 }
 
 /// How calls are written: the index of the form, and whether it was marked.
@@ -41,7 +41,7 @@ impl Emitted {
             end: None,
             inline: 0,
             swallow_blank,
-            searched: Searched::default(),
+            searched: 0,
         }
     }
 
@@ -157,32 +157,18 @@ impl Emitted {
     }
 }
 
-/// The last two non-whitespace characters of a text.
+/// The last non-whitespace character of a text.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tail([Option<char>; 2]);
+pub(super) struct Tail(Option<char>);
 
 impl Tail {
     /// The tail after more text.
     pub(super) fn after(self, text: &str) -> Tail {
-        let mut last = text.chars().rev().filter(|c| !c.is_whitespace());
-        match (last.next(), last.next()) {
-            (None, _) => self,
-            (last, None) => Tail([self.0[1], last]),
-            (last, before) => Tail([before, last]),
-        }
+        Tail(text.trim_end().chars().next_back().or(self.0))
     }
 
     /// Whether a sentence or an announcement ends here.
     pub(super) fn ends_sentence(self) -> bool {
-        matches!(self.0[1], Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
-    }
-
-    /// Whether JSON data continues here (a value after a key, the next element of a list), or code that assigns or compares.
-    pub(super) fn is_inside_data(self) -> bool {
-        match self.0 {
-            [_, Some('[' | '{' | '=')] | [Some('"'), Some(':')] => true,
-            [Some(before), Some(',')] => before.is_ascii_digit() || matches!(before, '}' | ']' | '"'),
-            _ => false,
-        }
+        matches!(self.0, Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
     }
 }

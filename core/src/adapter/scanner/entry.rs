@@ -112,9 +112,6 @@ impl Scanner {
 
     /// Tries the forms that `found` may open. `None`: more text is needed.
     pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
-        if self.buf.is_quoted(found.at) {
-            return Some(false);
-        }
         let text = &self.buf[found.at..];
         let mut entries = Vec::new();
         for &form in &found.mark.calls {
@@ -148,17 +145,13 @@ impl Scanner {
         Some(begun)
     }
 
-    /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket. `at` is before
-    /// `body` if what precedes the call belongs to it.
+    /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
+    /// of their own, with the name of a tool. `at` is before `body` if what precedes the call belongs to it.
     pub(super) fn begin_bare(&mut self, at: usize, body: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
-        if self.buf.is_quoted(at) {
-            return false;
-        }
         let rest = &self.buf[body..];
         let bracket = rest.starts_with(['{', '[']);
-        let inside = || self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
-        if bracket && (self.buf.is_inside_value(at) || inside() || self.is_in_block_quote(at)) {
+        if bracket && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) {
             return false;
         }
         let mut entries = Vec::new();
@@ -167,7 +160,11 @@ impl Scanner {
             let fits = match call.syntax {
                 // The whole call may be a string.
                 Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
-                Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
+                Syntax::Python => {
+                    let begins = rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
+                    rest.starts_with('[') || (begins && (fresh || !call.whole_answer))
+                }
+                Syntax::Named(_) if !fresh => !bracket,
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
@@ -186,7 +183,7 @@ impl Scanner {
         let offered = self.names_a_tool(inside, end);
         let marked = offered && self.options.elements && at_line_start;
         let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
-        if !marked && possible && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) || self.buf.is_quoted(at) {
+        if !marked && possible && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
@@ -202,7 +199,7 @@ impl Scanner {
             Start::Maybe => return None,
             Start::No => return Some(false),
         };
-        if self.buf.is_inside_value(at) || self.is_in_block_quote(at) || self.buf.is_quoted(at) {
+        if self.buf.is_inside_value(at) || self.is_in_block_quote(at) {
             return Some(false);
         }
         let fits = |form: &usize| {
@@ -246,7 +243,7 @@ impl Scanner {
 
     /// Whether a tag may begin a call with an unknown name. `text` follows the bracket.
     fn may_be_foreign(&self, text: &str, end: bool) -> bool {
-        self.options.elements && self.refuses_strays() && foreign::may_begin(text, end)
+        self.options.elements && foreign::may_begin(text, end)
     }
 
     /// Tries a call whose header begins at `at` with a marker of length `marker`.
@@ -256,9 +253,6 @@ impl Scanner {
 
     /// Tries a code fence whose whole content may be a call.
     pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
-        if self.buf.is_quoted(at) {
-            return false;
-        }
         let rest = self.buf[fence.content..].trim_start();
         let inside = rest.strip_prefix('<');
         let offered = match inside {
@@ -267,7 +261,7 @@ impl Scanner {
         };
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
-        let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer && !self.can_ask());
+        let here = |call: &Call| self.before.is_fresh() || !call.start_only;
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;
@@ -278,7 +272,8 @@ impl Scanner {
     }
 
     fn begin(&mut self, at: usize, marker: Marker, entries: Vec<Entry>, fence: Option<Fence>) -> bool {
-        let begun = !entries.is_empty();
+        // Nothing begins in a string of a value, or in a call that is only mentioned.
+        let begun = !entries.is_empty() && !self.buf.is_quoted(at);
         self.candidate = begun.then(|| Candidate {
             at,
             marker,

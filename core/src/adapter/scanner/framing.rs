@@ -48,7 +48,7 @@ impl Scanner {
                 Start::Maybe => return Some(false),
                 Start::No => 0,
             };
-            self.accept_tentative(out);
+            self.resolve(at, true, out);
             self.remove(at, after + label, out);
             self.region = Region::Reasoning;
             self.emitted.swallow_blank(true);
@@ -61,7 +61,7 @@ impl Scanner {
             if anywhere || ends_line || self.at_line_start(at) || self.is_before_data(at, after) {
                 // Calls before it were drafts.
                 if self.proves_thoughts(&self.buf[at..after]) {
-                    self.tentative.forget();
+                    self.held.forget();
                 }
                 self.remove(at, after, out);
                 self.emitted.swallow_blank(!self.emitted.has_said());

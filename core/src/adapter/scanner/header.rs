@@ -94,7 +94,7 @@ impl Scanner {
             // The whitespace before it belongs to the header.
             self.buf.discard_to(at);
         }
-        self.accept_tentative(out);
+        self.resolve(at, true, out);
         self.remove(at, body, out);
         self.buf.leave_strings();
         self.before.leave_call();

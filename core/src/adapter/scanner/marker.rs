@@ -145,7 +145,7 @@ impl Scanner {
 
     /// Whether a marker is a control token, which is not content even if it belongs to no call.
     pub(super) fn drops(&self, found: Found<'_>) -> bool {
-        let is_mentioned = || self.before.mentioned().is_some_and(|mentioned| mentioned.end > self.buf.in_answer(found.at));
+        let is_mentioned = || self.before.mentioned() > self.buf.in_answer(found.at);
         (found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))) && !is_mentioned()
     }
 
@@ -234,12 +234,13 @@ impl Scanner {
 
     /// Whether nothing but whitespace is between a call and this position.
     pub(super) fn follows_call(&self) -> bool {
-        !self.tentative.is_empty() || (self.before.is_fresh() && self.emitted.calls() > 0)
+        let waits = |end: usize| self.buf[self.buf.place(end)..self.buf.pos()].trim().is_empty();
+        self.held.end().is_some_and(waits) || (self.before.is_fresh() && self.emitted.calls() > 0)
     }
 
     /// Discards the answer from `at` on: the model invented another speaker's turn.
     pub(super) fn lose_rest(&mut self, at: usize, out: &mut dyn Sink) {
-        self.accept_tentative(out);
+        self.resolve(at, true, out);
         self.emit(self.buf.trimmed(at), out);
         self.region = Region::Lost;
         self.buf.skip_to(self.buf.len());
@@ -259,7 +260,7 @@ impl Scanner {
                         || (self.at_line_start(at)
                             && ((aside == Aside::Turn && self.emitted.has_said())
                                 || self.emitted.calls() > 0
-                                || !self.tentative.is_empty()))) =>
+                                || self.follows_call()))) =>
             {
                 self.lose_rest(at, out);
                 return true;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::verdict::MayAsk;
+
 /// Options of a scanner.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -32,31 +34,6 @@ pub enum Wanted {
     Json,
     /// JSON that satisfies this schema (JSON text).
     Schema(Arc<str>),
-}
-
-/// Whether the model can be asked what it meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MayAsk {
-    /// No. What may not be a call is text.
-    #[default]
-    Never,
-    /// Yes. A call that the model may not mean is refused, and so is JSON in the form of one call at the end of the answer whose
-    /// tool is not offered or which lacks required parameters. The same holds for elements if they are asked for.
-    Now,
-    /// No longer, because it was asked as often as allowed. Calls that it may not mean are text now; the others are refused as
-    /// before.
-    NoLonger,
-}
-
-impl MayAsk {
-    /// The state after the model was asked again `asked` times, of at most `retry`.
-    pub fn after(asked: u8, retry: u8) -> MayAsk {
-        match retry {
-            0 => MayAsk::Never,
-            _ if asked < retry => MayAsk::Now,
-            _ => MayAsk::NoLonger,
-        }
-    }
 }
 
 impl Default for Options {

@@ -9,20 +9,14 @@ pub(super) struct Before {
     fresh: bool,
     /// Whether the unmarked forms were already tried here.
     tried: bool,
-    mentioned: Option<Mentioned>,
-}
-
-/// A marker, or a whole call, that is only mentioned.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mentioned {
-    /// Where it ends in the answer.
-    pub(super) end: usize,
+    /// Where a marker or a call that is only mentioned ends, in the answer.
+    mentioned: usize,
 }
 
 impl Before {
     /// At the start of an answer.
     pub(super) fn nothing() -> Before {
-        Before { call: None, fresh: true, tried: false, mentioned: None }
+        Before { call: None, fresh: true, tried: false, mentioned: 0 }
     }
 
     pub(super) fn call(&self) -> Option<usize> {
@@ -67,12 +61,12 @@ impl Before {
         (self.fresh, self.tried) = (!said, false);
     }
 
-    /// Records that what ends here was only mentioned.
-    pub(super) fn after_mentioned(&mut self, mentioned: Mentioned) {
-        self.mentioned = Some(mentioned);
+    /// Records that what ends here in the answer is only mentioned.
+    pub(super) fn after_mentioned(&mut self, mentioned: usize) {
+        self.mentioned = self.mentioned.max(mentioned);
     }
 
-    pub(super) fn mentioned(&self) -> Option<Mentioned> {
+    pub(super) fn mentioned(&self) -> usize {
         self.mentioned
     }
 

@@ -1,4 +1,4 @@
-//! What proves that something that was read is a call: its name, its arguments, its place.
+//! What shows that something that was read is a call: its name and its arguments.
 
 use serde_json::{Map, Value};
 
@@ -8,10 +8,10 @@ use crate::{
         Call, Syntax,
         syntax::{Parsed, Step, typing::Types, value::is_json},
     },
-    event::{Tool, Why},
+    event::{Proof, Tool},
     fix::{
-        End, are_placeholders, fix,
-        name::{is_known, known_tool, unknown},
+        End, Verdict, are_placeholders, fix,
+        name::{is_known, known_tool, means_answer, means_none},
     },
     json::strict,
 };
@@ -21,31 +21,25 @@ impl Scanner {
         is_known(&self.tools, name)
     }
 
-    /// Rejects calls in a fallback form unless all name offered tools and, if complete, have the required keys: the marker
-    /// announces another form.
+    /// Rejects calls in a fallback form unless all fit: the marker announces another form.
     pub(super) fn only_sure(&self, step: Step) -> Step {
         let known = |calls: &[Parsed]| calls.iter().all(|call| self.is_known(&call.name));
+        let fits = |call: &Parsed| matches!(self.proof(call), Proof::Fits | Proof::Guess);
         match &step {
-            Step::Done { calls, .. } if calls.is_empty() || !calls.iter().all(|call| self.counts(call)) => Step::Reject,
+            Step::Done { calls, .. } if calls.is_empty() || !calls.iter().all(fits) => Step::Reject,
             Step::Cut { whole, cut, .. } if !(known(whole) && self.is_known(&cut.name)) => Step::Reject,
             Step::Torn { whole, torn, .. } if !(known(whole) && self.is_known(&torn.name)) => Step::Reject,
             _ => step,
         }
     }
 
-    /// Whether marked calls are only mentioned: the marker is within a line, none of the tools is offered, and the arguments are
-    /// not JSON or there is only a word between the markers.
-    pub(super) fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
+    /// Whether the markers are only named: they are within a line, none of the tools is offered, and the arguments are not JSON or
+    /// there is only a word between the markers.
+    pub(super) fn is_word(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let body = self.buf.get(candidate.at + candidate.marker.length..to).unwrap_or_default();
         let is_bare = !body.contains(['{', '(']) && body.matches('<').count() <= 1;
-        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !is_json(&call.arguments));
-        !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
-    }
-
-    /// Whether adjacent calls count on their own. One complete unmarked call shows that its neighbours are meant as calls too.
-    pub(super) fn are_proven(&self, calls: &[Parsed], marked: bool) -> bool {
-        let unmarked = || calls.iter().all(|call| self.is_known(&call.name)) && calls.iter().any(|call| self.counts(call));
-        if marked { !calls.is_empty() } else { unmarked() }
+        let is_word = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !is_json(&call.arguments));
+        !calls.is_empty() && calls.iter().all(is_word) && !self.at_line_start(candidate.at)
     }
 
     /// Whether a text is the answer itself: JSON in the form that the client wants for it.
@@ -54,63 +48,53 @@ impl Scanner {
         strict::parse(text.trim()).is_some_and(|root| self.schemas.get(schema).fault(&root, &[]).is_none())
     }
 
-    /// Whether an unmarked call counts: its tool is offered and the required keys are present after fixing.
-    fn counts(&self, call: &Parsed) -> bool {
-        known_tool(&self.tools, &call.name).is_some_and(|tool| self.has_required(tool, &call.arguments))
+    /// What shows that adjacent calls are meant. One that fits shows that its neighbours are meant as calls too.
+    pub(super) fn proof_of(&self, calls: &[Parsed]) -> Proof {
+        let proofs = || calls.iter().map(|call| self.proof(call));
+        let worst = proofs().max().unwrap_or(Proof::Fits);
+        if worst == Proof::Unknown { worst } else { proofs().min().unwrap_or(worst) }
     }
 
-    fn has_required(&self, tool: &Tool, arguments: &str) -> bool {
+    /// What shows that a call is meant.
+    fn proof(&self, call: &Parsed) -> Proof {
+        if means_none(&self.tools, &call.name) || means_answer(&self.tools, &call.name) && self.answer_text(call).is_some() {
+            return Proof::Fits;
+        }
+        let Some(tool) = known_tool(&self.tools, &call.name) else { return Proof::Unknown };
+        if tool.input.is_patch() {
+            return Proof::Fits;
+        }
         let schema = self.schemas.get(tool.checked_schema());
-        let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
-        let Some(text) = report.arguments else { return false };
-        let Ok(fixed) = serde_json::from_str::<Map<String, Value>>(&text) else { return false };
-        if are_placeholders(&text, &fixed, tool) {
-            return false;
+        let report = fix(&call.arguments, Some(&schema), &tool.keeps_null, End::Closed);
+        match report.verdict {
+            Verdict::Refused => Proof::Misfit,
+            _ if report.arguments.as_deref().is_none_or(|text| lacks_values(text, tool)) => Proof::Misfit,
+            Verdict::Guess => Proof::Guess,
+            Verdict::Clean | Verdict::Lossless | Verdict::Coerced => Proof::Fits,
         }
-        let types = Types::new(Some(tool));
-        // A model that fills a form with `null` has no arguments to pass.
-        let given = |key: &str| fixed.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value));
-        // In the description of a tool, a schema takes the place of the arguments.
-        let is_described = fixed.get("type").is_some_and(|kind| kind == "object")
-            && fixed.get("properties").is_some_and(Value::is_object)
-            && !types.has("properties");
-        !is_described && types.required().all(given)
     }
 
-    /// The one call in `text`, JSON or an element, if it is refused, and why: its tool is not offered, or required parameters are
-    /// missing. `None`: it is text.
-    pub(super) fn stray<'a>(&self, text: &str, form: &Call, calls: &'a [Parsed]) -> Option<(&'a Parsed, Why)> {
-        let [call] = calls else { return None };
-        // Where JSON is wanted, it need not be a call.
-        if self.options.answer != Wanted::Text {
-            return None;
+    /// Whether unmarked calls in `text` can be meant at all. An object may be data, so it names arguments, and what may be a name. A
+    /// schema in the place of the arguments describes a tool. Where JSON is wanted, it need not be a call.
+    pub(super) fn can_be_meant(&self, text: &str, form: &Call, calls: &[Parsed], proof: Proof) -> bool {
+        if matches!(proof, Proof::Fits | Proof::Guess) {
+            return true;
         }
-        // A text that cannot be a name counts only if the arguments fit an offered tool. A name in parentheses was written by
-        // `quote`: the model repeats a result.
-        let plain = || {
-            call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
-                || (!call.name.starts_with('(') && self.fits_a_tool(&call.arguments))
-        };
+        let [call] = calls else { return false };
         let named = match &form.syntax {
             Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),
             Syntax::Element(_) => self.options.elements,
             _ => false,
         };
-        // In the description of a tool, a schema takes the place of the arguments.
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
-        let is_answer = self.answer_text(call).is_some();
-        let asks = self.refuses_strays() && call.arguments.trim_start().starts_with('{') && plain();
-        if !named || described || !(is_answer || asks) {
-            return None;
-        }
-        if let Some(why) = unknown(&self.tools, &call.name) {
-            return Some((call, why));
-        }
-        let given: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
-        let types = Types::new(known_tool(&self.tools, &call.name));
-        let missing: Vec<String> =
-            types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
-        (!missing.is_empty()).then(|| (call, Why::Missing(missing.join(", "))))
+        // A name in parentheses was written by `quote`: the model repeats a result.
+        let plain = || call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
+        let fits = || !call.name.starts_with('(') && self.fits_a_tool(&call.arguments);
+        named
+            && !described
+            && self.options.answer == Wanted::Text
+            && call.arguments.trim_start().starts_with('{')
+            && (plain() || fits())
     }
 
     /// Whether these arguments are complete for some offered tool that requires any.
@@ -121,4 +105,15 @@ impl Scanner {
         };
         given.is_some_and(|given| self.tools.iter().any(|tool| fits(Types::new(Some(tool)), &given)))
     }
+}
+
+/// Whether arguments are placeholders, a form that is filled with `null`, or a schema.
+fn lacks_values(text: &str, tool: &Tool) -> bool {
+    let Ok(given) = serde_json::from_str::<Map<String, Value>>(text) else { return true };
+    let types = Types::new(Some(tool));
+    let has_value = |key: &str| given.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value));
+    let is_schema = given.get("type").is_some_and(|kind| kind == "object")
+        && given.get("properties").is_some_and(Value::is_object)
+        && !types.has("properties");
+    is_schema || are_placeholders(text, &given, tool) || !types.required().all(has_value)
 }

@@ -1,7 +1,7 @@
 //! Emitting text that is not a call: at once, except for whitespace that a following call may swallow. Also the end of inline
 //! code, and the line around a position.
 
-use super::{Region, Scanner, withdrawn::Searched};
+use super::{Region, Scanner};
 use crate::{
     adapter::syntax::{blank, is_blank},
     event::{Event, Sink},
@@ -10,6 +10,8 @@ use crate::{
 /// Maximum length of inline code, in bytes.
 const INLINE_BYTES: usize = 1000;
 
+/// Indentation of a Markdown code block, in bytes.
+const CODE_INDENT: usize = 4;
 /// How many bytes of a line are kept.
 const HEAD_BYTES: usize = 1024;
 
@@ -36,7 +38,7 @@ impl Scanner {
             && self.message.begun
             && !self.message.primed
             && self.before.is_in_text()
-            && self.tentative.is_idle()
+            && self.held.is_idle()
             && !self.emitted.is_line_blank()
             && self.adapter.triggers.is_prose(&self.buf[self.buf.from()..]);
         if is_prose {
@@ -54,9 +56,11 @@ impl Scanner {
         if is_blank(text) {
             return self.buf.scan_to(to);
         }
-        self.give_up_tentative(out);
         self.buf.scan_to(to);
         self.before.after_text();
+        if self.remark(to, out) {
+            return;
+        }
         let end = if self.tools.wanted() || self.emitted.swallows_blank() { self.buf.trimmed(to) } else { to };
         self.emit(end, out);
     }
@@ -104,6 +108,12 @@ impl Scanner {
         head.starts_with('>') && !head.starts_with(">>")
     }
 
+    /// Whether the text before `at` on its line is the indentation of a code block.
+    pub(super) fn is_indented(&self, at: usize) -> bool {
+        let line = self.buf.pending(at).rsplit('\n').next().unwrap_or_default();
+        line.len() >= CODE_INDENT && is_blank(line)
+    }
+
     /// The text before `at` on its line, without leading whitespace, up to [`HEAD_BYTES`].
     pub(super) fn line_head(&self, at: usize) -> String {
         let before = self.buf.pending(at);
@@ -132,13 +142,13 @@ impl Scanner {
     /// Removes `at..to`, which is framing, not content.
     pub(super) fn remove(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
         self.advance(at, out);
-        if self.tentative.is_empty() {
+        if self.held.is_empty() {
             self.emit(at, out);
             self.buf.skip_to(to);
         } else {
             // The text before it may still be a call. It is held, without the framing.
             self.buf.cut_out(at, to);
-            self.emitted.searched = Searched::default();
+            self.emitted.searched = 0;
         }
     }
 

@@ -50,7 +50,7 @@ enum Opener {
 impl Scanner {
     /// Enters a wrap at the start of the answer if a call may begin in it. `None`: more text is needed.
     pub(super) fn begin_wrap(&mut self, at: usize, end: bool) -> Option<bool> {
-        if self.tentative.wrap.is_some() || self.emitted.calls() > 0 || !self.tentative.is_empty() {
+        if self.held.wrap.is_some() || self.emitted.calls() > 0 || !self.held.is_empty() {
             return Some(false);
         }
         let (mut kind, mut content, mut close) = match self.opener(at, end) {
@@ -84,7 +84,7 @@ impl Scanner {
         if !marked && !fenced && (!bare || matches!(kind, Kind::Fence(..))) {
             return Some(false);
         }
-        self.tentative.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close });
+        self.held.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close });
         self.buf.scan_to(first);
         self.before.set_tried(marked);
         Some(true)
@@ -152,17 +152,17 @@ impl Scanner {
 
     /// Whether that wrap is code, in which a marked call is treated like an unmarked one.
     pub(super) fn is_wrapped_in_code(&self) -> bool {
-        self.tentative.wrap.as_ref().is_some_and(|wrap| !wrap.close.is_empty() && wrap.kind != Kind::Tag)
+        self.held.wrap.as_ref().is_some_and(|wrap| !wrap.close.is_empty() && wrap.kind != Kind::Tag)
     }
 
     /// The closing delimiter of the innermost open wrap.
     pub(super) fn wrap_close(&self) -> Option<&[String]> {
-        self.tentative.wrap.as_ref()?.close.last().map(std::slice::from_ref)
+        self.held.wrap.as_ref()?.close.last().map(std::slice::from_ref)
     }
 
     /// Closes the wrap if calls that were read up to `to` end with its closing delimiter.
     pub(super) fn close_wrap_before(&mut self, to: usize) {
-        if let Some(wrap) = &mut self.tentative.wrap
+        if let Some(wrap) = &mut self.held.wrap
             && wrap.close.last().is_some_and(|close| self.buf[..to].trim_end().ends_with(close))
         {
             wrap.close.pop();
@@ -171,8 +171,8 @@ impl Scanner {
 
     /// Handles the closing delimiter at `first` after calls in a wrap. `None`: something else follows.
     pub(super) fn step_wrap(&mut self, first: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        let calls_wait = !self.tentative.is_empty();
-        let wrap = self.tentative.wrap.as_mut().filter(|_| calls_wait)?;
+        let calls_wait = !self.held.is_empty();
+        let wrap = self.held.wrap.as_mut().filter(|_| calls_wait)?;
         let close = wrap.close.last()?;
         let length = match starts_with_any(&self.buf[first..], [close], end) {
             Start::Yes(length) => length,
@@ -190,6 +190,7 @@ impl Scanner {
         }
         wrap.close.pop();
         self.buf.scan_to(first + length);
+        self.held.extend(self.buf.in_answer(first + length));
         Some(true)
     }
 
@@ -204,9 +205,9 @@ impl Scanner {
 
     /// Turns the wrap into text and rescans what follows it.
     pub(super) fn unwrap(&mut self, out: &mut dyn Sink) {
-        let Some(wrap) = self.tentative.wrap.take() else { return };
+        let Some(wrap) = self.held.wrap.take() else { return };
         self.buf.rescan();
-        self.tentative.forget();
+        self.held.forget();
         self.advance(self.buf.place(wrap.content), out);
         match wrap.kind {
             Kind::Fence(tick, length) => self.region = Region::Fence(tick, length),

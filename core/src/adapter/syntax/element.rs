@@ -88,7 +88,7 @@ impl ElementReader {
                 State::Between if arguments.is_unbalanced() => return Some(Got::Late { arguments: object, end: end.next }),
                 State::Between => (closes || !arguments.is_empty()) && !(context.lenient && arguments.is_unclosed()),
                 State::Json { closed, .. } => closed,
-                State::Value { plain: true } if !context.lenient && closes => {
+                State::Value { plain: true, .. } if !context.lenient && closes => {
                     return Some(Got::Late { arguments: object, end: end.next });
                 }
                 _ => false,
@@ -121,21 +121,25 @@ impl ElementReader {
 
     /// The text ended, and at none of its ends the element was read.
     fn end(&self, name: &str, text: &str, form: &Element<'_>, context: Context<'_>) -> Step {
-        let first = self.cutter.first().filter(|end| end.next > end.begin);
-        if let Some(end) = first.filter(|_| context.marked && !context.cut) {
-            let torn = Parsed::new(name, &text[self.body..end.begin]);
-            return Step::Torn { whole: Vec::new(), torn, why: "its parameters cannot be told apart", end: end.next };
-        }
-        if first.is_some() && !context.cut {
-            return Step::Reject;
+        if let Some(arguments) = self.unclosed(text, context) {
+            return Step::cut(Parsed::new(name, arguments));
         }
         let read = Arguments::read(text, self.body, None, &[], form, &self.types);
+        let is_open = matches!(read.state, State::Value { .. } | State::Tag);
+        let first = self.cutter.first().filter(|end| end.next > end.begin && !context.cut);
+        if let Some(end) = first {
+            let (torn, why) = (Parsed::new(name, &text[self.body..end.begin]), "its parameters cannot be told apart");
+            // What an open value holds is not a call.
+            let end = if is_open { text.len() } else { end.next };
+            return if context.marked || is_open { Step::Torn { whole: Vec::new(), torn, why, end } } else { Step::Reject };
+        }
         if read.state == State::Junk || read.is_empty() && !context.marked {
             return Step::Reject;
         }
+        let before = if let State::Value { before, .. } = &read.state { before.clone() } else { read.object() };
         let open = read.object().strip_suffix('}').map(|open| format!("{open} "));
         let open = open.filter(|_| context.marked && !context.lenient && read.state == State::Between && !read.is_empty());
-        let arguments = self.unclosed(text, context).or(open).unwrap_or_else(|| torn_arguments(&read.object()));
+        let arguments = open.unwrap_or_else(|| torn_arguments(&before));
         Step::cut(Parsed::new(name, arguments))
     }
 

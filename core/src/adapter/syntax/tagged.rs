@@ -169,7 +169,7 @@ impl TaggedReader {
                 State::Between if arguments.is_foreign() && !closes => None,
                 State::Between if arguments.is_unbalanced() => Some(Got::Late { arguments: object, end: end.next }),
                 State::Between | State::Json { closed: true, .. } => Some(Got::Whole { arguments: object, end: end.next }),
-                State::Value { plain: true } if closes && !arguments.is_damaged(types) => {
+                State::Value { plain: true, .. } if closes && !arguments.is_damaged(types) => {
                     Some(Got::Late { arguments: object, end: end.next })
                 }
                 _ => None,
@@ -206,6 +206,7 @@ impl TaggedReader {
                 let open = object.strip_suffix('}').filter(|_| *closed).unwrap_or(&object);
                 Err(Unread::Cut { arguments: open.to_owned(), closed: false })
             }
+            (State::Value { before, .. }, _) => Err(Unread::Cut { arguments: torn_arguments(before), closed: false }),
             _ => Err(Unread::Cut { arguments: torn_arguments(&object), closed: false }),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{MayAsk, Options, Scanner, Seen, only_call, read, read_with, text, written};
+use super::{Options, Scanner, Seen, only_call, read, text, written};
 use crate::{
     adapter::{Adapter, Inside},
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
@@ -95,58 +95,11 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
 }
 
 #[test]
-fn a_read_that_the_model_announces_counts_before_a_remark() {
-    let answer = |before: &str, name: &str, after: &str| {
-        format!("{before}\n\n```json\n{{\"name\": \"{name}\", \"arguments\": {{\"on\": true}}}}\n```\n\n{after}")
-    };
-    let tools = || Tools::new(["read_lamp", "lamp"].map(|name| Tool::new(name, "", "{}")), ToolChoice::Auto);
-    let calls = |answer: &str| written(&read_with(tools(), "generic", false, answer)).len();
-    for after in ["Then I can tell you more.", "This will show whether it is on.", "Danach sehe ich weiter."] {
-        assert_eq!(calls(&answer("Let me look at it:", "read_lamp", after)), 1, "{after}");
-        // The line before it does not say that the model acts, or the call does not only read.
-        assert_eq!(calls(&answer("The call is:", "read_lamp", after)), 0, "{after}");
-        assert_eq!(calls(&answer("Let me switch it on:", "lamp", after)), 0, "{after}");
-    }
-    assert_eq!(calls(&answer("Let me look at it:", "read_lamp", "This is only an example.")), 0);
-}
-
-#[test]
 fn a_final_answer_is_for_the_user() {
     let answer = "Thought: explain\nFinal Answer: You write\nAction: lamp\nAction Input: {\"on\": true}\n";
     assert!(written(&read("generic", false, answer)).is_empty());
     let acts = "Thought: light\nAction: lamp\nAction Input: {\"on\": true}\n";
     assert_eq!(written(&read("generic", false, acts)).len(), 1);
-}
-
-#[test]
-fn a_plan_runs_from_its_first_step_or_not_at_all() {
-    let [on, off] = [true, false].map(|on| format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}"));
-    for (answer, count) in [
-        (format!("First:\n\n{on}\n\nThen:\n\n{off}"), 0),
-        (format!("First:\n```json\n{on}\n```\nThen:\n```json\n{off}\n```"), 0),
-        (format!("{on}\nThen:\n{off}\nAt last:\n{on}"), 1),
-        (format!("First:\n\n{on}\n\nSo the call is:\n\n{on}"), 1),
-        (format!("`{on}` is the form. Now:\n{off}"), 1),
-        (format!("Both:\n{on}\n{off}"), 2),
-        (format!("- {on}\n- {off}"), 2),
-        (format!("Plan:\n1. {on}\n2. {off}\n"), 2),
-        (format!("Plan:\n1. {on}\n2. {off}\n3. wait"), 0),
-    ] {
-        assert_eq!(written(&read("hermes", false, &answer)).len(), count, "{answer}");
-    }
-}
-
-#[test]
-fn a_model_that_can_be_asked_is_told_to_write_its_plan_anew() {
-    let tool = Tool::new("lamp", "", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#);
-    let tools = Arc::new(Tools::new([tool], ToolChoice::Auto));
-    let options = Options { may_ask: MayAsk::Now, ..Options::default() };
-    let mut scanner = Scanner::new(Arc::clone(library().get("hermes").unwrap()), tools, schemas(), options);
-    let mut seen = Seen::default();
-    let [on, off] = [true, false].map(|on| format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}"));
-    scanner.push(Channel::Content, &format!("First:\n{on}\nThen:\n{off}"), &mut seen);
-    scanner.finish(FinishReason::Stop, &mut seen);
-    assert_eq!((seen.refused(), written(&seen).len()), (1, 0), "{seen:?}");
 }
 
 #[test]

@@ -1,50 +1,6 @@
-//! Marked calls that directly follow each other, or something that is only mentioned: they count together or not at all.
+//! What follows a call or an answer and belongs to neither.
 
 use super::{read, text, written};
-
-/// A call that switches the lamp, in these families' own form.
-fn calls(adapter: &str) -> [String; 2] {
-    [true, false].map(|on| match adapter {
-        "gemma4" => format!("<|tool_call>call:lamp{{on:{on}}}<tool_call|>"),
-        "qwen3-coder" => {
-            format!("<tool_call>\n<function=lamp>\n<parameter=on>\n{on}\n</parameter>\n</function>\n</tool_call>")
-        }
-        _ => format!("<tool_call>{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}</tool_call>"),
-    })
-}
-
-const FAMILIES: [&str; 3] = ["hermes", "qwen3-coder", "gemma4"];
-
-#[test]
-fn calls_in_one_quotation_are_quoted_together() {
-    for adapter in FAMILIES {
-        let [on, off] = calls(adapter);
-        for answer in [
-            format!("She sent \"{on}{off}\" to the chat."),
-            format!("return {on} {off}"),
-            format!("reply: |\n  {on}\n  {off}"),
-            format!("> {on}\n> {off}"),
-        ] {
-            assert!(written(&read(adapter, false, &answer)).is_empty(), "{adapter}: {answer}");
-        }
-    }
-}
-
-#[test]
-fn a_form_inside_of_a_marker_that_is_data_is_data() {
-    for (adapter, inner) in [
-        ("qwen3-coder", "<function=lamp>\n<parameter=on>\ntrue\n</parameter>\n</function>"),
-        ("hermes", "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}"),
-    ] {
-        for gap in ["", "\n"] {
-            let call = format!("<tool_call>{gap}{inner}{gap}</tool_call>");
-            for before in ["text = '''\n", "cat > call.txt <<END\n", "value: |\n  ", "10:20:31 INFO ", "return ", "$ echo "] {
-                let answer = format!("{before}{call}");
-                assert!(written(&read(adapter, false, &answer)).is_empty(), "{adapter}: {answer}");
-            }
-        }
-    }
-}
 
 #[test]
 fn a_token_that_ends_a_turn_in_any_family_is_no_text_at_the_end() {
@@ -95,9 +51,11 @@ fn a_result_after_a_call_ends_the_answer_in_any_form() {
 
 #[test]
 fn code_that_reasoning_leaves_open_does_not_hide_the_call_after_it() {
-    for adapter in ["gemma4", "cohere", "hermes"] {
-        let [on, _] = calls(adapter);
-        let answer = format!("<think>\nLike this:\n```\nlight(\n</think>\n{on}");
+    for (adapter, call) in [
+        ("gemma4", "<|tool_call>call:lamp{on:true}<tool_call|>"),
+        ("hermes", "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>"),
+    ] {
+        let answer = format!("<think>\nLike this:\n```\nlight(\n</think>\n{call}");
         assert_eq!(written(&read(adapter, false, &answer)).len(), 1, "{adapter}: {answer}");
     }
 }

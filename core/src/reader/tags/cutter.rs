@@ -14,6 +14,8 @@ use crate::{
 
 /// How far after a call a further closing marker is looked for, in bytes. The rest of a file that a value was cut from is no longer.
 const AHEAD_BYTES: usize = 64 * 1024;
+/// Maximum length of the closing tag that is looked for before another call, in bytes.
+const TAIL_BYTES: usize = 64;
 /// At most so many closing markers in a row are passed over.
 const CLOSERS: usize = 8;
 const UNCLEAR: &str = "it is not clear where one of its values ends";
@@ -38,6 +40,8 @@ impl Got {
 /// The ends of a body, and what was read at them.
 #[derive(Debug, Default)]
 pub(crate) struct Cutter {
+    /// Where the arguments begin.
+    start: usize,
     ends: Ends,
     /// A call that ends there, and up to where the text after it was searched for a further closing marker.
     whole: Option<(String, usize, usize)>,
@@ -53,7 +57,7 @@ pub(crate) struct Cutter {
 impl Cutter {
     /// The ends from `at` on.
     pub(crate) fn after(at: usize) -> Cutter {
-        Cutter { ends: Ends::after(at), ..Cutter::default() }
+        Cutter { start: at, ends: Ends::after(at), ..Cutter::default() }
     }
 
     /// The first end, if there is one.
@@ -75,9 +79,9 @@ impl Cutter {
         (end, cut): (bool, bool),
         mut read: impl FnMut(End) -> Option<Got>,
     ) -> Option<Got> {
-        let leads = form.leads();
+        let (leads, start) = (form.leads(), self.start);
         while self.whole.is_none() {
-            let Some(found) = self.ends.next(text, &leads, |at| found(text, at, form, end)) else { break };
+            let Some(found) = self.ends.next(text, &leads, |at| found(text, start, at, form, end)) else { break };
             let is_foreign = found.next > found.begin && !form.is_own_close(&text[found.begin..]);
             if is_foreign || is_attached(text, found, form) {
                 self.deferred = self.deferred.or(Some(found));
@@ -122,12 +126,13 @@ impl Cutter {
 }
 
 /// Whether the body may end at `at`: its own closing marker is there, or that of what is around it, or another call.
-fn found(text: &str, at: usize, form: &dyn Form, end: bool) -> Found {
+fn found(text: &str, start: usize, at: usize, form: &dyn Form, end: bool) -> Found {
     let rest = &text[at..];
     let length = match [form.close(rest, end), form.outer(rest, end), form.call(rest, end)] {
         [Start::Yes(length), ..] => length,
         [Start::Maybe, ..] | [_, Start::Maybe, _] => return Found::Maybe,
-        [_, Start::Yes(_), _] | [.., Start::Yes(_)] => 0,
+        [_, Start::Yes(_), _] => 0,
+        [.., Start::Yes(_)] if may_end(&text[start..at]) => 0,
         [.., Start::Maybe] => return Found::Maybe,
         _ => return Found::No,
     };
@@ -138,6 +143,15 @@ fn found(text: &str, at: usize, form: &dyn Form, end: bool) -> Found {
         || may_be_gap(rest, end)
         || [form.close(rest, end), form.outer(rest, end), form.call(rest, end)].contains(&Start::Maybe);
     if !end && undecided { Found::Maybe } else { Found::End(End { begin: at, next: at + length }) }
+}
+
+/// Whether arguments without a closing marker may end where another call begins: there are none, or a closing tag, a special token
+/// or a brace is the last thing in them.
+fn may_end(arguments: &str) -> bool {
+    let arguments = arguments.trim_end();
+    let tail = &arguments[arguments.ceil_char_boundary(arguments.len().saturating_sub(TAIL_BYTES))..];
+    let closes = |at: usize| !tail[at + 1..].starts_with(char::is_alphabetic);
+    arguments.is_empty() || arguments.ends_with('}') || tail.rfind(['<', '[', '&']).is_some_and(closes)
 }
 
 /// The offset after blanks and closing markers of calls and what is around them.

@@ -9,43 +9,6 @@ use crate::adapter::{
     syntax::{Occurrences, find_any},
 };
 
-/// How far the text after a call was searched.
-#[derive(Debug, Default)]
-pub(super) struct Searched {
-    /// Position in the answer up to which markers of reasoning were searched.
-    thought: usize,
-    quotes: Quotes,
-}
-
-/// The double quotes of the JSON from a position in the answer on, read up to another one.
-#[derive(Debug, Default)]
-struct Quotes {
-    from: usize,
-    read: usize,
-    open: bool,
-    escaped: bool,
-}
-
-impl Quotes {
-    /// Whether the end of `text`, which begins at the position `from`, is inside of quotes. No text is read twice.
-    fn is_open_after(&mut self, text: &str, from: usize) -> bool {
-        if self.from != from || text.len() < self.read {
-            *self = Quotes { from, ..Quotes::default() };
-        }
-        for byte in text.bytes().skip(self.read) {
-            let escaped = std::mem::take(&mut self.escaped);
-            match byte {
-                _ if escaped => {}
-                b'\\' => self.escaped = self.open,
-                b'"' => self.open = !self.open,
-                _ => {}
-            }
-        }
-        self.read = text.len();
-        self.open
-    }
-}
-
 impl Scanner {
     /// Whether this closing marker of reasoning closes nothing else.
     pub(super) fn proves_thoughts(&self, marker: &str) -> bool {
@@ -70,13 +33,9 @@ impl Scanner {
         // A model that invents another speaker's turn also writes the reasoning of the next answer.
         open.extend(ENDED_TURNS.map(str::to_owned));
         let anywhere = own.is_some_and(|own| own.anywhere);
-        let mut from = to.max(self.emitted.searched.thought.saturating_sub(self.buf.in_answer(0)));
+        let mut from = to.max(self.emitted.searched.saturating_sub(self.buf.in_answer(0)));
         let mut closing = Occurrences::of(&close);
         while let Some((at, past)) = closing.next(&self.buf, from) {
-            if self.is_in_string(to, at) {
-                from = past;
-                continue;
-            }
             if find_any(&self.buf[..at], from, &open).is_some() {
                 return Some(false);
             }
@@ -93,15 +52,8 @@ impl Scanner {
         }
         let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
         let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
-        self.emitted.searched.thought = self.buf.in_answer(searched);
+        self.emitted.searched = self.buf.in_answer(searched);
         end.then_some(false)
-    }
-
-    /// Whether JSON begins at `to`, perhaps another call, and `at` is in one of its strings.
-    fn is_in_string(&mut self, to: usize, at: usize) -> bool {
-        let gone = self.buf.in_answer(0);
-        let text = &self.buf[to..at];
-        text.trim_start().starts_with(['{', '[']) && self.emitted.searched.quotes.is_open_after(text, gone + to)
     }
 
     /// Whether a marker ends the words before it: one side has no space, or only its family has this token. A tag that is only

@@ -1,0 +1,41 @@
+//! What becomes of a candidate that no form fits.
+
+use super::{Region, Scanner, candidate::Candidate};
+use crate::{adapter::syntax::Parsed, event::Sink};
+
+/// More words than these after a marker are prose about it, not the beginning of a name.
+const PROSE_WORDS: usize = 4;
+
+impl Scanner {
+    /// Handles a candidate that no form fits: it is text, a code fence, or a control token to drop.
+    pub(super) fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.is_wrapped() {
+            return self.unwrap(out);
+        }
+        let lone = candidate.marker.length > 1 && self.is_lone(candidate.at, candidate.marker.length);
+        if candidate.mentions {
+            self.before.after_mentioned(self.buf.in_answer(candidate.at + candidate.marker.length));
+        }
+        let begins = (candidate.tried.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);
+        let after = self.buf[candidate.at + candidate.marker.length..].trim_start();
+        let is_prose = || after.starts_with(char::is_alphabetic) && after.split_whitespace().nth(PROSE_WORDS).is_some();
+        if candidate.tried.nameless && !candidate.mentions && !lone && !self.is_drafting() && begins && !is_prose() {
+            return self.cut(Vec::new(), Parsed::default(), candidate, out);
+        }
+        if candidate.fence.is_none() {
+            self.buf.pass_strings(candidate.at, false);
+        }
+        match &candidate.fence {
+            Some(fence) if fence.one_line => {
+                self.emitted.open_inline(fence.length);
+                self.advance(candidate.at + fence.length, out);
+            }
+            Some(fence) => {
+                self.advance(fence.content, out);
+                self.region = Region::Fence(fence.tick, fence.length);
+            }
+            None if candidate.marker.length == 0 => {}
+            None => self.not_a_call(candidate.at, candidate.marker.length, candidate.marker.is_token || lone, out),
+        }
+    }
+}
