@@ -2,7 +2,6 @@
 
 mod code;
 pub(crate) mod decode;
-pub(crate) mod expression;
 pub mod extent;
 pub(crate) mod lex;
 pub(crate) mod number;

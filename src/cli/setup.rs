@@ -119,12 +119,8 @@ pub(super) fn texts(config: &Config) -> Result<Vec<(String, String)>, Error> {
         profile: String::new(),
     };
     let told = clients::all()?.into_iter().map(|(name, client)| {
-        let begins = match client.run {
-            Some(_) => format!("toolglot run {name}\n\nstarts it once and writes nothing. To set it up for good:\n\n"),
-            None => String::new(),
-        };
         let steps = client.steps.replace("{v1}", "{origin}/v1").replace("{root}", "{origin}");
-        (name, begins + place.tell(&steps).trim())
+        (name, place.tell(&steps).trim().to_owned())
     });
     let mut texts: Vec<(String, String)> = told.collect();
     texts.sort_by_key(|(name, _)| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));

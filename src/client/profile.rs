@@ -13,6 +13,8 @@ pub struct Profile {
     pub shows_reasoning: bool,
     /// Whether it executes at most one call per answer.
     pub one_call: bool,
+    /// Its own tools that only read: a call of theirs with a key too many is run without it, where others are asked about.
+    pub reads: &'static [&'static str],
     /// Texts in the `User-Agent` of this client; one is enough.
     user_agents: &'static [&'static str],
 }
@@ -23,6 +25,7 @@ const GENERIC: Profile = Profile {
     reasoning_field: Some("reasoning_content"),
     shows_reasoning: false,
     one_call: false,
+    reads: &[],
     user_agents: &[],
 };
 
@@ -34,7 +37,16 @@ const PROFILES: &[&Profile] = &[
     &VOID,
     &Profile { name: "zed", shows_reasoning: true, user_agents: &["Zed/"], ..GENERIC },
     &Profile { name: "roo", shows_reasoning: true, user_agents: &["RooCode/"], ..GENERIC },
-    // Cline, opencode and everybody else on that SDK.
+    // Names of tools as Claude Code 2.1.330 and opencode 1.18.33 (and Kilo 7.7.7, made from it) sent them on 2026-11-28.
+    &Profile { name: "claude-code", reads: &["Read", "Glob", "Grep"], user_agents: &["claude-cli/"], ..GENERIC },
+    &Profile {
+        name: "opencode",
+        shows_reasoning: true,
+        reads: &["read", "glob", "grep"],
+        user_agents: &["opencode/", "Kilo-Code/"],
+        ..GENERIC
+    },
+    // Cline and everybody else on that SDK.
     &Profile { name: "ai-sdk", shows_reasoning: true, user_agents: &["ai-sdk/openai-compatible"], ..GENERIC },
     // These do not identify themselves: only the configuration selects them.
     &Profile { name: "continue", shows_reasoning: true, ..GENERIC },

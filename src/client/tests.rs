@@ -37,6 +37,10 @@ fn a_profile_is_forced_found_or_generic() {
         ("", None, "generic", false),
         ("OpenAI/JS 4.96.0", None, "generic", false),
         ("Zed/0.200.1 (linux; x86_64)", None, "zed", false),
+        // source: recorded opencode 1.18.33, Kilo 7.7.7, Claude Code 2.1.330 2026-11-28
+        ("opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14", None, "opencode", false),
+        ("Kilo-Code/7.7.7", None, "opencode", false),
+        ("claude-cli/2.1.330 (external, sdk-cli)", None, "claude-code", false),
         ("app/1.0 ai-sdk/openai-compatible/1.0.61 runtime/node.js/22", None, "ai-sdk", false),
         ("Zed/0.200.1", Some("void"), "void", true),
         ("Zed/0.200.1", Some("unheard-of"), "zed", false),
@@ -44,6 +48,20 @@ fn a_profile_is_forced_found_or_generic() {
         let hints = Hints { user_agent: user_agent.into(), profile: forced.map(str::to_owned) };
         let incoming = read(request(body.clone()), &hints).unwrap();
         assert_eq!((incoming.profile.name, incoming.one_call), (name, one_call), "{user_agent}");
+    }
+}
+
+/// source: recorded opencode 1.18.33 2026-11-28 (its tools `read` and `edit`)
+#[test]
+fn an_agents_own_tools_that_only_read_are_known() {
+    use crate::event::Effect;
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
+    let body = json!({"model": "m", "messages": [], "tools": [tool("read"), tool("edit")]});
+    for (user_agent, read_effect) in [("opencode/1.18.33", Effect::Reads), ("curl/8", Effect::Writes)] {
+        let hints = Hints { user_agent: user_agent.into(), profile: None };
+        let incoming = read(request(body.clone()), &hints).unwrap();
+        let effects: Vec<Effect> = incoming.tools.iter().map(|tool| tool.effect).collect();
+        assert_eq!(effects, [read_effect, Effect::Writes], "{user_agent}");
     }
 }
 

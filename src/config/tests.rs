@@ -106,7 +106,7 @@ fn a_mistake_names_its_line_and_what_was_meant() {
         ("drain_seconds = 1.5\n", "1: `drain_seconds`: a whole number from 0 on is wanted; it is the number `1.5`"),
         ("progress = 1\n", "1: `progress`: true or false is wanted, without quotes; it is the integer `1`"),
         ("mode = True\n", "1: `mode`: write true or false"),
-        ("retry = 1\nretry = 2\n", "2: `retry`: this key is there twice"),
+        ("retry = 1\nretry = 2\n", "2: this key is there twice"),
         ("mode\n", "1: this is not `key = value`"),
         ("mode = \"rewrit\"\n", "did you mean `rewrite`?"),
         ("[[backend]]\nkind = \"olama\"\n", "did you mean `ollama`?"),

@@ -10,7 +10,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, ready},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use axum::Router;
@@ -98,8 +98,6 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD);
-        // No date can be written of a time before 1970, which a machine without a clock may have.
-        http.auto_date_header(SystemTime::now() >= UNIX_EPOCH);
         let connection = http.serve_connection(TokioIo::new(Watched::new(socket)), TowerToHyperService::new(service));
         let mut stopping = stopping.clone();
         tokio::spawn(async move {

@@ -3,7 +3,13 @@
 //! Each thread has its own runtime and accepts from the same sockets. So a busy thread takes no new connection, and an answer
 //! never changes threads.
 
-use std::{future, io, net, num::NonZeroUsize, sync::Arc, thread, time::Duration};
+use std::{
+    future, io, net,
+    num::NonZeroUsize,
+    sync::Arc,
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use axum::Router;
 use futures_util::future::join_all;
@@ -83,6 +89,10 @@ pub fn serve(settings: Settings) -> Result<(), Error> {
 async fn run(settings: Settings) -> Result<(), Error> {
     // Before the server can be reached.
     let first = signal();
+    if SystemTime::now() < UNIX_EPOCH {
+        // The HTTP library panics at each connection: no date can be written of such a time.
+        return Err(Error::proxy("the clock of this machine is before 1970: set it, and start again").with_code("configuration"));
+    }
     let config = &settings.config;
     let workers = config.workers.unwrap_or_else(usual_workers).get();
     let room = Room::new(config.limits.connections);

@@ -300,10 +300,13 @@ impl Gate {
     fn release(&mut self, out: &mut dyn Sink) {
         let preface = self.preface.take().unwrap_or_default();
         let mut fresh = preface.as_str();
-        for said in self.again.said.iter().map(|said| said.trim()) {
+        for said in self.again.said.iter().map(|said| said.trim_start()) {
+            let (said, blank) = said.split_at(said.trim_end().len());
             let is_sentence = said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '：']);
             fresh = match fresh.trim_start().strip_prefix(said) {
-                Some(rest) if is_sentence || rest.trim().is_empty() || rest.starts_with('\n') => rest.trim_start(),
+                Some(rest) if is_sentence || rest.trim().is_empty() || rest.starts_with('\n') => {
+                    rest.strip_prefix(blank).unwrap_or(rest).trim_start_matches(' ')
+                }
                 _ if said.starts_with(fresh.trim()) => "",
                 _ => fresh,
             };
@@ -343,7 +346,7 @@ impl Gate {
                 return self.refuse(refused(&Why::Quoted), out);
             }
             // The model quotes the result once more.
-            if self.said.text {
+            if self.said.text || self.preface.as_ref().is_some_and(|preface| !preface.trim().is_empty()) {
                 return self.notice(&Why::Quoted.notice(name), out);
             }
         }

@@ -358,6 +358,7 @@ impl<O: Sink> Rounds<O> {
             outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
         }
         if self.agent.is_some() {
+            self.asks.said.clear();
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {

@@ -142,6 +142,20 @@ def settled(daemon):
     return daemon.memory()[0], daemon.files(), daemon.threads()
 
 
+def held(daemon):
+    """What holds bytes, as the daemon says it."""
+    lines = [line.split() for line in daemon.get("/metrics")[1].decode().splitlines() if line.startswith("toolglot_held_bytes{")]
+    return ", ".join(f"{name.split(chr(34))[1]} {int(count) / MB:.1f} MB" for name, count in lines)
+
+
+def sampled(daemon, until, samples):
+    """The memory under load, once a minute: seconds since the start, bytes."""
+    begun = time.monotonic()
+    while time.monotonic() < until:
+        samples.append((time.monotonic() - begun, daemon.memory()[0]))
+        time.sleep(60)
+
+
 def main():
     binary, seconds = sys.argv[1], int(sys.argv[2])
     failed, counts = [], Counts()
@@ -150,7 +164,8 @@ def main():
             out.write(SERVER)
         first = max(seconds // 5, min(60, seconds // 2))
         threading.Thread(target=idle_sockets_are_closed, args=(daemon, failed, time.monotonic() + seconds), daemon=True).start()
-        measured = []
+        measured, samples = [], []
+        threading.Thread(target=sampled, args=(daemon, time.monotonic() + seconds, samples), daemon=True).start()
         for part, span in enumerate([first, seconds - first]):
             until = time.monotonic() + span
             threads = [threading.Thread(target=client, args=(daemon, counts, until, failed)) for _ in range(16)]
@@ -161,9 +176,16 @@ def main():
                 thread.join()
             measured.append(settled(daemon))
             memory, files, running = measured[-1]
-            print(f"after part {part + 1}: {memory / MB:.0f} MB, {files} files, {running} threads; {counts.of}", flush=True)
+            print(f"after part {part + 1}: {memory / MB:.0f} MB, {files} files, {running} threads; held: {held(daemon)}; {counts.of}", flush=True)
         (memory, files, running), (memory_then, files_then, running_then) = measured
         log = daemon.log()
+        # What fills in the first minutes is full then: from minute 5 on the memory is flat.
+        late = [memory for at, memory in samples if at >= 295]
+        if len(late) > 5:
+            print("memory by minute: " + " ".join(f"{memory / MB:.0f}" for _, memory in samples), flush=True)
+            first, last = (sum(part) / len(part) for part in [late[: len(late) // 3], late[-(len(late) // 3) :]])
+            if last > first * 1.1:
+                failed.append(f"under load the memory grew from {first / MB:.0f} to {last / MB:.0f} MB after minute 5")
         if memory_then > memory * 1.25 + 30 * MB:
             failed.append(f"memory grew from {memory / MB:.0f} to {memory_then / MB:.0f} MB")
         if files_then > files + 10:

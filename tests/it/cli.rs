@@ -494,7 +494,7 @@ async fn what_runs_is_what_the_commands_tell_of() {
     let log = directory.path().join("new/x.log");
     std::fs::create_dir_all(directory.path().join(".config/toolglot")).unwrap();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--backend", &fake.url, "--log-file", log.to_str().unwrap()];
-    let running = Running::start(directory.path(), &arguments, "OpenAI base URL");
+    let running = Running::start(directory.path(), &arguments, &format!(": {name}"));
     assert!(running.said().contains("makes the folder"), "{}", running.said());
     let address = running.url().trim_start_matches("http://").to_owned();
     let command = |arguments: &[&str]| {

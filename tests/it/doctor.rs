@@ -280,3 +280,23 @@ async fn whether_a_client_has_found_the_proxy_is_seen() {
     let asked = verdict().await;
     assert!(asked.contains("1 answer"), "{asked}");
 }
+
+/// source: mistral-common's words; llama.cpp lists its models at `/models` too, beside an API of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_refuses_and_a_url_without_its_path_are_named() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "POST /v1/chat/completions" if seen.body.contains("call_1") => {
+            let says = "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.";
+            Script::json(400, json!({"message": says}).to_string())
+        }
+        _ => openai("somebody")(seen),
+    })
+    .await;
+    let (told, _) = said(&["--backend", &format!("openai={}", fake.url), "--model", "qwen3-8b", "--try"]).await;
+    for line in [
+        "learned: ids of calls are sent as nine letters and digits".to_owned(),
+        format!("note: its API is at {0}/v1: correct `url = \"{0}\"`", fake.url),
+    ] {
+        assert!(told.contains(&line), "{line} is not in:\n{told}");
+    }
+}

@@ -53,7 +53,7 @@ const LOCKS: &[&str] = &[
     "core/src/lock.rs",               // how a lock is taken
     "core/src/redact.rs",             // the values that no text may show
     "core/src/openai/definitions.rs", // the last lists of tools, as parsed
-    "core/src/fix/schema/cache.rs",   // compiled schemas
+    "core/src/schema/cache.rs",       // compiled schemas
     "src/store/memory.rs",            // the store of a single process
     "src/store/redis.rs",             // when the log last heard of its absence
     "src/backend/pace.rs",            // when requests were sent, for a minute

@@ -119,6 +119,12 @@ fn script(server: &str, rule: &str, status: u16, says: &str, seen: &Seen) -> Scr
                     let line = json!({"model": "m", "message": {"role": "assistant", "content": ANSWER}, "done": true, "done_reason": "stop"});
                     Script::lines(vec![Step::Send(format!("{line}\n"))])
                 }
+                // A call is required.
+                None if rule == "no_choice" => {
+                    let call =
+                        json!({"index": 0, "id": "call_9", "function": {"name": "look", "arguments": "{\"path\":\"a.txt\"}"}});
+                    said(json!({"content": ANSWER, "tool_calls": [call]}), "tool_calls")
+                }
                 None => said(json!({"content": ANSWER}), "stop"),
             }
         }

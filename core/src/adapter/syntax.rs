@@ -10,6 +10,7 @@ mod assignments;
 mod doubled;
 pub(super) mod element;
 pub(super) mod entities;
+mod expression;
 pub(crate) mod field;
 pub(super) mod json;
 pub(super) mod lax;

@@ -10,6 +10,7 @@ mod damage;
 mod ends;
 mod families;
 mod forms;
+mod fragments;
 mod limits;
 mod lost;
 mod neighbours;

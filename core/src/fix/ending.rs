@@ -23,14 +23,6 @@ fn ends_in_whole_value(text: &str) -> bool {
     text.ends_with(['"', '}', ']']) || ["true", "false", "null"].iter().any(|word| text.ends_with(word))
 }
 
-/// Whether a text begins with the closing marker of a call. Any other tag may be in a string with unescaped quotes, of which the
-/// answer has only the beginning.
-fn is_marker(text: &str) -> bool {
-    const NAMES: [&str; 11] = ["tool", "func", "call", "invoke", "param", "arg", "action", "request", "end", "eot", "eom"];
-    let tag = text.trim_start().split_inclusive('>').next().unwrap_or_default().to_lowercase();
-    tag.starts_with('<') && tag.ends_with('>') && NAMES.iter().any(|name| tag.contains(name))
-}
-
 /// Whether a text that ended this way may run (X1 to X3), and the fix for the brackets that were closed. `has_schema`: the tool's
 /// parameters are known.
 pub(super) fn ended(text: &str, reading: &Reading<'_>, end: End, has_schema: bool) -> Result<Option<Fix>, Why> {
@@ -38,7 +30,7 @@ pub(super) fn ended(text: &str, reading: &Reading<'_>, end: End, has_schema: boo
     let closed_by_tag = reading.tagged && reading.ending == Ending::Open;
     let closable = match end {
         End::CutAgain => !guessed && (ends_in_whole_value(text) || text.trim() == "{"),
-        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag && is_marker(&text[reading.end..]),
+        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag,
         _ => false,
     };
     if (reading.ending != Ending::Complete || guessed) && !closable {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 mod only_text;
 
-pub(super) use only_text::{bare, quoted};
+pub(super) use only_text::bare;
 
 use super::backslash;
 use super::report::{Fix, Verdict};
@@ -101,6 +101,19 @@ pub(super) fn encoded(text: &str) -> Option<String> {
     (plain.starts_with(['{', '[']) && strict::parse(&plain).is_some()).then_some(plain)
 }
 
+/// E4: what the only member holds, if it is a wrapper that the schema does not have, around parameters that it has.
+pub(super) fn only_wrapped(text: &str, schema: &Schema) -> Option<(String, Fix)> {
+    let root = strict::parse(text)?;
+    let Value::Object(members) = &root.value else { return None };
+    let [Member { key, node, .. }] = members.as_slice() else { return None };
+    let Value::Object(inner) = &node.value else { return None };
+    let rule = schema.rule(schema.top());
+    let is_wrapper = WRAPPERS.contains(&&**key) && rule.find(key).is_none();
+    let is_known = !inner.is_empty() && inner.iter().all(|member| rule.named(&member.key).is_some());
+    let fix = Fix::whole(Code::E4, root.start..root.end, Verdict::Coerced, format!("arguments taken out of `{key}`"));
+    (is_wrapper && is_known).then(|| (node.to_json(text), fix))
+}
+
 /// N9: the parameters as lines `key: value`, as tags named after them, or as keywords of a call. Also what was done, and its
 /// level.
 pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static>>, &'static str, Verdict)> {
@@ -118,7 +131,8 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && reading.void.is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
-        let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
+        let is_guess = !reread.is_empty() || reading.repairs.iter().any(|repair| repair.guess);
+        let level = if is_guess { Verdict::Guess } else { Verdict::Coerced };
         return Some((members, "parameters written as a call", level));
     }
     if text.starts_with(['"', '\'']) {
@@ -133,14 +147,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         }
     }
     let mut members = Vec::new();
-    let assigned = |part: &str| {
-        let key = part.trim_start();
-        let length = key.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(key.len());
-        key[length..].trim_start().starts_with([':', '=']) && rule.named(&key[..length]).is_some()
-    };
-    // `a=1, b=2` on one line.
-    let parts = text.lines().flat_map(|line| split_before(line, &assigned));
-    for line in parts.filter(|line| !line.trim().is_empty()) {
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let (key, value) = line.split_once([':', '='])?;
         let key = key.trim();
         // `path": "a"}`: the beginning of an object was lost.
@@ -154,19 +161,6 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         members.push(text_member(key, value));
     }
     (!members.is_empty()).then_some((members, "parameters written as lines", Verdict::Guess))
-}
-
-/// Splits a line at each comma or semicolon after which a member `begins`.
-fn split_before<'t>(line: &'t str, begins: &dyn Fn(&str) -> bool) -> Vec<&'t str> {
-    let (mut parts, mut from) = (Vec::new(), 0);
-    for (at, _) in line.match_indices([',', ';']) {
-        if begins(&line[at + 1..]) {
-            parts.push(&line[from..at]);
-            from = at + 1;
-        }
-    }
-    parts.push(&line[from..]);
-    parts
 }
 
 /// `<path>a.txt</path><n>3</n>`: the whole text, with every tag named after a parameter.
@@ -215,14 +209,6 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
-                if let Some(values) = filled(root, schema) {
-                    way(
-                        (values, Vec::new()),
-                        Code::E7,
-                        Verdict::Guess,
-                        Cow::Borrowed("values taken out of a copy of the schema"),
-                    );
-                }
                 return ways;
             }
             // `"function": "book"` next to the arguments is a name.
@@ -241,17 +227,8 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
                 && let Some((node, reread)) = inside(&holder.node, schema)
             {
-                if echo {
-                    let inner = filled(&node, schema).unwrap_or(node);
-                    way((inner, reread), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
-                } else {
-                    way(
-                        (node, reread),
-                        Code::E4,
-                        Verdict::Coerced,
-                        Cow::Owned(format!("arguments taken out of `{}`", holder.key)),
-                    );
-                }
+                let note = Cow::Owned(format!("arguments taken out of `{}`", holder.key));
+                way((node, reread), if echo { Code::E7 } else { Code::E4 }, Verdict::Coerced, note);
             } else if let [only] = members.as_slice()
                 && let Some(inner) = inside(&only.node, schema)
             {
@@ -259,14 +236,8 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             }
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
-            if let Some(members) = pairs(items, schema) {
-                let object = object(members, root.start, root.end);
-                way((object, Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("a list of names and values"));
-            } else if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
+            if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
                 way((only.clone(), Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
-            } else if let Some(members) = positional(items, schema) {
-                let object = object(members, root.start, root.end);
-                way((object, Vec::new()), Code::N7, Verdict::Guess, Cow::Borrowed("parameters by position"));
             }
         }
         _ => {}
@@ -286,68 +257,4 @@ fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> 
         }
         _ => None,
     }
-}
-
-/// E7: the values of a copy of the schema: `{"city": {"type": "string", "value": "Oslo"}, "days": 3}`. A property that is only
-/// described has no value. Without types, every property must hold a `value` and nothing else.
-fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
-    let Value::Object(members) = &root.value else { return None };
-    let rule = schema.rule(schema.top());
-    let only_value = |member: &Member<'s>| match &member.node.value {
-        Value::Object(inner) => matches!(inner.as_slice(), [only] if only.key == "value"),
-        _ => false,
-    };
-    let only_values = members.len() > 1 && members.iter().all(only_value);
-    let mut described = false;
-    let mut values = Vec::new();
-    for member in members {
-        let shape = rule.find(&member.key)?.shape;
-        match &member.node.value {
-            Value::Object(inner)
-                if !schema.rule(shape).types.allow(Types::OBJECT)
-                    && (only_values || inner.iter().any(|part| matches!(part.key.as_ref(), "type" | "anyOf" | "oneOf"))) =>
-            {
-                described = true;
-                let value = inner.iter().find(|part| part.key == "value");
-                values.extend(value.map(|value| Member { node: value.node.clone(), ..member.clone() }));
-            }
-            _ => values.push(member.clone()),
-        }
-    }
-    (described && !values.is_empty()).then(|| object(values, root.start, root.end))
-}
-
-/// E6: the parameters in a list of names and values: `[{"name": "city", "value": "Oslo"}]`.
-fn pairs<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>> {
-    let rule = schema.rule(schema.top());
-    let pair = |item: &Node<'s>| {
-        let Value::Object(parts) = &item.value else { return None };
-        let part = |known: &[&str]| parts.iter().find(|part| known.contains(&part.key.as_ref()));
-        let (name, value) = (part(&["name", "key", "parameter"])?, part(&["value"])?);
-        let Value::Text(key) = &name.node.value else { return None };
-        rule.find(key)?;
-        let is_pair = parts.len() == 2 && rule.find(&name.key).is_none();
-        is_pair.then(|| Member { key: key.clone(), start: item.start, node: value.node.clone() })
-    };
-    let members: Option<Vec<Member<'s>>> = items.iter().map(pair).collect();
-    members.filter(|members| !members.is_empty())
-}
-
-/// N7: the parameters, if the items of a list fit them in their order.
-fn positional<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>> {
-    let rule = schema.rule(schema.top());
-    if items.is_empty() || items.len() > rule.properties.len() {
-        return None;
-    }
-    let fits = items
-        .iter()
-        .zip(rule.properties.iter())
-        .all(|(item, property)| schema.rule(property.shape).types.allow(Types::of_node(item)));
-    fits.then(|| {
-        items
-            .iter()
-            .zip(rule.properties.iter())
-            .map(|(item, property)| Member { key: Cow::Owned(property.name.clone()), start: item.start, node: item.clone() })
-            .collect()
-    })
 }

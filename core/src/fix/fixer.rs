@@ -6,12 +6,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
 use super::placeholder::{PLACEHOLDER_BYTES, are_placeholders};
-use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, View, fix, markup, name, patch};
+use super::{Code, End, MAX_BYTES, Report, Schema, Schemas, Tally, Verdict, envelope, fix, markup, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
 /// Longest excerpt of a value in the log, in characters.
@@ -152,7 +151,6 @@ impl Fixer {
             end => end,
         };
         let reads = matches!(&resolved, name::Resolved::Known { tool, .. } if tool.effect == Effect::Reads);
-        let mut meant = None;
         let (name, report) = match resolved {
             // An empty name is never a call.
             _ if open.name.trim().is_empty() => {
@@ -165,19 +163,7 @@ impl Fixer {
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
-                let cleaned = Some(&self.markers).filter(|_| self.native);
-                let cleaned = cleaned.and_then(|markers| markup::cleaned(&open.arguments, markers));
-                let source = cleaned.as_ref().map_or(open.arguments.as_str(), |(source, _)| source);
-                let mut report = patch::fix(tool, source, end)
-                    .unwrap_or_else(|| fix(source, Some(&schema), &tool.keeps_null, again(&tool.name)));
-                if let Some((_, fix)) = cleaned {
-                    report.add(fix);
-                }
-                let given = given(&report, tool);
-                let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, &given, tool));
-                meant = meant_tool(&tool.name, &given, &tools);
-                let report = if shown { Report::refused(Why::Placeholders) } else { report };
-                (tool.name.as_str(), report)
+                (tool.name.as_str(), self.checked_against(tool, &schema, &open.arguments, again(&tool.name)))
             }
             // Its parameters are unknown, but arguments are always an object.
             name::Resolved::Unknown { .. } => {
@@ -190,7 +176,7 @@ impl Fixer {
             self.tally.count_rule(Code::M1);
         }
         self.log(&open, name, &report);
-        let unsure = if reads { None } else { unsure(&report).or(meant) };
+        let unsure = if reads { None } else { unsure(&report) };
         match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
                 out.call(self.next, open.id.as_deref(), (name, arguments), extra);
@@ -205,6 +191,30 @@ impl Fixer {
         }
         let written = (name != open.name).then(|| open.name.clone());
         self.checked.push(Checked { name: name.to_owned(), written, report });
+    }
+
+    /// The report on the arguments of an offered tool. What reaches the fixer is not always what the model wrote: a backend's parser
+    /// leaves markup of the form in it, and the readers keep a parameter named `arguments`.
+    fn checked_against(&self, tool: &Tool, schema: &Schema, arguments: &str, end: End) -> Report {
+        let before = if self.native {
+            match markup::cleaned(arguments, &self.markers).transpose() {
+                Ok(cleaned) => cleaned,
+                Err(why) => return Report::refused(why),
+            }
+        } else {
+            envelope::only_wrapped(arguments, schema)
+        };
+        let source = before.as_ref().map_or(arguments, |(source, _)| source);
+        let mut report = patch::fix(tool, source, end).unwrap_or_else(|| fix(source, Some(schema), &tool.keeps_null, end));
+        if let Some((_, fix)) = before {
+            report.add(fix);
+        }
+        let short = report.arguments.as_deref().filter(|arguments| arguments.len() <= PLACEHOLDER_BYTES);
+        let given = short.and_then(|arguments| Some((arguments, serde_json::from_str(arguments).ok()?)));
+        match given {
+            Some((arguments, given)) if are_placeholders(arguments, &given, tool) => Report::refused(Why::Placeholders),
+            _ => report,
+        }
     }
 
     /// Logs the call, and each change according to its level.
@@ -242,14 +252,6 @@ impl Fixer {
     }
 }
 
-/// The values of the arguments, if a check needs them. They may be long, and most tools take no command.
-fn given(report: &Report, tool: &Tool) -> Map<String, Value> {
-    let repaired = || report.fixes.iter().any(|fix| matches!(fix.rule, Code::T3 | Code::X3));
-    let takes_command = || View::of(Some(tool)).root().keys().any(|key| Role::of(key, false).command);
-    let text = report.arguments.as_deref().filter(|text| text.len() <= PLACEHOLDER_BYTES || repaired() || takes_command());
-    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
-}
-
 /// Why the model has to confirm these arguments before a tool with effects gets them: a wrong path means a wrong file, and a call
 /// without its `dry_run` is another call.
 pub fn unsure(report: &Report) -> Option<Why> {
@@ -268,16 +270,6 @@ pub fn unsure(report: &Report) -> Option<Why> {
         _ => &*fix.note,
     };
     Some(Why::Unsure(format!("they can be read in several ways ({what}, at {place}). Write the whole call again as strict JSON")))
-}
-
-/// Why the model has to confirm a command that begins with the name of another offered tool. Only for names with `_`, which
-/// programs do not have.
-fn meant_tool(name: &str, given: &Map<String, Value>, tools: &Tools) -> Option<Why> {
-    let commands = given.iter().filter(|(key, _)| Role::of(key, false).command).filter_map(|(_, value)| value.as_str());
-    let tool = commands.filter_map(|command| tools.get(command.split_whitespace().next()?)).find(|tool| tool.name != name)?;
-    let why =
-        || Why::Unsure(format!("{0} is a tool of its own. Call {0} if it is meant, or write the whole call again", tool.name));
-    tool.name.contains('_').then(why)
 }
 
 /// The first 8 bytes of a text's SHA-256, to recognise it without showing it.

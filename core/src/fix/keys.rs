@@ -10,9 +10,6 @@ use crate::json::pointer::push_key;
 use crate::json::tree::{Member, Node, Value};
 use crate::schema::{Additional, Rule, Types, aliases, fold};
 
-/// Up to this number of members, a linear search is fastest.
-const FEW: usize = 8;
-
 /// Fits the members of an object to its rule.
 pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
     let mut members = once(coercion, members);
@@ -70,9 +67,6 @@ pub(super) fn repeat(node: &Node<'_>) -> bool {
 }
 
 fn has_repeated(members: &[Member<'_>]) -> bool {
-    if members.len() <= FEW {
-        return members.iter().enumerate().any(|(at, member)| members[..at].iter().any(|other| other.key == member.key));
-    }
     let mut seen = HashSet::with_capacity(members.len());
     !members.iter().all(|member| seen.insert(member.key.as_ref()))
 }
@@ -95,12 +89,8 @@ pub(super) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
 
 /// The required keys that an object lacks.
 pub(super) fn missing<'r>(members: &[Member<'_>], rule: &'r Rule) -> Vec<&'r str> {
-    let names = rule.required.iter().map(String::as_str);
-    if members.len() <= FEW {
-        return names.filter(|name| !members.iter().any(|member| member.key == *name)).collect();
-    }
     let there: HashSet<&str> = members.iter().map(|member| member.key.as_ref()).collect();
-    names.filter(|name| !there.contains(name)).collect()
+    rule.required.iter().map(String::as_str).filter(|name| !there.contains(name)).collect()
 }
 
 /// N1: renames keys that are another spelling of exactly one property.

@@ -78,7 +78,7 @@ pub(super) fn cost(fixes: &[Fix]) -> u32 {
 impl Fix {
     /// A fix that concerns the arguments as a whole.
     pub(super) fn whole(rule: Code, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
-        Fix { rule, path: Pointer::ROOT, at, level, note: note.into() }
+        Fix { rule, path: Pointer::default(), at, level, note: note.into() }
     }
 
     /// Moves a fix from the text of a string to the whole: the string is at the pointer `place` and occupies the bytes `at`.

@@ -50,8 +50,6 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
         if let Some(plain) = envelope::unescaped(&text) {
             fixes.push(Fix::whole(Code::S14, whole, Verdict::Lossless, "text that was escaped as a whole"));
             text = Cow::Owned(plain);
-        } else if let Some(report) = quoted(&text, call, &fixes) {
-            return report;
         } else if let Some(inner) = envelope::encoded(&text) {
             fixes.push(Fix::whole(Code::E5, whole, Verdict::Coerced, "JSON inside of a JSON string"));
             text = Cow::Owned(inner.trim().to_owned());
@@ -67,14 +65,6 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
         Err(refusal) if matches!(refusal.why, Some(Why::Ambiguous(_))) => refusal,
         Err(refusal) => without_container(&text, call, fixes).unwrap_or(refusal),
     }
-}
-
-/// Reads a JSON string that is the only parameter, if it fits.
-fn quoted(text: &str, call: Call<'_>, fixes: &[Fix]) -> Option<Report> {
-    let object = envelope::quoted(text, call.schema?)?;
-    let fix = Fix::whole(Code::N7, 0..text.len(), Verdict::Guess, "the whole text is the one parameter");
-    let report = read(&object, call, [fixes, &[fix]].concat()).ok()?;
-    report.accepted().is_some().then_some(report)
 }
 
 /// Whether the text says that there are no arguments.

@@ -50,7 +50,7 @@ codes! {
     E4 "The arguments are taken out of a wrapper that the schema does not have." "{\"arguments\": {\"n\": 1}}" => "{\"n\": 1}";
     E5 "JSON inside a JSON string is decoded." "\"{\\\"n\\\": 1}\"" => "{\"n\": 1}";
     E6 "A list of one object is that object." "[{\"n\": 1}]" => "{\"n\": 1}";
-    E7 "Values are taken out of a copy of the schema." "{\"properties\": {\"n\": 1}}" => "{\"n\": 1}";
+    E7 "The arguments are taken out of a copy of the schema." "{\"properties\": {\"n\": 1}}" => "{\"n\": 1}";
     E8 "An object that is written several times counts once." "{\"n\": 1} {\"n\": 1}" => "{\"n\": 1}";
     F1 "A patch is taken out of the text around it." "{\"cmd\": \"*** Begin Patch ...\"}" => "{\"input\": \"*** Begin Patch ...\"}";
     S0 "There were too many repairs to list, or too many ways to read the text to compare." "['x', 'x', ...]" => "[\"x\", \"x\", ...]";
@@ -85,10 +85,10 @@ codes! {
     N4 "A key that occurs twice counts once; of two values the last one counts." "{\"n\": 1, \"n\": 1}" => "{\"n\": 1}";
     N5 "A required property with a default, or with one possible value, is filled in." "{}" => "{\"n\": 7}";
     N6 "A value is missing, so the call is refused." "{\"n\": }" => "refused";
-    N7 "The whole text is the one parameter, or a list holds the parameters in their order." "Turku" => "{\"town\": \"Turku\"}";
+    N7 "The whole text is the one parameter." "Turku" => "{\"town\": \"Turku\"}";
     N9 "The parameters are written as lines, as tags or as a call." "town: Turku" => "{\"town\": \"Turku\"}";
     N10 "A required property that may be null, and is left out, is null." "{}" => "{\"n\": null}";
-    K1 "A string is the number that it spells, also after the parameter's name (`Terminal 7`)." "{\"n\": \"3\"}" => "{\"n\": 3}";
+    K1 "A string is the number that it spells." "{\"n\": \"3\"}" => "{\"n\": 3}";
     K3 "A word or number that means a boolean is that boolean." "{\"b\": \"True\"}" => "{\"b\": true}";
     K4 "A number or boolean becomes text where the schema wants text." "{\"s\": 1.50}" => "{\"s\": \"1.50\"}";
     K5 "An object becomes its source text where the schema wants text." "{\"s\": {\"a\": 1}}" => "{\"s\": \"{\\\"a\\\": 1}\"}";

@@ -241,19 +241,6 @@ impl<'s> Text<'s> {
         usize::from(self.at(i) == Some(b'"') && self.colon(self.skip(i + 1)))
     }
 
-    /// The key at `i`, if one pair of quotes encloses key and value: `"limit=10"`, `"limit: 10"`.
-    pub(crate) fn key_of_pair(&self, i: usize) -> Option<&'s str> {
-        let (quote, length) = self.quote(i)?;
-        let start = i + length;
-        let end = self.word(start);
-        self.look(KEY_REACH / 8);
-        let (_, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
-        let pair = end > start
-            && matches!(self.at(end), Some(b'=' | b':'))
-            && matches!(self.at(self.skip(after)), None | Some(b',' | b'}'));
-        pair.then(|| &self.source[start..end])
-    }
-
     /// Whether a colon is at `i`, ASCII or full-width.
     pub(crate) fn colon(&self, i: usize) -> bool {
         self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")

@@ -10,6 +10,7 @@ use crate::{
         ahead::gap,
         typing::{Hint, Types},
     },
+    fix::Role,
     json::extent::Extent,
 };
 
@@ -37,6 +38,10 @@ pub(crate) struct Arguments {
     doubtful: bool,
     /// The key's tag has more text than the key. It may be the value.
     loses_text: bool,
+    /// A value has no closing tag, or one of another name, or holds an opening tag that closes nowhere.
+    unclosed: bool,
+    foreign: bool,
+    unbalanced: bool,
     /// A value has several lines.
     has_lines: bool,
     pub(crate) state: State,
@@ -50,8 +55,8 @@ pub(crate) enum State {
     Between,
     /// After an object in place of the tags, or in it.
     Json { object: String, closed: bool },
-    /// In a value that has no closing tag. `plain`: it is one line without tags.
-    Value { plain: bool },
+    /// In a value that has no closing tag. `plain`: it is one line without tags. `before`: the arguments before it.
+    Value { plain: bool, before: String },
     /// In a tag, or before a value.
     Tag,
     /// In text that is no argument.
@@ -74,7 +79,7 @@ impl Arguments {
             arguments.members.expect(key.to_owned(), Hint::None);
         }
         let leads = form.leads();
-        Reader { arguments, text, form, types, leads: &leads }.run(at)
+        Reader { arguments, text, form, types, leads: &leads, unclosed_from: usize::MAX }.run(at)
     }
 
     /// Whether nothing was read.
@@ -85,6 +90,21 @@ impl Arguments {
     /// Whether the model probably means something else than these arguments.
     pub(crate) fn is_damaged(&self, types: &Types) -> bool {
         self.damaged || self.doubtful && !self.has_all(types)
+    }
+
+    /// Whether a value has no closing tag.
+    pub(crate) fn is_unclosed(&self) -> bool {
+        self.unclosed
+    }
+
+    /// Whether the tag that closes a value has another name than the one that opens it.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// Whether a value holds an opening tag that closes nowhere.
+    pub(crate) fn is_unbalanced(&self) -> bool {
+        self.unbalanced
     }
 
     /// Whether every parameter of the tool was given.
@@ -114,6 +134,8 @@ struct Reader<'r> {
     form: &'r dyn Form,
     types: &'r Types,
     leads: &'r [u8],
+    /// From here on, no value has its own closing tag.
+    unclosed_from: usize,
 }
 
 /// Where a value ends, and where the text goes on.
@@ -127,6 +149,8 @@ struct Stop {
     damaged: bool,
     /// The value contains a closing tag that opens nowhere.
     doubtful: bool,
+    /// Its closing tag has another name than the one that opened it.
+    foreign: bool,
 }
 
 impl Reader<'_> {
@@ -144,7 +168,7 @@ impl Reader<'_> {
                 return self.json(next);
             }
             let value_open = self.form.value_open(rest).filter(|_| waiting > 0);
-            let value = match (value_open, self.form.argument(rest)) {
+            let value = match (value_open, self.argument(rest)) {
                 (Some(length), _) => Some((next, next + length)),
                 (None, Some(tag)) => {
                     if fresh {
@@ -163,7 +187,11 @@ impl Reader<'_> {
                         at = end;
                         None
                     }
-                    None if waiting == 1 => Some((next, next)),
+                    None if waiting == 1 => {
+                        // The tag that opens the value is missing, or misspelt.
+                        self.arguments.damaged |= rest.starts_with(['<', '>']);
+                        Some((next, next))
+                    }
                     None => {
                         self.arguments.state = State::Junk;
                         return self.arguments;
@@ -214,23 +242,30 @@ impl Reader<'_> {
     fn value(&mut self, tag: usize, start: usize) -> Option<usize> {
         let opened = &self.text[tag..start];
         let plain = |value: &str| !value.trim().contains(['\n', '<']);
-        let mut found = self.value_end(start, opened).map(|stop| (start, stop));
+        let mut found = self.value_stop(start, opened).map(|stop| (start, stop));
         // The tag may be written twice.
         let again = start + gap(&self.text[start..]);
         let is_twin = !opened.is_empty() && self.text[again..].starts_with(opened);
         if is_twin && !found.as_ref().is_some_and(|(_, stop)| stop.closed && stop.balanced) {
             let again = again + opened.len();
-            found = self.value_end(again, opened).map(|stop| (again, stop)).or(found);
+            let empty = |stop: Stop| Stop { damaged: stop.damaged || self.text[again..stop.at].trim().is_empty(), ..stop };
+            found = self.value_stop(again, opened).map(|stop| (again, empty(stop))).or(found);
         }
         let Some((start, stop)) = found else {
             let value = &self.text[start..];
-            self.arguments.state = State::Value { plain: plain(value) };
-            self.take(value, plain(value));
+            let before = format!("{{{}}}", self.arguments.members.text());
+            self.arguments.state = State::Value { before, plain: plain(value) && !value.trim().is_empty() };
+            self.take(value.trim_end(), plain(value));
             return None;
         };
         self.arguments.damaged |= stop.damaged;
         self.arguments.doubtful |= stop.doubtful;
+        self.arguments.unclosed |= !stop.closed;
+        self.arguments.foreign |= stop.foreign;
+        self.arguments.unbalanced |= !stop.balanced;
         let value = &self.text[start..stop.at];
+        self.arguments.damaged |= (stop.foreign || !stop.closed) && value.trim().is_empty();
+        let value = if stop.closed { value } else { value.trim_end() };
         self.take(value, stop.closed || plain(value));
         Some(stop.next)
     }
@@ -238,16 +273,44 @@ impl Reader<'_> {
     /// Whether another argument or the end of the body is at `at`.
     fn stop_after(&self, at: usize) -> bool {
         let rest = &self.text[at + gap(&self.text[at..])..];
-        rest.is_empty() || self.form.argument(rest).is_some()
+        rest.is_empty() || self.argument(rest).is_some()
     }
 
-    fn value_end(&self, start: usize, opened: &str) -> Option<Stop> {
+    /// The argument's tag that `text` begins with.
+    fn argument(&self, text: &str) -> Option<Tag> {
+        let members = &self.arguments.members;
+        let counts = |tag: &Tag| tag.own || self.types.has(&tag.key) && (!members.has(&tag.key) || tag.key == members.awaited());
+        self.form.argument(text).filter(counts)
+    }
+
+    /// Where the value ends: at its own closing tag, or at another one in its place.
+    fn value_stop(&mut self, start: usize, opened: &str) -> Option<Stop> {
+        let mut own = None;
+        if start < self.unclosed_from {
+            let (stop, unseen) = self.value_end(start, opened, true);
+            if stop.as_ref().is_some_and(|stop| stop.closed) {
+                return stop;
+            }
+            if unseen && stop.is_none() {
+                self.unclosed_from = start;
+            }
+            own = stop;
+        }
+        let (stop, _) = self.value_end(start, opened, false);
+        stop.filter(|stop| stop.closed || own.is_none()).map(|stop| Stop { foreign: stop.closed, ..stop }).or(own)
+    }
+
+    /// Where the value ends, and whether no closing tag was seen. `own`: only at a tag of the same name as the one that opened it.
+    fn value_end(&self, start: usize, opened: &str, own: bool) -> (Option<Stop>, bool) {
         let (text, form) = (self.text, self.form);
         let key = self.arguments.members.awaited();
-        let mut at = self.past_cdata(start, key, opened);
+        let Some(mut at) = self.past_cdata(start, key, opened) else { return (None, false) };
+        let mut unseen = true;
         // Calls and arguments inside the value that are open.
         let (mut calls, mut arguments) = (0_usize, 0_usize);
-        let (mut unbalanced, mut doubtful) = (None, false);
+        let (mut unbalanced, mut doubtful, mut damaged) = (None, false, false);
+        let role = Role::of(key, false);
+        let (is_bare, same) = (role.path || role.command, format!("<{key}>"));
         let bracket = text[start..].find('<').map_or(text.len(), |at| start + at);
         while let Some(place) = lead(text, at, self.leads) {
             let rest = &text[place..];
@@ -261,59 +324,68 @@ impl Reader<'_> {
                 calls -= usize::from(matches!(form.close(rest, true), Start::Yes(_)));
                 continue;
             }
-            if let Some(length) = form.value_close(rest, key, opened) {
+            if let Some(length) = form.value_close(rest, key, opened, own && arguments == 0) {
+                unseen = false;
                 let next = place + length;
                 at = next;
-                let stop = Stop { at: place, next, closed: true, balanced: true, damaged: false, doubtful };
+                let stop = Stop { at: place, next, closed: true, balanced: true, damaged, doubtful, foreign: false };
                 if arguments > 0 {
                     arguments -= 1;
                     unbalanced = text[next..].trim_start().is_empty().then_some(Stop { balanced: false, ..stop });
                     continue;
                 }
                 if self.stop_after(next) {
-                    return Some(stop);
+                    return (Some(stop), unseen);
                 }
-                // The value may close twice.
                 let again = next + gap(&text[next..]);
-                let twice = form.value_close(&text[again..], key, opened).filter(|_| bracket == place);
+                let closes_again = form.value_close(&text[again..], key, opened, own);
+                // A path or a command has no tags.
+                damaged |= closes_again.is_some() && is_bare;
+                // The value may close twice.
+                let is_same = text[again..].starts_with(&text[place..next]);
+                let twice = closes_again.filter(|_| bracket == place && is_same);
                 if let Some(next) = twice.map(|length| again + length).filter(|&next| self.stop_after(next)) {
                     // If it is empty, the first of the two tags may be the value.
-                    return Some(Stop { next, damaged: text[start..place].trim().is_empty(), ..stop });
+                    return (Some(Stop { next, damaged: text[start..place].trim().is_empty(), ..stop }), unseen);
                 }
                 let quote = text[..place].chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`'));
                 doubtful |= quote.is_none_or(|quote| !text[next..].starts_with(quote));
                 continue;
             }
-            if matches!(form.argument_begins(rest, true), Start::Yes(_))
-                && let Some(tag) = form.argument(rest)
-            {
+            if rest.starts_with(&same) {
+                arguments += 1;
+            } else if let Some(tag) = form.argument(rest) {
                 let alone =
                     self.arguments.between != Between::Lines || text[start..place].trim_end_matches([' ', '\t']).ends_with('\n');
                 // The value's own closing tag is missing.
-                if alone && arguments == 0 && self.types.has(&tag.key) && !self.arguments.members.has(&tag.key) {
-                    let stop = Stop { at: place, next: place, closed: false, balanced: true, damaged: false, doubtful };
-                    return Some(stop);
+                if alone && tag.own && arguments == 0 && self.types.has(&tag.key) && !self.arguments.members.has(&tag.key) {
+                    let stop = Stop { at: place, next: place, closed: false, balanced: true, damaged, doubtful, foreign: false };
+                    return (Some(stop), unseen);
                 }
                 arguments += 1;
                 at = place + tag.length;
             }
         }
-        unbalanced
+        (unbalanced, unseen)
     }
 
-    /// Where the search for the end of a value begins: at the end of the CDATA section that it begins with, if that is closed
-    /// before a closing tag.
-    fn past_cdata(&self, start: usize, key: &str, opened: &str) -> usize {
+    /// Where the search for the end of a value begins: at the end of the CDATA section that it begins with, which is before a
+    /// closing tag. `None`: it has no end.
+    fn past_cdata(&self, start: usize, key: &str, opened: &str) -> Option<usize> {
         let [open, close] = CDATA;
         let text = self.text;
         if !self.form.cdata() || !text[start..].trim_start().starts_with(open) {
-            return start;
+            return Some(start);
         }
         let closes = |&at: &usize| {
             let next = at + gap(&text[at..]);
-            self.form.value_close(&text[next..], key, opened).is_some()
+            self.form.value_close(&text[next..], key, opened, false).is_some()
         };
-        text[start..].match_indices(close).map(|(at, _)| start + at + close.len()).find(closes).unwrap_or(start)
+        text[start..]
+            .match_indices(close)
+            .map(|(at, _)| start + at + close.len())
+            .find(closes)
+            .or_else(|| text[start..].contains(close).then_some(start))
     }
 
     /// Adds the value of the oldest key without one. `sure`: its end is certain.
@@ -327,6 +399,6 @@ impl Reader<'_> {
         let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
         let wants_list = place.is_list() && !value.starts_with('[') && !fits();
         let value = if wants_list { place.element().value(&text, hint) } else { value };
-        arguments.members.add(key, value, wants_list);
+        arguments.damaged |= arguments.members.add(key, value, wants_list);
     }
 }

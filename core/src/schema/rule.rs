@@ -8,9 +8,6 @@ use serde_json::Value;
 use super::{ANY, Schema, Types, Values};
 use crate::json::read::Shape;
 
-/// Up to this number of properties, a linear search is fastest.
-const FEW: usize = 8;
-
 /// A compiled subschema.
 #[derive(Debug, Clone, Default)]
 pub struct Rule {
@@ -40,7 +37,7 @@ pub struct Properties {
     all: Vec<Property>,
     /// Name -> position.
     names: HashMap<String, usize>,
-    /// Folded name -> position; `None` if two names fold to it. Filled only for more than [`FEW`] properties.
+    /// Folded name -> position; `None` if two names fold to it.
     folds: HashMap<String, Option<usize>>,
 }
 
@@ -57,8 +54,6 @@ pub struct Items {
 #[derive(Debug, Clone)]
 pub struct Property {
     pub name: String,
-    /// The name without case and separators.
-    pub folded: String,
     pub shape: Shape,
 }
 
@@ -140,7 +135,7 @@ impl Properties {
     /// Adds a property.
     pub(super) fn add(&mut self, name: &str, shape: Shape) {
         self.names.insert(name.to_owned(), self.all.len());
-        self.all.push(Property { name: name.to_owned(), folded: fold(name), shape });
+        self.all.push(Property { name: name.to_owned(), shape });
     }
 
     /// Adds the properties whose names are not present yet.
@@ -154,21 +149,14 @@ impl Properties {
 
     /// Builds the table of folded names. To be called when all properties are known.
     pub(super) fn index(&mut self) {
-        if self.all.len() <= FEW {
-            return;
-        }
         for (at, property) in self.all.iter().enumerate() {
-            self.folds.entry(property.folded.clone()).and_modify(|place| *place = None).or_insert(Some(at));
+            self.folds.entry(fold(&property.name)).and_modify(|place| *place = None).or_insert(Some(at));
         }
     }
 
     /// The position of the property with exactly this name.
     pub fn named(&self, key: &str) -> Option<usize> {
-        match self.all.len() {
-            0 => None,
-            1..=FEW => self.all.iter().rposition(|property| property.name == key),
-            _ => self.names.get(key).copied(),
-        }
+        self.names.get(key).copied()
     }
 
     /// Like [`Properties::find`], but ignores surrounding syntax in the key (`"limit>": 3`).
@@ -179,19 +167,7 @@ impl Properties {
 
     /// The position of the property that this key means; see [`Rule::find`].
     pub fn find(&self, key: &str) -> Option<usize> {
-        if self.all.is_empty() {
-            return None;
-        }
-        if let Some(found) = self.named(key) {
-            return Some(found);
-        }
-        let folded = fold(key);
-        if self.all.len() > FEW {
-            return self.folds.get(&folded).copied().flatten();
-        }
-        let mut found = self.all.iter().enumerate().filter(|(_, property)| property.folded == folded);
-        let (first, _) = found.next()?;
-        found.next().is_none().then_some(first)
+        self.named(key).or_else(|| self.folds.get(&fold(key)).copied().flatten())
     }
 }
 

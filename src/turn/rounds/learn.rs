@@ -13,8 +13,8 @@ use crate::{
 const REWRITES: u8 = 3;
 
 impl<O: Sink> Rounds<O> {
-    /// Learns from the error how to ask in another way. `true`: this turn asks again, because the client has seen nothing yet, or
-    /// only the beginning of an answer whose call the backend could not read; otherwise the next turn does.
+    /// Learns from the error how to ask in another way. `true`: this turn asks again, because the client has no call yet; otherwise
+    /// the next turn does. Text and reasoning that the client has stay.
     pub(super) async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
         let is_form = matches!(refusal, Refusal::Form(_));
@@ -33,18 +33,14 @@ impl<O: Sink> Rounds<O> {
         if refusal == Refusal::Parser {
             backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
         }
-        if !self.outlet.sent.has_any() {
-            return true;
-        }
-        let goes_on = refusal == Refusal::Parser && !self.outlet.aside.has_called();
-        if goes_on {
+        if self.reading.is_some() {
             if let Some(agent) = &mut self.agent {
                 agent.forget_calls();
             }
             self.outlet.sent.spend(None);
             self.repeat();
         }
-        goes_on
+        !self.outlet.aside.has_called()
     }
 
     /// Asks once with the schemas of the tools in plain words, after an error that nobody knows. If that does not help, the client

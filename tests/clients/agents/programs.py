@@ -102,9 +102,9 @@ AGENTS = {
         "node_modules/.bin/cline",
         CHAT,
         lambda text: [text],
-        takes("read_file", "path"),
-        replaces("edit"),
-        takes("bash", "command"),
+        lambda file: ("read_files", {"files": [{"path": file}]}),
+        replaces("editor", "path", "old_text", "new_text"),
+        lambda command: ("run_commands", {"commands": [command]}),
     ),
     "copilot": Agent(
         "@github/copilot@1.0.102",
@@ -146,24 +146,17 @@ AGENTS = {
         CHAT,
         lambda text: ["--auto-approve", "--trust", "-p", text],
         takes("read_file", "path"),
-        replaces("search_replace"),
+        replaces("edit", "file_path"),
         takes("bash", "command"),
-    ),
-    "openhands": Agent(
-        "openhands==1.16.0",
-        "venv/bin/openhands",
-        CHAT,
-        lambda text: ["--headless", "-t", text],
-        takes("read_file", "path"),
-        replaces("edit"),
-        takes("terminal", "command"),
     ),
 }
 
 # Agents of the list that are not here, and what stops them.
 ABSENT = {
     "gemini": "Gemini CLI 0.61.0 speaks Google's API alone (`GOOGLE_GEMINI_BASE_URL`): it takes no address of OpenAI's, Anthropic's or Ollama's API",
-    "crush": "the npm package of Crush 0.96.1 downloads the program from GitHub when it is installed, and the registry of Go modules refuses it: "
+    "crush": "The npm package of Crush 0.96.1 downloads the program from GitHub when it is installed, and the registry of Go modules refuses it: "
     "`toolglot run crush` is written after its documentation and was not tried",
+    "openhands": "OpenHands 1.16.0: pip did not find a set of its dependencies within 40 minutes. `toolglot run openhands` "
+    "was not tried",
     "goose": "Goose is in none of the registries: `toolglot run goose` was not tried",
 }

@@ -1,5 +1,6 @@
 """The table of agents in docs/clients.md, made of what the scenarios have shown. usage: table.py FILE"""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -24,9 +25,14 @@ def note(test, outcome):
     """Keeps the outcome of a test, under the agent's version: a part of the suite can be run again."""
     function, parameters = re.search(r"::(\w+)\[(.+)\]$", test).groups()
     name = next((name for name in AGENTS if name in parameters.split("-")), None)
-    notes = json.loads(NOTES.read_text()) if NOTES.exists() else {}
-    notes[f"{name} {AGENTS[name].version} {function} {parameters}"] = outcome
-    NOTES.write_text(json.dumps(notes, indent=1))
+    with open(NOTES, "a+") as file:
+        # Parts of the suite may run side by side.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        notes = json.loads(file.read() or "{}")
+        notes[f"{name} {AGENTS[name].version} {function} {parameters}"] = outcome
+        file.truncate(0)
+        file.write(json.dumps(notes, indent=1))
 
 
 def cell(name, scenario, notes):

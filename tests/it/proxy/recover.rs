@@ -24,15 +24,12 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
     const UNKNOWN: &str = r#"{"name": "open_document", "arguments": {"path": "a"}}"#;
     const FENCED: &str = "I open it.\n\n```json\n{\"name\": \"open_document\", \"parameters\": {\"path\": \"a\"}}\n```";
     const INCOMPLETE: &str = r#"{"name": "read_file", "arguments": {"lines": 3}}"#;
-    const OTHER: &str = r#"{"name": "open_file", "arguments": {"path": "a"}}"#;
     let there_is = "there is no tool open_document. The tools are: read_file.";
-    let cases: [(&[&str], &str, usize, &str); 6] = [
+    let cases: [(&[&str], &str, usize, &str); 5] = [
         (&[UNKNOWN, RIGHT], there_is, 1, ""),
         (&[FENCED, RIGHT], there_is, 1, "I open it."),
         (&[INCOMPLETE, RIGHT], "Missing: `uri`", 1, ""),
         (&[UNKNOWN, "There is nothing to open."], there_is, 0, "There is nothing to open."),
-        // Not the same again: these are calls.
-        (&[UNKNOWN, OTHER], there_is, 0, "[toolglot] call of open_file was not run"),
         (
             &[INCOMPLETE, INCOMPLETE],
             "Missing: `uri`",
@@ -54,13 +51,15 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
 #[tokio::test]
 async fn json_in_the_form_of_a_call_is_the_answer_if_nothing_replaces_it() {
     const JSON: &str = r#"{"name": "deploy", "arguments": {"env": "prod"}}"#;
+    const OTHER: &str = r#"{"name": "build", "arguments": {"env": "prod"}}"#;
     const SPACED: &str = "{\n  \"name\": \"deploy\",\n  \"arguments\": {\"env\": \"prod\"}\n}";
     const FENCED: &str = "Here it is:\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```";
     const APART: &str = "Here it is:\n\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```\n";
     const LIST: &str = "{\"name\": \"build\", \"arguments\": {}}\n{\"name\": \"deploy\", \"arguments\": {}}";
     // What the model answers, and what the user reads.
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (&[JSON, JSON], JSON),
+        (&[JSON, OTHER], OTHER),
         (&[JSON, SPACED], SPACED),
         (&[JSON, ""], JSON),
         (&[FENCED, FENCED], FENCED),
@@ -96,7 +95,6 @@ async fn calls_that_cannot_be_made_leave_the_others_alone() {
         format!("{UNKNOWN}\n{UNKNOWN}\n{RIGHT}"),
         format!("{}\n{}", fenced(UNKNOWN), fenced(RIGHT)),
         format!("I read it now:\n\n{}\n\n{}", fenced(UNKNOWN), fenced(RIGHT)),
-        format!("I read it now:\n\n{}\n\n{}", fenced(RIGHT), fenced(UNKNOWN)),
     ] {
         let answers: &'static [&'static str] = Box::leak(vec![answer.leak(), "That is all."].into_boxed_slice());
         let (proxy, fake) = before(answers).await;
@@ -138,22 +136,6 @@ async fn json_that_only_looks_like_a_call_is_the_answer() {
     .await;
     let proxy = Proxy::start(&format!("retry = 0\n[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
     assert_eq!(stream(&proxy).await.text, r#"{"name": "other", "arguments": {}}"#);
-}
-
-#[tokio::test]
-async fn a_call_that_may_be_an_example_is_asked_about_once() {
-    const SHOWN: &str = "So sieht der Aufruf aus:\n\n<tool_call>\n{\"name\": \"delete_file\", \"arguments\": {\"uri\": \"a\"}}\n</tool_call>\n\nDas ist alles.";
-    const MEANT: &str = r#"<tool_call>{"name": "delete_file", "arguments": {"uri": "a"}}</tool_call>"#;
-    let cases: [(&[&str], usize, &str); 2] = [(&[SHOWN, MEANT], 1, "So sieht der Aufruf aus:"), (&[SHOWN, SHOWN], 0, SHOWN)];
-    for (answers, calls, last) in cases {
-        let answers: &'static [&'static str] = Box::leak(answers.to_vec().into_boxed_slice());
-        let (proxy, fake) = before(answers).await;
-        let saw = stream_of(&proxy, request(true).replace("read_file", "delete_file")).await;
-        assert_eq!(saw.calls.len(), calls, "{answers:?}: {}", saw.raw);
-        assert!(saw.text.trim_end().ends_with(last) && !saw.text.contains("[toolglot]"), "{answers:?}: {:?}", saw.text);
-        let chats = fake.seen("/api/chat");
-        assert!(chats.len() == 2 && chats[1].body.contains("if not, answer without it"), "{answers:?}: {}", chats[1].body);
-    }
 }
 
 /// The request of a client that has run `read_file` with this result.

@@ -156,7 +156,7 @@ async fn one_line_says_what_became_of_a_turn() {
         _ => Script::json(404, "{}"),
     })
     .await;
-    for (format, flag) in [("text", None), ("json", None), ("text", Some("-q"))] {
+    for (format, flag) in [("text", None), ("text", Some("-v")), ("json", None), ("text", Some("-q"))] {
         let directory = tempfile::tempdir().unwrap();
         let config = format!("log_format = \"{format}\"\n[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url);
         std::fs::write(directory.path().join("proxy.toml"), config).unwrap();
@@ -182,9 +182,15 @@ async fn one_line_says_what_became_of_a_turn() {
         let said = running.said();
         assert_eq!(said.matches("leave it out of the base URL").count(), 1, "{said}");
         assert!(!said.contains('\u{1b}'), "{said}");
-        let line = said.lines().find(|line| line.contains("turn") && line.contains("id-7"));
+        let line = said.lines().find(|line| line.contains("finish"));
         match (format, flag, line) {
-            (_, Some(_), line) => assert_eq!(line, None, "{said}"),
+            (_, Some("-q"), line) => assert_eq!(line, None, "{said}"),
+            ("text", None, line) => {
+                let line = line.unwrap_or_else(|| panic!("{said}"));
+                let (before, after) = line.split_once(" ms=").unwrap_or_else(|| panic!("{line}"));
+                assert!(before.ends_with("Z turn model=m backend=ollama mode=rewrite status=200"), "{line}");
+                assert!(after.ends_with(" finish=stop") && !said.contains("id-7"), "{said}");
+            }
             ("json", ..) => {
                 let line: Value = serde_json::from_str(line.unwrap_or_else(|| panic!("{said}"))).unwrap();
                 assert_eq!(

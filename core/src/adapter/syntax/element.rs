@@ -77,27 +77,40 @@ impl ElementReader {
         let (body, types, attributes) = (self.body, &self.types, &text[self.attributes.clone()]);
         let form = Element { name: &name, types, tagged, context };
         let is_loose = self.is_loose;
-        let read = |end: End, goes_on: bool| {
+        let read = |end: End| {
             let arguments = Arguments::read(&text[..end.begin], body, None, &[], &form, types);
             let object = arguments.object();
-            let strict = match arguments.state {
-                _ if is_loose => None,
-                State::Between if arguments.is_damaged(types) => Some(Got::damaged(object, end.next)),
-                State::Between | State::Json { closed: true, .. } => Some(Got::Whole { arguments: object, end: end.next }),
-                State::Value { plain: true } if !context.lenient && !goes_on && end.next > end.begin => {
-                    Some(Got::Whole { arguments: object, end: end.next })
+            let closes = end.next > end.begin;
+            let whole = |arguments: String| Got::Whole { arguments, end: end.next };
+            let is_read = match arguments.state {
+                _ if is_loose => false,
+                State::Between if arguments.is_damaged(types) => false,
+                State::Between if arguments.is_unbalanced() => return Some(Got::Late { arguments: object, end: end.next }),
+                State::Between => (closes || !arguments.is_empty()) && !(context.lenient && arguments.is_unclosed()),
+                State::Json { closed, .. } => closed,
+                State::Value { plain: true, .. } if !context.lenient && closes => {
+                    return Some(Got::Late { arguments: object, end: end.next });
                 }
-                _ => None,
+                _ => false,
             };
+            if is_read {
+                return Some(whole(object.clone()));
+            }
             let inside = &text[body..end.begin];
             // In the middle of a line, a tag is more often mentioned than meant.
-            let may_be_loose = inside.len() <= LOOSE_BYTES && (context.marked || !inside.contains('\n'));
-            let loosely = || loose::arguments(attributes, inside, types).filter(|_| context.lenient && may_be_loose);
-            let closes = end.next > end.begin;
-            strict.or_else(|| loosely().filter(|_| closes).map(|arguments| Got::Whole { arguments, end: end.next }))
+            let may_be_loose = context.lenient && closes && inside.len() <= LOOSE_BYTES;
+            let may_be_loose = may_be_loose && (context.marked || !inside.contains('\n'));
+            let read = may_be_loose.then(|| loose::arguments(attributes, inside, types)).flatten().map(whole);
+            let strictly = || match arguments.is_damaged(types) {
+                true => Got::damaged(object.clone(), end.next),
+                false => whole(object.clone()),
+            };
+            read.or_else(|| (arguments.state == State::Between).then(strictly))
         };
-        match self.cutter.next(text, &form, context.end, read) {
-            Some(Got::Whole { arguments, end }) => self.done(vec![Parsed::new(name, arguments)], end, text, context),
+        match self.cutter.next(text, &form, (context.end, context.cut), read) {
+            Some(Got::Whole { arguments, end } | Got::Late { arguments, end }) => {
+                self.done(vec![Parsed::new(name, arguments)], end, text, context)
+            }
             Some(Got::Damaged { arguments, why, end }) => {
                 Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end }
             }
@@ -108,21 +121,25 @@ impl ElementReader {
 
     /// The text ended, and at none of its ends the element was read.
     fn end(&self, name: &str, text: &str, form: &Element<'_>, context: Context<'_>) -> Step {
-        let first = self.cutter.first().filter(|end| end.next > end.begin);
-        if let Some(end) = first.filter(|_| context.marked && !context.cut) {
-            let torn = Parsed::new(name, &text[self.body..end.begin]);
-            return Step::Torn { whole: Vec::new(), torn, why: "its parameters cannot be told apart", end: end.next };
-        }
-        if first.is_some() && !context.cut {
-            return Step::Reject;
+        if let Some(arguments) = self.unclosed(text, context) {
+            return Step::cut(Parsed::new(name, arguments));
         }
         let read = Arguments::read(text, self.body, None, &[], form, &self.types);
+        let is_open = matches!(read.state, State::Value { .. } | State::Tag);
+        let first = self.cutter.first().filter(|end| end.next > end.begin && !context.cut);
+        if let Some(end) = first {
+            let (torn, why) = (Parsed::new(name, &text[self.body..end.begin]), "its parameters cannot be told apart");
+            // What an open value holds is not a call.
+            let end = if is_open { text.len() } else { end.next };
+            return if context.marked || is_open { Step::Torn { whole: Vec::new(), torn, why, end } } else { Step::Reject };
+        }
         if read.state == State::Junk || read.is_empty() && !context.marked {
             return Step::Reject;
         }
+        let before = if let State::Value { before, .. } = &read.state { before.clone() } else { read.object() };
         let open = read.object().strip_suffix('}').map(|open| format!("{open} "));
         let open = open.filter(|_| context.marked && !context.lenient && read.state == State::Between && !read.is_empty());
-        let arguments = self.unclosed(text, context).or(open).unwrap_or_else(|| torn_arguments(&read.object()));
+        let arguments = open.unwrap_or_else(|| torn_arguments(&before));
         Step::cut(Parsed::new(name, arguments))
     }
 

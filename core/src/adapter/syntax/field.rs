@@ -11,6 +11,9 @@ use crate::{
     fix::{Role, is_text, name::is_known},
 };
 
+/// Maximum length of a marker that stops a tag, in bytes.
+const STOP_BYTES: usize = 48;
+
 /// A name or key and the rest of its tag.
 pub(super) struct Field<'t> {
     pub(super) text: String,
@@ -40,10 +43,11 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     let window = &text[at..text.floor_char_boundary(at + 2 * WORD_BYTES)];
     // Undecided while the window is incomplete: a marker in it may be cut.
     let undecided = if text.len() - at > 2 * WORD_BYTES { Seen::No } else { Seen::Maybe };
-    let find = |from: usize, markers: &'t [String]| {
+    let find_in = |window: &'t str, from: usize, markers: &'t [String]| {
         let found = markers.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| find_tag(window, from, marker));
         found.min_by_key(|&(at, marker)| (at, usize::MAX - marker.len()))
     };
+    let find = |from: usize, markers: &'t [String]| find_in(window, from, markers);
     let closed = find(0, close);
     if let Some(quote) = window.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         let stop = match window[1..].find([quote, '\n']) {
@@ -69,7 +73,9 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
         }
     }
     let brace = window.find('{').filter(|_| brace).map(|at| (at, "{"));
-    let stopped = stops.iter().filter_map(|markers| find(0, markers)).chain(brace).min();
+    // Only what begins before the end of the tag counts.
+    let head = &window[..closed.map_or(window.len(), |(at, _)| window.ceil_char_boundary(at + STOP_BYTES))];
+    let stopped = stops.iter().filter_map(|markers| find_in(head, 0, markers)).chain(brace).min();
     let (stop, marker, consumed) = match (closed, stopped) {
         (Some((at, marker)), other) if other.is_none_or(|(stop, _)| at <= stop) => (at, marker, true),
         (_, Some((at, marker))) => (at, marker, false),

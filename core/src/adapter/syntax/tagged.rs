@@ -115,7 +115,7 @@ impl TaggedReader {
         };
         match got {
             Err(_) if !context.end => Step::More,
-            Err(Unread::Cut { .. }) if self.lone && !is_known(context.tools, &name) => Step::Reject,
+            Err(Unread::Cut { .. }) | Ok(Got::Damaged { .. }) if self.lone && !is_known(context.tools, &name) => Step::Reject,
             Err(Unread::Cut { arguments, closed }) => {
                 Step::Cut { whole: Vec::new(), cut: Parsed::new(named(), arguments), closed }
             }
@@ -123,7 +123,7 @@ impl TaggedReader {
             Ok(Got::Damaged { arguments, why, end }) => {
                 Step::Torn { whole: Vec::new(), torn: Parsed::new(named(), arguments), why, end }
             }
-            Ok(Got::Whole { arguments, end }) => self.done(text, named(), arguments, end, &form),
+            Ok(Got::Whole { arguments, end } | Got::Late { arguments, end }) => self.done(text, named(), arguments, end, &form),
         }
     }
 
@@ -159,21 +159,23 @@ impl TaggedReader {
     fn cut(&mut self, text: &str, form: &dyn Form, context: Context<'_>) -> Result<Got, Unread> {
         let (types, start, key, given) = (&self.types, self.start, self.key.as_deref(), &self.given);
         let read_to = |end: usize| Arguments::read(&text[..end], start, key, given, form, types);
-        let read = |end: End, goes_on: bool| {
+        let read = |end: End| {
             let arguments = read_to(end.begin);
             let object = arguments.object();
             let closes = end.next > end.begin;
             match arguments.state {
                 State::Between if arguments.is_empty() && !closes && !context.marked => None,
                 State::Between if arguments.is_damaged(types) => Some(Got::damaged(object, end.next)),
+                State::Between if arguments.is_foreign() && !closes => None,
+                State::Between if arguments.is_unbalanced() => Some(Got::Late { arguments: object, end: end.next }),
                 State::Between | State::Json { closed: true, .. } => Some(Got::Whole { arguments: object, end: end.next }),
-                State::Value { plain: true } if !goes_on && closes && !arguments.is_damaged(types) => {
-                    Some(Got::Whole { arguments: object, end: end.next })
+                State::Value { plain: true, .. } if closes && !arguments.is_damaged(types) => {
+                    Some(Got::Late { arguments: object, end: end.next })
                 }
                 _ => None,
             }
         };
-        if let Some(got) = self.cutter.next(text, form, context.end, read) {
+        if let Some(got) = self.cutter.next(text, form, (context.end, context.cut), read) {
             return Ok(got);
         }
         if !context.end {
@@ -189,9 +191,8 @@ impl TaggedReader {
             }
         }
         match (&read.state, self.cutter.last().filter(|_| !context.cut)) {
-            (State::Junk, None) => Err(Unread::Other),
-            (_, Some(end)) if context.marked || read.state != State::Junk => Ok(Got::damaged(object, end.next)),
-            (State::Junk, Some(_)) => Err(Unread::Other),
+            (State::Junk, _) => Err(Unread::Other),
+            (_, Some(end)) => Ok(Got::damaged(object, end.next)),
             (State::Between, _) if read.is_empty() && !context.marked => Err(Unread::Other),
             (State::Between, _) if read.are_closed(types) && context.marked => {
                 Err(Unread::Cut { arguments: object, closed: true })
@@ -205,6 +206,7 @@ impl TaggedReader {
                 let open = object.strip_suffix('}').filter(|_| *closed).unwrap_or(&object);
                 Err(Unread::Cut { arguments: open.to_owned(), closed: false })
             }
+            (State::Value { before, .. }, _) => Err(Unread::Cut { arguments: torn_arguments(before), closed: false }),
             _ => Err(Unread::Cut { arguments: torn_arguments(&object), closed: false }),
         }
     }

@@ -166,16 +166,16 @@ fn a_wrong_closing_tag_is_no_part_of_a_value() {
             "\n</invoke>\n</minimax:tool_call>",
         ),
     ] {
-        check(&[("generic", &format!("{open}/tmp/x<\\/{close}{tail}"), erased.clone())]);
+        check(&[("generic", &format!("{open}/tmp/x<\\/{close}{tail}"), None)]);
     }
     let dsml = |close: &str| {
         let open = "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"erase\">\n<｜DSML｜parameter name=\"path\" string=\"true\">";
         format!("{open}/tmp/x{close}\n</｜DSML｜invoke>\n</｜DSML｜function_calls>")
     };
-    for close in ["</｜DSML｜PARAMETER>", "</｜DSML|parameter>", "</｜DSML｜parameters>", "<\\/｜DSML｜parameter>"] {
+    for close in ["</｜DSML｜PARAMETER>", "</｜DSML|parameter>"] {
         check(&[("deepseek-dsml", &dsml(close), erased.clone())]);
     }
-    for close in ["</｜DSML｜param>", "</|DSML|param>"] {
+    for close in ["</｜DSML｜param>", "</|DSML|param>", "</｜DSML｜parameters>", "<\\/｜DSML｜parameter>"] {
         check(&[("deepseek-dsml", &dsml(close), None)]);
     }
 }

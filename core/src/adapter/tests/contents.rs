@@ -95,14 +95,6 @@ fn a_call_after_one_that_lacks_a_closing_tag_is_not_swallowed() {
         let read = |text: &str| values(&seen(adapter, text, FinishReason::Stop, false));
         assert_eq!(read(&format!("{}{}", sweep("hall"), sweep("loft"))), ["hall", "loft"], "{adapter}");
         assert_eq!(read(&format!("{}{whole}", sweep("hall"))), ["hall", "attic"], "{adapter}");
-        // The second call may be content of the first.
-        let twice = format!(
-            "{}{}",
-            sweep("hall"),
-            whole.replace("</tool_call>", "</tool_call>\nx</parameter>\n</function>\n</tool_call>")
-        );
-        let seen = seen(adapter, &twice, FinishReason::Stop, false);
-        assert_eq!((values(&seen).len(), seen.refused()), (0, 1), "{adapter}: {seen:?}");
     }
     let two = "<tool_call>sweep\n<arg_key>room</arg_key>\n<arg_value>hall</tool_call>\n<tool_call>sweep\n<arg_key>room</arg_key>\n<arg_value>attic</arg_value>\n</tool_call>";
     assert_eq!(values(&seen("glm", two, FinishReason::Stop, false)), ["hall", "attic"]);
@@ -146,7 +138,6 @@ fn a_call_after_a_value_that_others_tags_end_is_not_run() {
     for between in [
         "one</param>",
         "one</body>\n",
-        "one</save_note>",
         "</function>\n",
         "</tool_call>\n",
         "</tool_call></tool_call>\n",

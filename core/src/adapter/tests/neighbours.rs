@@ -95,7 +95,7 @@ fn a_python_string_holds_no_other_call() {
 }
 
 #[test]
-fn a_closing_tag_that_lost_a_character_is_no_part_of_a_value() {
+fn a_value_whose_closing_tag_is_damaged_is_not_delivered() {
     for (adapter, text) in [
         (
             "kimi-k3",
@@ -106,6 +106,6 @@ fn a_closing_tag_that_lost_a_character_is_no_part_of_a_value() {
             "<function=note>\n<parameter=text>\nx\n</paramter>\n<parameter=tags>\n[\"c\"]\n</parameter>\n</function>",
         ),
     ] {
-        assert_eq!(delivered(adapter, text), [r#"note {"text":"x","tags":["c"]}"#], "{adapter}");
+        assert_eq!(delivered(adapter, text), [""; 0], "{adapter}");
     }
 }

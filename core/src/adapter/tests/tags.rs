@@ -122,11 +122,10 @@ fn parameters_may_have_their_own_tags_beside_the_usual_ones() {
     // The content of the first element holds the name of the second.
     let nested = "<note>\n<words>\n<a>\n<path>x</path>\n</a>\n</words>\n<path>\na.md\n</path>\n</note>";
     assert_eq!(calls("llama3", nested), None);
-    // A parameter that is given twice, and an unclosed one that takes in the next.
+    // A parameter that is given twice.
     for torn in [
         "<function=lamp>\n<parameter=room>\nhall\n</parameter>\n<room>attic</room>\n</function>",
         "<function=lamp>\n<parameter=level>3</parameter>\n<room>hall</room>\n<room>attic</room>\n</function>",
-        "<function=lamp>\n<room>\nhall\n\n<parameter=level>\n3\n</parameter>\n</function>",
     ] {
         for adapter in ["qwen3-coder", "llama3"] {
             assert_eq!(calls(adapter, &format!("<tool_call>\n{torn}\n</tool_call>")), None, "{adapter}: {torn}");

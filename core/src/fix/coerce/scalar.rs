@@ -34,29 +34,6 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     None
 }
 
-/// The digits of `Terminal 7` for a parameter `terminal_id`: all words before them must be words of the name. Other words may be
-/// units, or count something else.
-pub(super) fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let text = text.trim();
-    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let before = text.strip_suffix(digits)?.trim_end_matches([' ', '#', ':', '=']);
-    let is_of_name = |word: &str| name.split(['_', '-']).any(|own| own.eq_ignore_ascii_case(word));
-    let named = !before.is_empty() && before.split([' ', '_', '-']).all(is_of_name);
-    (named && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
-}
-
-/// The numbers of `1, 2, 3`, where the items of a list have these types.
-pub(super) fn numbers(text: &str, types: Types) -> Option<Vec<Value<'static>>> {
-    if types.allow(Types::STRING) || !types.allow(Types::NUMBER) || !text.contains(',') {
-        return None;
-    }
-    let number = |part: &str| match from_text(part.trim(), types)?.0 {
-        Value::Number(digits) => Some(Value::Number(Cow::Owned(digits.into_owned()))),
-        _ => None,
-    };
-    text.split(',').map(number).collect()
-}
-
 /// Converts a number or boolean where the schema wants another type. `written` is its source text.
 pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Option<Converted> {
     match value {

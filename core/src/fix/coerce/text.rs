@@ -19,17 +19,9 @@ impl Coercion<'_> {
             self.note(Code::K7, Verdict::Coerced, &node, "JSON inside of a string decoded");
             return self.value(decoded, shape);
         }
-        let bare = self.path.rsplit('/').next().and_then(|name| scalar::after_name(text, name));
-        if let Some((value, rule, level, note)) = scalar::from_text(bare.or_else(|| unquoted(text)).unwrap_or(text), types) {
+        if let Some((value, rule, level, note)) = scalar::from_text(unquoted(text).unwrap_or(text), types) {
             self.note(rule, level, &node, note);
             return node.instead(value);
-        }
-        if types.allow(Types::ARRAY)
-            && let Some(numbers) = rule.items.others.and_then(|items| scalar::numbers(text, self.schema.rule(items).types))
-        {
-            self.note(Code::K6, Verdict::Coerced, &node, "numbers in one text put into a list");
-            let items = numbers.into_iter().map(|number| node.instead(number)).collect();
-            return self.array(node.instead(Value::Array(items)), rule);
         }
         if types.allow(Types::ARRAY) && is_row(text) {
             self.doubt("a list has no brackets".to_owned());

@@ -196,25 +196,6 @@ fn a_guess_is_asked_about_unless_the_tool_only_reads() {
 }
 
 #[test]
-fn a_command_that_begins_with_the_name_of_another_tool_is_asked_about() {
-    let schema = r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#;
-    let refuses = |command: &str| {
-        let tools = [Tool::new("run_job", "", schema), Tool::new("find_text", "", schema), Tool::new("make", "", schema)];
-        let mut fixer = Fixer::new(Arc::new(Tools::new(tools, ToolChoice::Auto)), Arc::new(Schemas::default()));
-        let arguments = serde_json::json!({ "command": command }).to_string();
-        let lines = run(&mut fixer, call(0, "run_job", &[&arguments], true));
-        lines.iter().any(|line| line.starts_with("refused run_job Unsure"))
-    };
-    for command in ["find_text 'install'", "find_text", "  find_text(query)"] {
-        assert_eq!(refuses(command), !command.contains('('), "{command}");
-    }
-    // A program may have a name of one word, and this tool's own name is told elsewhere.
-    for command in ["make all", "run_job x", "echo find_text", "cargo test"] {
-        assert!(!refuses(command), "{command}");
-    }
-}
-
-#[test]
 fn a_call_that_lost_a_value_is_asked_about_unless_its_tool_only_reads() {
     let schema = r#"{"type":"object","properties":{"town":{"type":"string"}},"required":["town"],"additionalProperties":false}"#;
     let asked = |effect: Effect, arguments: &str| {

@@ -285,31 +285,15 @@ fn found_by_hand() {
         // The JSON text of an object is no path.
         (NOTE, r#"{"file_path":{"a":"b"},"body":"x"}"#, End::Closed, None),
         (NOTE, r#"{"file_path":[1],"body":["x"]}"#, End::Closed, None),
-        // Several assignments in one line.
-        (TOWN, "town=Turku, nights=2", End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
-        (TOWN, "town: Turku, Finland; nights: 2", End::Closed, Some(json!({"town": "Turku, Finland", "nights": 2}))),
-        (TOWN, "town=10:30, later", End::Closed, Some(json!({"town": "10:30, later"}))),
         // Prose is no parameter.
         (TOWN, "I will look for a town now.", End::Closed, None),
         // Opened by one kind of quote, closed by another.
         (TOWN, "{“town\": \"Turku”}", End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, "{\"town\": \"Turku”, \"nights\": 2}", End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
-        // Code that computes a value is none; what only looks like it is text.
-        (TOWN, r#"{"town": BASE + "/x"}"#, End::Closed, None),
-        (TOWN, r#"{"town": f"{base}/x"}"#, End::Closed, None),
-        (TOWN, r#"{"town": os.getcwd()}"#, End::Closed, None),
-        (TOWN, r#"{"town": towns[0]}"#, End::Closed, None),
-        (TOWN, r#"{"town": "Tur" + ku}"#, End::Closed, None),
-        (TOWN, r#"{"town": "Tur" + names.last, "nights": 2}"#, End::Closed, None),
-        (TOWN, "{\"town\": `${town}`}", End::Closed, None),
         (TOWN, r#"{"town": "a "b" + c"}"#, End::Closed, Some(json!({"town": "a \"b\" + c"}))),
         (TOWN, r#"{"town": "b" + c", "nights": 2}"#, End::Closed, Some(json!({"town": "b\" + c", "nights": 2}))),
         (TOWN, "{\"town\": `Turku`}", End::Closed, Some(json!({"town": "Turku"}))),
-        (TOWN, r#"{"town": new Town()}"#, End::Closed, None),
-        (TOWN, r#"{"town": town || "Turku"}"#, End::Closed, None),
-        (TOWN, r#"{"town": process.env.TOWN, "nights": 2}"#, End::Closed, None),
         (TOWN, r#"{"town": town.txt}"#, End::Closed, Some(json!({"town": "town.txt"}))),
-        (TOWN, r#"{"town": [id].tsx}"#, End::Closed, None),
         (TOWN, r#"{"town": "Tur" + "ku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, r#"{"town": notes (1).txt}"#, End::Closed, Some(json!({"town": "notes (1).txt"}))),
         (TOWN, r#"{"town": f"Turku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
@@ -324,9 +308,6 @@ fn found_by_hand() {
             End::Closed,
             Some(json!({"file_path": "a.csv", "body": "x,\"\"y\"\",\"\"nights\"\": z"})),
         ),
-        // One pair of quotes around a key and its value.
-        (TOWN, r#"{"town":"Turku","nights=2"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
-        (TOWN, r#"{"nights: 2","town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
         // Python's repr of the JSON text: one layer of escapes is Python's.
         (TOWN, r#"'{"town": "a\\nb \\u00b0"}'"#, End::Closed, Some(json!({"town": "a\nb °"}))),
         (TOWN, r#"'{"town": "it\'s"}'"#, End::Closed, Some(json!({"town": "it's"}))),
@@ -342,25 +323,6 @@ fn found_by_hand() {
         let report = fixed(schema, source, end);
         assert_eq!(value(&report), expected, "{source}\n{report:?}");
     }
-}
-
-#[test]
-fn a_number_may_follow_the_name_of_its_parameter() {
-    const SCHEMA: &str = r#"{"type":"object","properties":{"terminal_id":{"type":"integer"},"start-line":{"type":"integer"},
-        "title":{"type":"string"}}}"#;
-    for (key, written, number) in
-        [("terminal_id", "Terminal 7", 7), ("terminal_id", "id: 7", 7), ("start-line", "start line #12", 12)]
-    {
-        becomes("K1", SCHEMA, &format!(r#"{{"{key}":"{written}"}}"#), Verdict::Coerced, json!({key: number}));
-    }
-    // Another word may be a unit, or count something else; a second number, a fraction or a sign is more than a number.
-    for written in
-        ["7 terminals", "page 7", "terminal 7 of 9", "terminal 1.7", "terminal -7", "terminal", "terminal seven", "a terminal 7"]
-    {
-        let source = format!(r#"{{"terminal_id":"{written}"}}"#);
-        assert_eq!(fixed(SCHEMA, &source, End::Closed).verdict, Verdict::Refused, "{source}");
-    }
-    is_untouched(SCHEMA, r#"{"title":"title 7"}"#);
 }
 
 #[test]

@@ -34,8 +34,7 @@ impl Text<'_> {
                     return Some((single, 1));
                 }
                 if self.at(i + 2) == Some(byte) && self.run_ahead(i + 3, byte, 3) {
-                    let docstring = self.docstring(i + 3, byte);
-                    return Some(if docstring { (single, 1) } else { (Quote::Thrice(byte), 3) });
+                    return Some((Quote::Thrice(byte), 3));
                 }
                 let content = self.at(i + 2).is_some_and(|next| next.is_ascii_alphanumeric() || next >= 0x80 || next == b'_');
                 if content && self.twice_ahead(i + 2, byte) {
@@ -54,20 +53,6 @@ impl Text<'_> {
             },
             _ => None,
         }
-    }
-
-    /// Whether the quotes before and at `i` are four in a row: the string's own one and the three of a docstring in it, which is
-    /// closed and has more text after it (`""""Docs."""`).
-    fn docstring(&self, i: usize, byte: u8) -> bool {
-        if self.at(i) != Some(byte) || self.at(i + 1) == Some(byte) {
-            return false;
-        }
-        let Some(close) = memchr::memmem::find(&self.bytes[i + 1..], &[byte; 3]).map(|found| i + 1 + found + 3) else {
-            return false;
-        };
-        self.look(close - i);
-        !matches!(self.at(close), Some(next) if next == byte)
-            && !matches!(self.at(self.skip(close)), None | Some(b',' | b'}' | b']' | b')'))
     }
 
     /// Whether `n` of this byte in a row (at most 3) occur at or after `i`.
@@ -107,17 +92,6 @@ impl Text<'_> {
     pub(crate) fn escaped_quote(&self, i: usize) -> Option<usize> {
         let all = self.escaped_quotes.get_or_init(|| memchr::memmem::find_iter(self.bytes, b"\\\"").collect());
         all.get(all.partition_point(|at| *at < i)).copied()
-    }
-
-    /// Whether `start..end` has an odd number of escaped double quotes.
-    pub(crate) fn has_odd_escaped_quote(&self, start: usize, end: usize) -> bool {
-        if self.escaped_quote(start).is_none_or(|at| at + 1 >= end) {
-            return false;
-        }
-        let all = self.escaped_quotes.get().map(Vec::as_slice).unwrap_or_default();
-        let count = |place: usize| all.partition_point(|at| *at < place);
-        // The last of them may be a backslash of the content, before the quote that ends it.
-        (count(end.saturating_sub(1)) - count(start)) % 2 == 1
     }
 
     /// Like [`Text::delimiter`], but only up to `stop`, and without counting the work.

@@ -102,7 +102,7 @@ impl<'s> Builder<'s> {
         };
         if let Some((_, guess)) = self.more {
             let note = "more repairs than are listed";
-            self.repairs.push(Repair { rule: Code::S0, note, guess, path: Pointer::ROOT, start: 0, end });
+            self.repairs.push(Repair { rule: Code::S0, note, guess, path: Pointer::default(), start: 0, end });
         }
         let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
         let end = if ending == Ending::Complete { self.end } else { end };

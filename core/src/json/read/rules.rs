@@ -9,7 +9,7 @@ pub(super) const EXTRA_COMMA: Rule = &(Code::S1, "superfluous comma dropped", fa
 pub(super) const NO_COMMA: Rule = &(Code::S2, "missing comma added", false);
 pub(super) const NO_COLON: Rule = &(Code::S3, "missing colon added", false);
 pub(super) const NO_COLON_EXTRA: Rule = &(Code::S3, "missing colon added after a key that is not expected", true);
-pub(super) const OTHER_COLON: Rule = &(Code::S3, "a colon was meant", true);
+pub(super) const OTHER_COLON: Rule = &(Code::S3, "a colon was meant", false);
 pub(super) const BARE_KEY: Rule = &(Code::S4, "key quoted", false);
 pub(super) const ODD_KEY: Rule = &(Code::S4, "unquoted key of several words quoted", true);
 pub(super) const WORD: Rule = &(Code::S9, "literal of another language", false);
@@ -45,5 +45,4 @@ pub(super) const OPEN_STRING: Rule = &(Code::X3, "open string closed at the end 
 /// Reasons why there is no value. Each refuses the text, whatever else it contains.
 pub(super) const NO_VALUE: Rule = &(Code::N6, "a value is missing", true);
 pub(super) const LEFT_OUT: Rule = &(Code::S17, "a value is left out", true);
-pub(super) const EXPRESSION: Rule = &(Code::N6, "an expression instead of a value", true);
 pub(super) const NO_JSON_FORM: Rule = &(Code::S9, "NaN and Infinity have no JSON form", true);

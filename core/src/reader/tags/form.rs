@@ -14,12 +14,14 @@ pub(crate) struct Tag {
     pub(crate) value: Option<String>,
     /// The tag has text that is neither its key nor an attribute, and was not read.
     pub(crate) torn: bool,
+    /// It is a tag of this form. Others count only with the name of a parameter.
+    pub(crate) own: bool,
 }
 
 impl Tag {
     /// A tag that has nothing but its key.
     pub(crate) fn plain(key: &str, length: usize) -> Tag {
-        Tag { key: key.to_owned(), hint: Hint::None, length, value: None, torn: false }
+        Tag { key: key.to_owned(), hint: Hint::None, length, value: None, torn: false, own: true }
     }
 }
 
@@ -36,10 +38,12 @@ pub(crate) trait Form {
     fn opens_values(&self) -> bool;
     /// The markers around a type between key and value.
     fn type_tag(&self) -> Option<&[String; 2]>;
-    /// The tag that closes the value of argument `key`. `opened`: the tag that opened it.
-    fn value_close(&self, text: &str, key: &str, opened: &str) -> Option<usize>;
+    /// The tag that closes the value of argument `key`. `opened`: the tag that opened it. `own`: only a tag of the same name does.
+    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize>;
     /// Whether the call closes here.
     fn close(&self, text: &str, end: bool) -> Start;
+    /// Whether the tag that closes the call here is the form's own.
+    fn is_own_close(&self, text: &str) -> bool;
     /// Whether the section or fence around the calls closes here.
     fn outer(&self, text: &str, end: bool) -> Start;
     /// Whether another call begins here.

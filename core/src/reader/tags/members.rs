@@ -54,8 +54,9 @@ impl Members {
     }
 
     /// Adds a value as JSON text. `wants_list`: the schema wants a list and `value` is not one, so a second value of the same key
-    /// is the next item.
-    pub(super) fn add(&mut self, key: String, value: String, wants_list: bool) {
+    /// is the next item. Returns whether the key has another value already.
+    pub(super) fn add(&mut self, key: String, value: String, wants_list: bool) -> bool {
+        let has_other = !wants_list && self.whole.iter().any(|(known, other)| *known == key && *other != value);
         match self.whole.iter_mut().find(|(known, _)| *known == key).filter(|_| wants_list) {
             Some((_, list)) if self.listed.contains(&key) => {
                 list.insert(list.len() - 1, ',');
@@ -67,6 +68,7 @@ impl Members {
             }
             _ => self.whole.push((key, value)),
         }
+        has_other
     }
 
     /// Whether this key was read.

@@ -55,9 +55,9 @@ impl Form for Element<'_> {
         None
     }
 
-    fn value_close(&self, text: &str, key: &str, opened: &str) -> Option<usize> {
+    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
         match self.tags().argument_begins(opened, true) {
-            Start::Yes(_) => self.tags().value_close(text, key, opened),
+            Start::Yes(_) => self.tags().value_close(text, key, opened, own),
             _ => closes_name(text, key),
         }
     }
@@ -71,6 +71,10 @@ impl Form for Element<'_> {
             }
             start => start,
         }
+    }
+
+    fn is_own_close(&self, text: &str) -> bool {
+        closes_name(text, self.name).is_some()
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {

@@ -2,9 +2,9 @@
 
 use super::{Dialect, KEY_BYTES, Literal};
 use crate::{
+    adapter::syntax::expression::awaits_operand,
     adapter::syntax::{Start, ahead::Seen, blank, markdown::name_length, starts_with_any},
     fix::name::fold,
-    json::expression::awaits_operand,
 };
 
 const WORDS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];

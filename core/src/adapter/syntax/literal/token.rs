@@ -2,6 +2,7 @@
 
 use super::{Dialect, Literal, Node, Read, lookahead, written::Written};
 use crate::{
+    adapter::syntax::expression::expression_end,
     adapter::syntax::{
         Start,
         ahead::Seen,
@@ -9,7 +10,6 @@ use crate::{
         scalar::{atom, number},
         starts_with_any,
     },
-    json::expression::expression_end,
 };
 
 /// Maximum length of a number, in bytes.

@@ -146,7 +146,7 @@ impl Markers<'_> {
     fn ends_after(&self, text: &str, at: usize, key: &str, closed: bool) -> Option<usize> {
         let next = at + gap(&text[at..]);
         let rest = &text[next..];
-        if let Some(length) = self.value_close(rest, key, "") {
+        if let Some(length) = self.value_close(rest, key, "", false) {
             return Some(next + length);
         }
         let structure = [self.argument_begins(rest, true), self.close(rest, true), self.outer(rest, true), self.call(rest, true)];
@@ -177,14 +177,14 @@ impl Markers<'_> {
         let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.types) };
         let Some(value) = given.value else {
             let value = given.closed.then(String::new);
-            return Some(Tag { hint, key: field.text, length, value, torn: given.torn });
+            return Some(Tag { hint, key: field.text, length, value, torn: given.torn, own: true });
         };
         let ends = self.ends_after(text, length, &field.text, given.closed);
         let key = given.key.unwrap_or(field.text);
         Some(match ends {
-            Some(length) => Tag { hint, key, length, value: Some(value), torn: given.torn },
+            Some(length) => Tag { hint, key, length, value: Some(value), torn: given.torn, own: true },
             // The text after the tag takes the place of the value in it, or goes on with it.
-            None => Tag { hint, key, length, value: None, torn: true },
+            None => Tag { hint, key, length, value: None, torn: true, own: true },
         })
     }
 
@@ -206,6 +206,20 @@ pub(in crate::adapter::syntax) fn named_closers<'a>(name: &'a str, call: &'a Cal
     [""].into_iter().chain(prefixes).map(move |prefix| format!("</{prefix}{name}>"))
 }
 
+/// The spellings of the closing tag that have the name of the opening one: `</param>` after `<param=`, not after `<parameter=`. All
+/// of them if none has.
+fn own_closers<'a>(closers: &'a [String], opened: &str) -> Vec<&'a String> {
+    let name = opened.trim_start_matches(['<', ' ']);
+    let same = |closer: &&String| {
+        let closed = closer.strip_prefix("</").and_then(|closer| closer.strip_suffix('>')).unwrap_or_default();
+        let written = name.get(..closed.len()).filter(|_| !closed.is_empty());
+        written.is_some_and(|written| written.eq_ignore_ascii_case(closed))
+            && !name[closed.len()..].starts_with(|c: char| c.is_alphanumeric() || "_-".contains(c))
+    };
+    let own: Vec<&String> = closers.iter().filter(same).collect();
+    if own.is_empty() { closers.iter().collect() } else { own }
+}
+
 /// The length of the closing tag of this name that `text` begins with.
 pub(in crate::adapter::syntax) fn closes_name(text: &str, name: &str) -> Option<usize> {
     text.strip_prefix("</")?.strip_prefix(name)?.starts_with('>').then_some(name.len() + "</>".len())
@@ -224,16 +238,14 @@ impl Form for Markers<'_> {
             return Some(Tag::plain(&key, length));
         }
         if let Some((key, length)) = self.named_tag(text) {
-            return Some(Tag::plain(key, length));
+            return Some(Tag { own: false, ..Tag::plain(key, length) });
         }
         let markers = &self.tagged.argument[0];
         let Start::Yes(length) = starts_with_key_tag(text, markers, true, true) else { return None };
         let is_own = starts_with_key_tag(text, markers, false, true) != Start::No;
         // Some models write its tags twice.
         let length = past_twin(text, length, markers);
-        let tag = self.argument_at(text, length)?;
-        // The tags of another form count only with a known key.
-        (is_own || self.types.is_some_and(|types| types.has(&tag.key))).then_some(tag)
+        Some(Tag { own: is_own, ..self.argument_at(text, length)? })
     }
 
     fn value_open(&self, text: &str) -> Option<usize> {
@@ -249,7 +261,11 @@ impl Form for Markers<'_> {
         self.tagged.type_tag.as_ref()
     }
 
-    fn value_close(&self, text: &str, key: &str, _opened: &str) -> Option<usize> {
+    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
+        if own {
+            let start = starts_with_tag(text, own_closers(&self.tagged.value[1], opened), true);
+            return if let Start::Yes(length) = start { Some(length) } else { None };
+        }
         match starts_with_any_tag(text, &self.tagged.value[1], true) {
             Start::Yes(length) => Some(length),
             // Some models close the parameter by its name.
@@ -266,6 +282,10 @@ impl Form for Markers<'_> {
             }
             start => start,
         }
+    }
+
+    fn is_own_close(&self, text: &str) -> bool {
+        matches!(starts_with_tag(text, &self.context.call.close, true), Start::Yes(_))
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {

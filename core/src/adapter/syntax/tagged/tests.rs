@@ -229,7 +229,6 @@ fn a_value_may_hold_its_own_closing_tag() {
         (qwen("a = \"</parameter>\"", ""), Some("a = \"</parameter>\"")),
         (qwen("<x>\n</parameter>\n</x>", mode), Some("<x>\n</parameter>\n</x>")),
         (qwen("<x>\n</parameter>\n</x>", ""), None),
-        (qwen("x\n</parameter>\n:", mode), None),
         (minimax("s = '</parameter>'\nprint(s)"), Some("s = '</parameter>'\nprint(s)")),
         (minimax("<parameter>\n  <b></b>\n</parameter>"), Some("<parameter>\n  <b></b>\n</parameter>")),
         (minimax("a</parameter> b"), None),
@@ -273,7 +272,6 @@ fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
     for (adapter, text, expected) in [
         // After a value: only the brace is missing. Inside of one: nothing may complete it.
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</parameter>\n", r#"save {"path":"x" "#),
-        ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</function>", r#"save {"path":"x" "#),
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx } ", "save {\""),
         ("qwen3-coder", "<function=save>\n", "save {\""),
         ("qwen3-coder", "<tool_call>\n<function=sa", " "),
@@ -309,21 +307,7 @@ fn soup_is_read_alike_however_it_is_cut() {
 }
 
 #[test]
-fn a_torn_closing_tag_at_the_end_of_a_value_is_none_of_it() {
-    for torn in ["<parameter>", "</parameter", "/parameter>", "</parameter>>", "<//parameter>"] {
-        for (adapter, open, close) in [
-            ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=path>\n", "\n</function>\n</tool_call>"),
-            (
-                "minimax-m2",
-                "<minimax:tool_call>\n<invoke name=\"save\">\n<parameter name=\"path\">",
-                "\n</invoke>\n</minimax:tool_call>",
-            ),
-        ] {
-            let text = format!("{open}a.txt{torn}{close}");
-            assert_eq!(written(&calls(adapter, &text), true), [r#"save {"path":"a.txt"}"#], "{text}");
-        }
-    }
-    // Content is content: a value with its closing tag, and words that only look like one.
+fn words_that_look_like_a_tag_are_content() {
     for value in ["use <parameter>", "a <parameter> b", "no parameter", "parameter>"] {
         let text = format!("<tool_call>\n<function=save>\n<parameter=path>\n{value}\n</parameter>\n</function>\n</tool_call>");
         assert_eq!(

@@ -120,9 +120,6 @@ impl Grammar<'_, '_> {
                 None => clean.then_some(Follow { cost: 2, pass: Pass::Free }),
             };
         }
-        if clean && let Some(Key::Known(_)) = self.text.key_of_pair(at).and_then(|key| self.fresh(frame, key)) {
-            return follow(0, Pass::Known);
-        }
         if clean && self.text.quote(at).is_some() {
             return follow(1, Pass::Free);
         }

@@ -1,7 +1,6 @@
 //! What comes between values: keys, colons, commas, and what models write in their place.
 
 use super::super::super::code::Code;
-use super::super::super::expression::awaits_operand;
 use super::super::super::lex::Quote;
 use super::super::rules::{
     BARE_KEY, DOUBLE_OPENER, EXTRA_COMMA, FENCE_INSIDE, HALF_QUOTED, JOINED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, NO_COMMA,
@@ -126,14 +125,11 @@ impl Grammar<'_, '_> {
         }
         // `"key: value`: the closing quote of the key is missing, or comes after the value.
         let word = self.text.word(start);
-        let frame = self.frame(state).copied();
-        let known = |name| frame.is_some_and(|frame| matches!(self.fresh(&frame, name), Some(Key::Known(_))));
-        let pair = self.text.key_of_pair(at).is_some_and(known);
-        if word > start && (pair || self.text.at(word) == Some(b':')) {
+        if word > start && self.text.at(word) == Some(b':') {
             let mut found = *state;
             self.key(&mut found, (start, word), word, quote);
             self.repair(&mut found, STRAY_QUOTE, at, word);
-            found.cost += if pair { cost::ODDITY } else { cost::FORGOTTEN };
+            found.cost += cost::FORGOTTEN;
             self.colon(&mut found);
             match best {
                 None => best = Some(found),
@@ -190,7 +186,7 @@ impl Grammar<'_, '_> {
             && let Some(name) = self.text.source.get(at..at + stop)
         {
             self.key(state, (at, at + name.trim_end().len()), at + stop, Quote::Bare);
-            self.repair(state, ODD_KEY, at, at + stop);
+            self.repair(state, if name.trim().contains(' ') { ODD_KEY } else { BARE_KEY }, at, at + stop);
             state.cost += cost::UNQUOTED;
             self.colon(state);
             return Some(());
@@ -274,12 +270,9 @@ impl Grammar<'_, '_> {
             b'.' if self.text.starts(at, "...") => return self.ellipsis(state, at),
             b'+' if self.after_string(state) => {
                 let next = self.text.skip(at + 1);
-                if let Some((quote, length)) = self.text.quote(next).filter(|_| !self.is_in_code(ended, next)) {
-                    // Any number of joined strings is one oddity; the quotes between them are not content. In `1 "+" 2` they may be:
-                    // that is a tie with a string that contains them.
-                    let inside = ended == at && next == at + 1 && self.is_in_spaces(ended, next);
-                    let price = if inside { cost::INNER_QUOTES } else { cost::ODDITY };
-                    state.cost += if self.is_joined(state) { 0 } else { price };
+                if let Some((quote, length)) = self.text.quote(next) {
+                    // Any number of joined strings is one oddity; the quotes between them are not content.
+                    state.cost += if self.is_joined(state) { 0 } else { cost::ODDITY };
                     self.repair(state, JOINED, at, next);
                     return self.begin_string(state, next, length, quote, true);
                 }
@@ -323,26 +316,6 @@ impl Grammar<'_, '_> {
 
     fn after_string(&self, state: &State) -> bool {
         matches!(self.last_value(state), Some(StepKind::Text(_) | StepKind::MoreText(_)))
-    }
-
-    /// Whether the quotes around a sign, one of which ended a string at `ended` and the other one opens at `next`, are a part of
-    /// code: an operator or a bracket is before the first one (`"x = " + ""`), or a bracket after the second one. Whole lines on
-    /// lines of their own are not: `"f {\n" +⏎ "}\n"`.
-    fn is_in_code(&self, ended: usize, next: usize) -> bool {
-        let before = self.before_quote(ended);
-        let are_lines = before.ends_with("\\n") && self.text.source[ended..next].contains('\n');
-        awaits_operand(before) || (!are_lines && matches!(self.text.at(next + 1), Some(b')' | b']' | b'}')))
-    }
-
-    /// Whether spaces are outside such quotes.
-    fn is_in_spaces(&self, ended: usize, next: usize) -> bool {
-        let after = self.text.at(next + 1).is_some_and(|byte| !byte.is_ascii_alphanumeric() && byte != b'"');
-        self.before_quote(ended).ends_with(char::is_whitespace) && after
-    }
-
-    /// The text before the quote that ended a string at `ended`. Empty if another sign did.
-    fn before_quote(&self, ended: usize) -> &str {
-        self.text.source[..ended].strip_suffix(['"', '\'']).unwrap_or_default()
     }
 
     /// Whether the last value is a string joined to the one before it.

@@ -36,7 +36,6 @@ impl Grammar<'_, '_> {
             self.forgotten(*state, &mut scan, end);
             let candidate = match scan.quote {
                 Quote::Thrice(_) => follow(0, Pass::Known),
-                Quote::Double if clean && self.closes_inner(&scan, end, after) => None,
                 _ => self.follow(after, state.frame, clean),
             };
             let mut found = None;
@@ -72,11 +71,6 @@ impl Grammar<'_, '_> {
                 None => {}
             }
         }
-    }
-
-    /// Whether the first of two quotes closes an inner pair whose first quote is escaped: `"say \"hi""`.
-    fn closes_inner(&self, scan: &Scan, end: usize, after: usize) -> bool {
-        self.text.at(after) == Some(b'"') && self.text.has_odd_escaped_quote(scan.start as usize, end)
     }
 
     /// The cost of the unescaped quotes in this string if it ends at `end`.

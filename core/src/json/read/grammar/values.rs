@@ -1,10 +1,9 @@
 //! Values: strings, numbers, literals of several languages, and text without quotes.
 
-use super::super::super::expression::{expression_end, is_expression};
 use super::super::super::lex::Quote;
 use super::super::rules::{
-    COMMENT, ESCAPED_SPACE, EXPRESSION, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS,
-    PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, UNQUOTED_WORD, WORD,
+    COMMENT, ESCAPED_SPACE, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS, PREFIXED,
+    STRAY_QUOTE, UNCLOSED, UNQUOTED, UNQUOTED_WORD, WORD,
 };
 use super::super::state::{Bracket, Scan, State, StepKind, Want};
 use super::super::{Ending, cost};
@@ -114,9 +113,6 @@ impl Grammar<'_, '_> {
             _ => {}
         }
         if let Some((quote, length)) = self.text.quote(at) {
-            if let Some(end) = self.computed(state, at, quote, length) {
-                return self.expression(state, at, end);
-            }
             return self.begin_string(state, at, length, quote, false);
         }
         if matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.')
@@ -136,10 +132,6 @@ impl Grammar<'_, '_> {
             && let Some((quote, length)) = self.text.quote(end)
             && !matches!(self.text.at(self.text.skip(end + length)), None | Some(b',' | b':' | b'}' | b']'))
         {
-            let inside = self.text.delimiter(end + length, quote).map(|(close, after)| (&self.text.source[end..close], after));
-            if let Some((_, after)) = inside.filter(|(inside, _)| self.text.at(at) == Some(b'f') && inside.contains('{')) {
-                return self.expression(state, at, after);
-            }
             self.repair(state, PREFIXED, at, end);
             state.cost += cost::ODDITY;
             return self.begin_string(state, end, length, quote, false);
@@ -245,9 +237,6 @@ impl Grammar<'_, '_> {
         if end == at {
             return self.dead(at, "no value can start here");
         }
-        if is_expression(&self.text.source[at..end]) {
-            return self.expression(state, at, end + usize::from(half_quoted));
-        }
         if half_quoted && self.text.number(at).is_none_or(|number| number.end != end) {
             return self.half_quoted(state, at, 0);
         }
@@ -266,26 +255,6 @@ impl Grammar<'_, '_> {
         state.want = Want::Next;
         self.branch(*state);
         if half_quoted { None } else { self.half_quoted(&mut unquoted, at, 1) }
-    }
-
-    /// Notes an expression in the place of a value.
-    fn expression(&mut self, state: &mut State, at: usize, end: usize) -> Option<()> {
-        self.note(state, StepKind::Void(EXPRESSION), at, end);
-        state.cost += cost::NO_VALUE;
-        state.at = end as u32;
-        state.want = Want::Next;
-        Some(())
-    }
-
-    /// The end of the expression that begins with the string at `at`; see [`expression_end`].
-    fn computed(&self, state: &State, at: usize, quote: Quote, length: usize) -> Option<usize> {
-        let in_object = self.is_in(state, Bracket::Object);
-        let (close, after) = self.text.delimiter(at + length, quote)?;
-        let string = &self.text.source[at..close];
-        if matches!(quote, Quote::Backtick) && string.contains("${") && !string.contains('\n') {
-            return Some(after);
-        }
-        expression_end(&self.text.source[after..], in_object).map(|length| after + length)
     }
 
     /// Branch for a string whose opening quote is missing.

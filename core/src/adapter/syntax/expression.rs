@@ -39,29 +39,6 @@ pub(crate) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
     }
 }
 
-/// Whether a value without quotes is code: concatenated strings, a choice between strings, a function call, an index, a variable
-/// of the environment or of `this`, a template.
-pub(crate) fn is_expression(text: &str) -> bool {
-    let operator_inside =
-        ["+ \"", "+\"", "\" +", "+ '", "' +", "|| \"", "|| '", "?? \"", "?? '"].iter().any(|sign| text.contains(sign));
-    let template = text.starts_with('`') && text.contains("${");
-    let text = ["new ", "await "].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text);
-    let is_name = |text: &str| name(text) == Some(text.len());
-    let applied = |open: char, close: char| text.strip_suffix(close).and_then(|text| text.split_once(open));
-    let chosen = || {
-        let tail = &text[name(text)?..];
-        let (length, _) = operator(tail)?;
-        Some(tail[length..].trim_start().starts_with(['"', '\'']))
-    };
-    operator_inside
-        || template
-        || text.starts_with("process.env.")
-        || text.strip_prefix("this.").is_some_and(is_name)
-        || ["$\"", "@\""].iter().any(|prefix| text.starts_with(prefix))
-        || chosen().unwrap_or(false)
-        || applied('(', ')').or_else(|| applied('[', ']')).is_some_and(|(applied, _)| is_name(applied))
-}
-
 /// The operator at the start of `text`: its length with the whitespace before it, and the operator itself.
 fn operator(text: &str) -> Option<(usize, &'static str)> {
     let gap = blanks(text);
@@ -113,7 +90,7 @@ fn blanks(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{expression_end, is_expression};
+    use super::expression_end;
 
     #[test]
     fn what_a_program_would_compute_is_an_expression() {
@@ -133,9 +110,6 @@ mod tests {
             let end = expression_end(tail, true);
             assert!(end.is_some_and(|end| tail[end..].starts_with([',', '}', ']'])), "{tail}: {end:?}");
         }
-        for bare in [r#"cmd or "ls"#, r#"x ? "ls" : "rm"#, "await f()", "this.cmd", r#"$"ls {x}"#, "files[0]", r#"a ?? "b"#] {
-            assert!(is_expression(bare), "{bare}");
-        }
     }
 
     #[test]
@@ -147,8 +121,5 @@ mod tests {
             assert_eq!(expression_end(tail, true), None, "{tail}");
         }
         assert_eq!(expression_end(r#" "b"]"#, false), None);
-        for bare in ["notes.txt", "ls or dir", "a and b", "echo \"x", "this", "5 * 3", "$HOME"] {
-            assert!(!is_expression(bare), "{bare}");
-        }
     }
 }
