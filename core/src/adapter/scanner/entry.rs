@@ -151,7 +151,7 @@ impl Scanner {
         let fresh = self.before.is_fresh();
         let rest = &self.buf[body..];
         let bracket = rest.starts_with(['{', '[']);
-        let inside_data = || self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
+        let inside_data = || !self.follows_call() && self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
         if bracket && (self.buf.is_inside_value(at) || inside_data() || self.is_in_block_quote(at)) {
             return false;
         }
@@ -166,6 +166,7 @@ impl Scanner {
                     rest.starts_with('[') || (begins && (fresh || !call.whole_answer))
                 }
                 Syntax::Named(_) if !fresh => !bracket,
+                Syntax::Tagged(_) if !fresh => !bracket && self.options.elements,
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
