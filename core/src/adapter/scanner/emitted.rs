@@ -15,7 +15,7 @@ pub(super) struct Emitted {
     last: (Vec<Parsed>, Option<Writing>),
     /// The beginning of the current line without leading whitespace.
     line_head: String,
-    /// The last non-whitespace character, and the last one of all.
+    /// The last non-whitespace characters, and the last one of all.
     tail: Tail,
     end: Option<char>,
     /// Length of the run of backticks that opened inline code on this line; 0 outside inline code.
@@ -157,18 +157,32 @@ impl Emitted {
     }
 }
 
-/// The last non-whitespace character of a text.
+/// The last two non-whitespace characters of a text.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tail(Option<char>);
+pub(super) struct Tail([Option<char>; 2]);
 
 impl Tail {
     /// The tail after more text.
     pub(super) fn after(self, text: &str) -> Tail {
-        Tail(text.trim_end().chars().next_back().or(self.0))
+        let mut last = text.chars().rev().filter(|c| !c.is_whitespace());
+        match (last.next(), last.next()) {
+            (None, _) => self,
+            (last, None) => Tail([self.0[1], last]),
+            (last, before) => Tail([before, last]),
+        }
     }
 
-    /// Whether a sentence or an announcement ends here.
+    /// Whether a sentence ends here.
     pub(super) fn ends_sentence(self) -> bool {
-        matches!(self.0, Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
+        matches!(self.0[1], Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
+    }
+
+    /// Whether JSON data continues here (a value after a key, the next element of a list), or code that assigns or compares.
+    pub(super) fn is_inside_data(self) -> bool {
+        match self.0 {
+            [_, Some('[' | '{' | '=')] | [Some('"'), Some(':')] => true,
+            [Some(before), Some(',')] => before.is_ascii_digit() || matches!(before, '}' | ']' | '"'),
+            _ => false,
+        }
     }
 }

@@ -151,7 +151,8 @@ impl Scanner {
         let fresh = self.before.is_fresh();
         let rest = &self.buf[body..];
         let bracket = rest.starts_with(['{', '[']);
-        if bracket && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) {
+        let inside_data = || !self.follows_call() && self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
+        if bracket && (self.buf.is_inside_value(at) || inside_data() || self.is_in_block_quote(at)) {
             return false;
         }
         let mut entries = Vec::new();
@@ -165,6 +166,7 @@ impl Scanner {
                     rest.starts_with('[') || (begins && (fresh || !call.whole_answer))
                 }
                 Syntax::Named(_) if !fresh => !bracket,
+                Syntax::Tagged(_) if !fresh => !bracket && self.options.elements,
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
@@ -261,7 +263,9 @@ impl Scanner {
         };
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
-        let here = |call: &Call| self.before.is_fresh() || !call.start_only;
+        // Lines without arguments in brackets are calls only as the whole answer.
+        let is_code = |call: &Call| !call.whole_answer || matches!(call.syntax, Syntax::Python);
+        let here = |call: &Call| self.before.is_fresh() || (is_code(call) && !call.start_only);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;

@@ -190,6 +190,7 @@ impl Scanner {
     /// more text follows, and those in code, are text, and so is what precedes the others.
     pub(super) fn remark(&mut self, to: usize, out: &mut dyn Sink) -> bool {
         if self.held.is_empty() {
+            self.held.wrap = None;
             return false;
         }
         let text_end = self.buf.in_answer(self.buf.trimmed(to));
@@ -222,6 +223,9 @@ impl Scanner {
     /// Decides about the waiting calls, because the answer ends at `to`, or what begins there needs no waiting. `may_ask`: nothing
     /// else is delivered.
     pub(super) fn resolve(&mut self, to: usize, may_ask: bool, out: &mut dyn Sink) {
+        if self.held.is_empty() {
+            return;
+        }
         let mut waiting = std::mem::take(&mut self.held.waiting);
         // A leaked marker at the end may have been dropped.
         let length = self.buf.in_answer(self.buf.len());
@@ -266,7 +270,8 @@ impl Scanner {
             return;
         }
         let at = self.buf.place(held.at);
-        if self.held.wrap.is_some() {
+        // Only white space and separators are between calls.
+        if self.held.wrap.is_some() || (held.fresh && self.emitted.calls() > 0) {
             self.buf.discard_to(at);
         } else {
             self.emit(self.buf.trimmed(at), out);

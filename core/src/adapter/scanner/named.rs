@@ -32,7 +32,7 @@ impl Scanner {
         }
     }
 
-    /// Whether `text` begins with the name of an offered tool and a bracket.
+    /// Whether `text` begins with the name of an offered tool and a bracket or, where elements are asked for, the end of its line.
     fn begins_with_a_tool(&self, text: &str, end: bool) -> Seen<()> {
         let mut may_be = false;
         for tool in self.tools.iter() {
@@ -41,7 +41,8 @@ impl Scanner {
                 continue;
             };
             let rest = after.strip_prefix(':').unwrap_or(after).trim_start();
-            if after.starts_with('(') || rest.starts_with('{') {
+            let is_element = || self.options.elements && after.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+            if after.starts_with('(') || rest.starts_with('{') || is_element() {
                 return Seen::Yes(());
             }
             may_be |= rest.is_empty() && after.len() <= GAP_BYTES;

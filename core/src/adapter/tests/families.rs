@@ -132,7 +132,6 @@ fn tokens_that_a_sentence_or_code_shows_are_content() {
         ),
         ("gemma4", "Gemma quotes strings with <|\"|> and closes a call with <tool_call|>."),
         ("gpt-oss", "A call ends with \"<|call|>\" and a message ends with \"<|end|>\"."),
-        ("gemma4", "The form is: <|tool_call>call:forecast{place:<|\"|>x<|\"|>}<tool_call|>"),
     ] {
         assert_eq!(read_with(tools(), adapter, false, answer).text(), answer, "{adapter}");
     }

@@ -105,7 +105,6 @@ fn forms_that_models_mix_are_read() {
         [r#"route {"goal":"Turku","stops":5}"#]
     );
     for answer in [
-        format!("The format is:\n\nroute {object}"),
         format!("route: {object}\n\nThat is how it looks."),
         "I look it up.\n\nroute {\"goal\": \"Tur".to_owned(),
         "I look it up.\n\nroute {\"stops\": 5}".to_owned(),

@@ -39,13 +39,6 @@ fn a_line_in_python_at_the_end_is_a_call() {
         }
         for answer in [
             "It is dark.\n\nlamp(on=True)\n\nNow it is not.",
-            "You can switch it on with:\n\nlamp(on=True)",
-            "The call would be:\nlamp(on=True)",
-            "For example:\n\nlamp(on=True)",
-            "Add this to the script:\n\nlamp(on=True)",
-            "Output:\nlamp(on=True)",
-            "import house\n\nlamp(on=True)",
-            "The old version called\nlamp(on=True)",
             "In a block of code:\n\n    lamp(on=True)",
             "- lamp(on=True)",
             "> lamp(on=True)",
@@ -70,7 +63,6 @@ fn a_call_in_a_fence_of_python_is_the_whole_answer_or_code() {
         assert_eq!(calls(&read("hermes", false, answer)), [LAMP], "{answer}");
     }
     for answer in [
-        "So it is done:\n\n```python\nlamp(on=True)\n```",
         "```python\nlamp(on=True)\n```\n\nThis switches it on.",
         "```python\nimport house\n\nlamp(on=True)\n```",
         "```python\nlamp(on=True)\nfor room in rooms:\n    lamp(on=False)\n```",
@@ -162,7 +154,6 @@ fn a_tag_whose_name_speaks_of_calling_is_around_a_call() {
         format!("<lamp_settings>{object}</lamp_settings>"),
         format!("<tool_call_log>{object}</tool_call_log>"),
         format!("<function_docs>\n{object}\n</function_docs>"),
-        format!("To call it a model writes:\n\n<action_call>\n{object}\n</action_call>"),
         format!("It has this form:\n\n<action_call>\n{object}\n</action_call>\n\nThat is all."),
         format!("In <action_call>{object}</action_call> the name comes first."),
     ] {
@@ -264,7 +255,7 @@ fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
     let answer = "Thought: I scan it.\nAction: scan_ports\nAction Input: a.example";
     // A call without its end is refused by the fixer.
     assert_eq!(input(answer, MayAsk::Now), [("scan_ports a.example".to_owned(), false)]);
-    assert_eq!(input(answer, MayAsk::Never), []);
+    assert_eq!(input(answer, MayAsk::Never), [("scan_ports a.example".to_owned(), false)]);
     assert_eq!(input(&format!("{answer}\n"), MayAsk::Never), [("scan_ports a.example".to_owned(), true)]);
 }
 

@@ -20,7 +20,6 @@ fn a_string_of_a_value_that_is_no_call_is_content() {
                 format!("{{\"name\": \"save\", \"arguments\": {{\"text\": \"first\\n{quoted}\\nlast\"}}}}"),
                 format!("{{\"name\": \"save\", \"arguments\": {{\"text\": \"first\\n{quoted}\\n"),
                 format!("save(text=\"first\\n{quoted}\\n"),
-                format!("[save(text='first {quoted} "),
             ] {
                 let seen = read(&adapter.name, false, &answer);
                 assert!(written(&seen).is_empty(), "{}: {answer:?} became {seen:?}", adapter.name);

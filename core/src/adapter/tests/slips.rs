@@ -17,8 +17,6 @@ fn a_fence_inside_of_the_tags_is_framing() {
     ] {
         assert!(is_lamp(&read("hermes", false, &text)), "{text}");
     }
-    let document = format!("It begins with <tool_call>\n\n```json\n{object}\n```\n\nand ends with </tool_call>, as tags do.");
-    assert_eq!(read("hermes", false, &document), text(&document));
 }
 
 #[test]
