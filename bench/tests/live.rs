@@ -91,6 +91,10 @@ async fn tasks_go_straight_and_through_the_proxy_and_are_asked_once() {
     assert!(said.contains("the outcomes are in bench-live.jsonl"), "{said}");
     // A model that nobody lists is not asked at all.
     let unknown = bench("nope").await.unwrap();
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no backend that answers lists the model nope"), "{}", String::from_utf8_lossy(&unknown.stderr));
+    assert!(
+        String::from_utf8_lossy(&unknown.stderr).contains("no backend that answers lists the model nope"),
+        "{}",
+        String::from_utf8_lossy(&unknown.stderr)
+    );
     assert_eq!((unknown.status.code(), fake.seen("/chat/completions").len()), (Some(1), asked));
 }

@@ -186,7 +186,7 @@ fn has_item(code: &str, name: &str) -> bool {
 #[test]
 fn every_item_that_the_architecture_names_exists() {
     let page = fs::read_to_string("ARCHITECTURE.md").unwrap();
-    let mut files = vec![PathBuf::from("src")];
+    let mut files = vec![PathBuf::from("src"), PathBuf::from("core/src")];
     let mut sources: Vec<(String, String)> = Vec::new();
     while let Some(path) = files.pop() {
         if path.is_dir() {

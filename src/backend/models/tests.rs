@@ -86,7 +86,10 @@ async fn a_list_that_fails_says_so() {
     let locked = Fake::with_json(&[("GET /v1/models", 401, r#"{"error":{"message":"no key","code":"invalid_api_key"}}"#)]);
     let backend = Backend::open("locked", Kind::OpenAi, format!("{}/v1", locked.url));
     let error = models(&client(), &backend).await.expect_err("locked");
-    assert_eq!((error.status, error.message.as_str(), error.code.as_deref()), (401, "no key", Some("invalid_api_key")));
+    assert_eq!(
+        (error.status, error.message.as_str(), error.code.as_deref()),
+        (401, "the backend `locked` wants a key (`api_key_env`): no key", Some("invalid_api_key"))
+    );
     let odd = Fake::with_json(&[("GET /v1/models", 200, "{}")]);
     let backend = Backend::open("odd", Kind::OpenAi, format!("{}/v1", odd.url));
     assert!(models(&client(), &backend).await.expect_err("no list").message.contains("`odd`"));
