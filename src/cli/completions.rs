@@ -6,7 +6,12 @@ use std::{io::Write, path::PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{given::Configured, output::print, run, setup};
+use super::{
+    given::Configured,
+    output::print,
+    run,
+    setup::{self, clients::Names},
+};
 use crate::{config::Environment, error::Error};
 
 #[derive(Debug, Args)]
@@ -43,7 +48,7 @@ impl Completions {
     }
 }
 
-/// The script, with the models of the running proxy after `--model`. The generator knows only names that are fixed.
+/// The script, with the models of the running proxy after `--model`: the generator knows only names that are fixed, and for fish none.
 fn with_models(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Bash => {
@@ -60,8 +65,11 @@ fn with_models(shell: Shell, script: &str) -> String {
             lines.collect()
         }
         Shell::Fish => {
-            let names = "(toolglot completions --models 2>/dev/null)";
-            format!("{script}complete -c toolglot -n \"__fish_seen_subcommand_from run setup\" -l model -r -f -a \"{names}\"\n")
+            let after =
+                |command: &str, what: &str| format!("complete -c toolglot -n \"__fish_seen_subcommand_from {command}\" {what}\n");
+            let names = |names: Names| format!("-f -a \"{}\"", names.list().collect::<Vec<_>>().join(" "));
+            let model = after("run setup", "-l model -r -f -a \"(toolglot completions --models 2>/dev/null)\"");
+            format!("{script}{}{}{model}", after("run", &names(Names::Agents)), after("setup", &names(Names::Clients)))
         }
         _ => script.to_owned(),
     }

@@ -91,7 +91,8 @@ impl Setup {
             let home = environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"))?;
             let file = home.join(&part.path);
             let before = read(&file)?;
-            let after = part.over(before.as_deref().unwrap_or_default(), &place)?;
+            let theirs = Journal::read(environment)?.without_ours(&file, before.as_deref());
+            let after = part.over(theirs.as_deref().unwrap_or_default(), &place)?;
             print(out, &format!("\n~/{}:\n\n{after}\n", part.path))?;
             if self.write {
                 let installed = install(&file, before.as_deref(), &after)?;

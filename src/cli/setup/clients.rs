@@ -160,7 +160,7 @@ fn merge(into: &mut Value, own: Value) -> Result<(), String> {
 
 impl Names {
     /// The heads of the tables, which is all that a command line needs.
-    pub(super) fn list(self) -> impl Iterator<Item = &'static str> {
+    pub(in crate::cli) fn list(self) -> impl Iterator<Item = &'static str> {
         let heads = CLIENTS.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
         heads.filter_map(move |head| match self {
             Names::Clients => Some(head).filter(|head| !head.contains(['.', '['])),

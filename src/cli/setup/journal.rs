@@ -63,16 +63,22 @@ impl Journal {
         }
     }
 
+    /// A file's text without what an earlier entry wrote into it: what is no longer written must not stay.
+    pub(super) fn without_ours(&self, file: &Path, text: Option<&str>) -> Option<String> {
+        let known = self.entries.iter().find(|known| known.file == file);
+        match known.and_then(|known| Some(known.undone(text?))) {
+            Some(Undone::Text(text)) => Some(text),
+            Some(Undone::Removed) => None,
+            Some(Undone::Foreign) | None => text.map(str::to_owned),
+        }
+    }
+
     /// Adds what is written into a file. What an earlier entry wrote into it is not what it was before.
     pub(super) fn add(&mut self, mut entry: Entry) {
+        entry.before = self.without_ours(&entry.file, entry.before.as_deref());
         if let Some(at) = self.entries.iter().position(|known| known.file == entry.file) {
             let known = self.entries.remove(at);
-            entry.backups.splice(0..0, known.backups.iter().cloned());
-            entry.before = match entry.before.as_deref().map(|text| known.undone(text)) {
-                Some(Undone::Text(text)) => Some(text),
-                Some(Undone::Removed) => None,
-                Some(Undone::Foreign) | None => entry.before,
-            };
+            entry.backups.splice(0..0, known.backups);
         }
         self.entries.push(entry);
     }
