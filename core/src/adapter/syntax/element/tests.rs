@@ -210,11 +210,9 @@ fn an_element_of_another_name_is_refused_only_at_the_end_of_the_answer() {
     for text in [
         "<build_all>\n</build_all>",
         "<build_all></build_all>",
-        "I build it.\n\n<build_all>\nmake all\n</build_all>\n",
         "<rename_note>\n<note_path>a.md</note_path>\n<body>\nb.md\n</body>\n</rename_note>",
         "<search>\n<query>x</query>\n</search>",
         "```xml\n<rename_note>\n<note_path>a.md</note_path>\n</rename_note>\n```",
-        "Then:\n```xml\n<build_all>\n</build_all>\n```\n",
     ] {
         assert!(refused(text), "{text:?} is text");
     }
@@ -375,7 +373,8 @@ fn an_element_that_nobody_can_run_is_text_where_more_follows() {
         (format!("{shown}\n\n{real}"), shown.as_str(), 1, 0),
         (shown.clone(), shown.as_str(), 0, 0),
         (format!("I look.\n{open}\n{real}"), &format!("I look.\n{open}"), 1, 0),
-        (format!("I look.\n{open}"), "I look.", 0, 1),
+        (open.to_owned(), "", 0, 1),
+        (format!("I look.\n{open}"), &format!("I look.\n{open}"), 0, 0),
     ] {
         for piece in [1, 5, usize::MAX] {
             let seen = scan(&text, FinishReason::Stop, piece);
