@@ -135,9 +135,12 @@ pub enum Why {
     Markup(String),
     /// The arguments are a complete object that does not fit the schema. Holds the validator's message with its path.
     Schema(String),
-    /// The arguments fit, but contain a guess or a value that must not be wrong. The model is asked; if it may not be asked any
-    /// more, the call is delivered. Holds what is doubtful.
+    /// The arguments fit, but hold a value that must not be wrong, or lack one that was dropped. The model is asked; if it may not
+    /// be asked any more, the call is delivered. Holds what is doubtful.
     Unsure(String),
+    /// The arguments fit only after a guess. The model is asked; if it writes the same again, the call is delivered. Holds what was
+    /// guessed.
+    Guess(String),
     /// No offered tool has this name.
     UnknownTool(String),
     /// The client's form cannot express a value safely. Holds which.
@@ -195,7 +198,7 @@ impl std::fmt::Display for Why {
             Why::NotAnObject => f.write_str("its arguments are not a JSON object"),
             Why::Markup(what) => write!(f, "its arguments are torn: {what}"),
             Why::Schema(what) => write!(f, "its arguments do not fit the tool's schema: {what}"),
-            Why::Unsure(what) => write!(f, "its arguments are doubtful: {what}"),
+            Why::Unsure(what) | Why::Guess(what) => write!(f, "its arguments are doubtful: {what}"),
             Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),

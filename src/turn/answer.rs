@@ -17,6 +17,7 @@ use crate::{
     fix::{Checked, Fixer, Schemas, Tally, name::means_none},
     json::extent::{Extent, PlainExtent},
     plan::Repeats,
+    same,
 };
 
 /// The parts that an [`Answer`] is made from.
@@ -126,9 +127,13 @@ impl Answer {
     }
 
     /// Continues after an answer that was refused, whose valid calls are `kept`. `left`: what the user reads if this answer says
-    /// nothing.
-    pub fn again(mut self, kept: Vec<ToolCall>, left: Option<String>) -> Answer {
-        self.gate.again(kept, left);
+    /// nothing. `because`: why the model was asked.
+    pub(super) fn again(mut self, kept: Vec<ToolCall>, left: Option<String>, because: &Reask) -> Answer {
+        let about = match because {
+            Reask::Refused { name, raw, .. } => Some(same::Call::new(name, raw)),
+            _ => None,
+        };
+        self.gate.again(kept, left, about);
         self
     }
 

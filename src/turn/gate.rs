@@ -114,6 +114,8 @@ struct Again {
     reask: Option<Reask>,
     /// Whether the backend itself had read the call that was refused.
     native: bool,
+    /// The call that the model was asked about before this answer.
+    about: Option<same::Call>,
     /// Valid calls after a refused one: of an earlier answer, or of this one once `reask` is set.
     kept: Vec<ToolCall>,
     /// The prose of earlier answers that the client has.
@@ -240,9 +242,9 @@ impl Gate {
     }
 
     /// Continues after an answer in which a call was refused. `kept`: the valid calls after it. `left`: what the user reads if
-    /// this answer says nothing.
-    pub(super) fn again(&mut self, kept: Vec<ToolCall>, left: Option<String>) {
-        self.again = Again { asked: true, left, kept, said: std::mem::take(&mut self.again.said), ..Again::default() };
+    /// this answer says nothing. `about`: the refused call.
+    pub(super) fn again(&mut self, kept: Vec<ToolCall>, left: Option<String>, about: Option<same::Call>) {
+        self.again = Again { asked: true, left, kept, about, said: std::mem::take(&mut self.again.said), ..Again::default() };
     }
 
     /// Sets the prose of earlier answers that the client has. A model that is asked again often begins with the same words, or
@@ -386,6 +388,10 @@ impl Gate {
         if matches!(why, Why::Unsure(_)) && (self.delivered.count > 0 || !self.policy.may_reask) {
             return self.deliver(name, None, raw, None, out);
         }
+        // A guess that the model confirms is what it meant.
+        if matches!(why, Why::Guess(_)) && self.again.about.as_ref() == Some(&same::Call::new(name, raw)) {
+            return self.deliver(name, None, raw, None, out);
+        }
         if self.delivered.count > 0 {
             return self.beside(&why.notice(name), out);
         }
@@ -408,7 +414,7 @@ impl Gate {
         if self.native {
             return self.written.has_in_text(name, written);
         }
-        let is_whole = matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
+        let is_whole = matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Guess(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
         !is_whole && self.written.has_native(name)
     }
 

@@ -226,7 +226,7 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
     // These reasons already say what to do.
     let not_run = |why: &str| format!("Error: the call of {subject} was not run: {why}.");
     match why {
-        Why::Unsure(what) => return not_run(what),
+        Why::Unsure(what) | Why::Guess(what) => return not_run(what),
         Why::Unannounced(_) | Why::Quoted => {
             return format!("{} If it is, write only the call; if not, answer without it.", not_run(&why.to_string()));
         }

@@ -269,7 +269,7 @@ pub fn unsure(report: &Report) -> Option<Why> {
         Code::T2b => "a backslash that is an escape or a character",
         _ => &*fix.note,
     };
-    Some(Why::Unsure(format!("they can be read in several ways ({what}, at {place}). Write the whole call again as strict JSON")))
+    Some(Why::Guess(format!("they can be read in several ways ({what}, at {place}). Write the whole call again as strict JSON")))
 }
 
 /// The first 8 bytes of a text's SHA-256, to recognise it without showing it.

@@ -17,7 +17,7 @@ fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask
 }
 
 #[test]
-fn a_guess_that_was_asked_about_is_delivered_the_second_time() {
+fn a_doubt_that_was_asked_about_is_delivered_the_second_time() {
     let why = Why::Unsure("a backslash".into());
     let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# };
     let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, std::slice::from_ref(&refused));
@@ -33,6 +33,23 @@ fn a_guess_that_was_asked_about_is_delivered_the_second_time() {
     ];
     let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
     assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
+}
+
+#[test]
+fn a_guess_is_delivered_only_if_the_model_writes_it_again() {
+    let why = Why::Guess("an unescaped quote".into());
+    let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a}"# };
+    let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, std::slice::from_ref(&refused));
+    assert_eq!((calls.len(), matches!(reask, Some(Reask::Refused { .. }))), (0, true));
+    let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
+    assert_eq!((calls, reask), (Vec::<String>::new(), None), "nobody can be asked: a notice");
+    for (about, count) in [(r#"{"path":"a"}"#, 1), (r#"{"path":"b"}"#, 0)] {
+        let mut gate = Gate::new(Policy::default());
+        gate.again(Vec::new(), None, Some(same::Call::new("write", about)));
+        let mut seen = 0;
+        gate.event(Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# }, &mut |event: Event<'_>| seen += usize::from(matches!(event, Event::CallEnd { .. })));
+        assert_eq!(seen, count, "{about}");
+    }
 }
 
 #[test]
@@ -233,7 +250,7 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
         gate.before.tools = Arc::clone(&tools);
         gate.after(Repeats::default());
         if asked {
-            gate.again(Vec::new(), None);
+            gate.again(Vec::new(), None, None);
         }
         let mut ended = None;
         for event in [Event::Text(said), Event::Finish { reason: FinishReason::Stop, usage: None }] {
@@ -256,7 +273,7 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
 #[test]
 fn a_sentence_of_toolglots_own_question_is_no_command() {
     let mut gate = Gate::new(Policy { may_reask: false, ..Policy::default() });
-    gate.again(Vec::new(), None);
+    gate.again(Vec::new(), None, None);
     let arguments = format!("{{\"command\":\"run: {WHOLE_LINE}.\"}}");
     let mut calls = 0;
     let call = [

@@ -77,7 +77,7 @@ impl Judge<'_> {
     }
 
     fn known(&self, call: ToolCall, why: Option<Why>, tool: &Tool) -> (ToolCall, Fate) {
-        // A guess is asked about, as long as the model may be asked.
+        // A doubt is asked about, as long as the model may be asked. A guess never runs here.
         let why = why.filter(|why| self.may_reask || !matches!(why, Why::Unsure(_)));
         let Origin::Registry { server, tool: own } = &tool.origin else {
             let fate = match why {

@@ -71,7 +71,7 @@ impl<O: Sink> Rounds<O> {
         };
         let answer = answer.quoting(self.asks.quoted.clone()).echoing(self.asks.said.clone());
         let answer = match &self.asks.because {
-            Some(_) => answer.again(self.asks.kept.clone(), self.asks.left.clone()),
+            Some(because) => answer.again(self.asks.kept.clone(), self.asks.left.clone(), because),
             None => answer,
         };
         answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())

@@ -184,7 +184,7 @@ fn a_guess_is_asked_about_unless_the_tool_only_reads() {
     events.extend(call(1, "read", &[r#"{"path":"C:\new\table.txt"}"#], true));
     events.extend(call(2, "write", &[r#"{"path":"C:\\new\\table.txt"}"#], true));
     let lines = run(&mut fixer, events);
-    assert!(lines[0].starts_with("refused write Unsure(") && lines[0].contains("/path"), "{lines:?}");
+    assert!(lines[0].starts_with("refused write Guess(") && lines[0].contains("/path"), "{lines:?}");
     let escaped = r#"{"path":"C:\\new\\table.txt"}"#;
     assert!(lines[0].ends_with(escaped), "{lines:?}");
     assert_eq!(lines[2], format!("arguments 0 {escaped}"));

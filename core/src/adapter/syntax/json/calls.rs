@@ -213,11 +213,11 @@ fn member<'t>(members: &[(String, &'t str)], key: &str) -> Option<&'t str> {
     members.iter().find(|(known, _)| known == key).map(|(_, value)| *value)
 }
 
-/// The calls in a value whose syntax must be repaired: `{"name" "f", "arguments": {..}}`. All must be of offered tools. A call
+/// The calls in a value whose syntax must be repaired without a guess: `{"name" "f", "arguments": {..}}`. All must be of offered tools. A call
 /// that the repair closed is not `closed`.
 pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
     let report = fix(value, None, &[], End::Closed);
-    let plain = report.accepted().filter(|_| report.verdict != Verdict::Clean)?;
+    let plain = report.accepted().filter(|_| matches!(report.verdict, Verdict::Lossless | Verdict::Coerced))?;
     let mut found = calls(plain, keys, context, false)?;
     let mended = |rule: Code| report.fixes.iter().any(|fix| fix.rule == rule);
     for found in &mut found {

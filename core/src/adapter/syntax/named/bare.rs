@@ -37,7 +37,7 @@ pub(super) fn text(text: &str, tool: &Tool) -> Option<String> {
 
 /// Whether a text contains an object with a parameter of the tool: that may be the arguments, or a part of the text.
 fn holds_arguments(text: &str, types: &Types) -> bool {
-    let object = text.find('{').and_then(|at| members(&text[at..=text.rfind('}')?]));
+    let object = text.find('{').and_then(|at| members(text.get(at..=text.rfind('}')?)?));
     object.is_some_and(|members| members.iter().any(|(key, _)| types.has(key)))
 }
 
