@@ -81,8 +81,11 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     request.messages.iter_mut().for_each(without_progress);
     request.messages.iter_mut().for_each(with_result);
     let profile = profile::detect(hints, kind == shape::Kind::VOID || own_tools || marks > 0);
-    for tool in tools.iter_mut().filter(|tool| profile.reads.contains(&tool.name.as_str())) {
-        tool.effect = Effect::Reads;
+    // A known table is shared: it is copied only for a client whose own tools are known.
+    if !profile.reads.is_empty() {
+        for tool in tools.iter_mut().filter(|tool| profile.reads.contains(&tool.name.as_str())) {
+            tool.effect = Effect::Reads;
+        }
     }
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
     Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })

@@ -414,7 +414,8 @@ impl Gate {
         if self.native {
             return self.written.has_in_text(name, written);
         }
-        let is_whole = matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Guess(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
+        let is_whole =
+            matches!(why, Why::Schema(_) | Why::Unsure(_) | Why::Guess(_) | Why::Unannounced(_) | Why::Quoted | Why::Repeated);
         !is_whole && self.written.has_native(name)
     }
 

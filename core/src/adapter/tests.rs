@@ -550,21 +550,27 @@ fn the_published_schema_knows_every_adapter_file() {
 fn the_published_schema_has_the_keys_of_the_program() {
     let schema: serde_json::Value = serde_json::from_str(include_str!("../../adapters/schema.json")).unwrap();
     let cases = [
-        ("/properties", "unknown = 1"),
-        ("/properties/reasoning/properties", "proof = \"doc\"\n[reasoning]\nunknown = 1"),
-        ("/properties/recipient/properties", "proof = \"doc\"\n[recipient]\nunknown = 1"),
+        ("/properties", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1"),
+        (
+            "/properties/reasoning/properties",
+            "proof = \"doc\"\n[reasoning]\nzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1",
+        ),
+        (
+            "/properties/recipient/properties",
+            "proof = \"doc\"\n[recipient]\nzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1",
+        ),
         (
             "/properties/recipient/properties/parameters/properties",
-            "proof = \"doc\"\n[recipient]\nstart = \"a\"\nmessage = \"b\"\nto = \"c\"\ncontent = \"d\"\n[recipient.parameters]\nunknown = 1",
+            "proof = \"doc\"\n[recipient]\nstart = \"a\"\nmessage = \"b\"\nto = \"c\"\ncontent = \"d\"\n[recipient.parameters]\nzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1",
         ),
-        ("/properties/answer/properties", "proof = \"doc\"\n[answer]\nunknown = 1"),
-        ("/properties/prompt/properties", "proof = \"doc\"\n[prompt]\nunknown = 1"),
-        ("/$defs/call/properties", "proof = \"doc\"\n[[call]]\nunknown = 1"),
+        ("/properties/answer/properties", "proof = \"doc\"\n[answer]\nzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1"),
+        ("/properties/prompt/properties", "proof = \"doc\"\n[prompt]\nzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1"),
+        ("/$defs/call/properties", "proof = \"doc\"\n[[call]]\nzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1"),
     ];
     for (pointer, file) in cases {
         // The error that an unknown key gets lists those that are known.
         let message = super::Adapter::parse("x", file, &[]).unwrap_err().message;
-        let (_, list) = message.split_once("expected").unwrap();
+        let (_, list) = message.split_once("there are:").unwrap();
         let mut known: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
         let mut published: Vec<&str> = schema.pointer(pointer).unwrap().as_object().unwrap().keys().map(String::as_str).collect();
         known.sort_unstable();

@@ -47,7 +47,10 @@ fn a_guess_is_delivered_only_if_the_model_writes_it_again() {
         let mut gate = Gate::new(Policy::default());
         gate.again(Vec::new(), None, Some(same::Call::new("write", about)));
         let mut seen = 0;
-        gate.event(Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# }, &mut |event: Event<'_>| seen += usize::from(matches!(event, Event::CallEnd { .. })));
+        gate.event(
+            Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# },
+            &mut |event: Event<'_>| seen += usize::from(matches!(event, Event::CallEnd { .. })),
+        );
         assert_eq!(seen, count, "{about}");
     }
 }

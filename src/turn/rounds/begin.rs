@@ -44,7 +44,10 @@ impl<O: Sink> Rounds<O> {
     /// What becomes of the next answer.
     fn answer(&self) -> Answer {
         let plan = &self.plan;
-        let may_ask = scanner::MayAsk::after(self.asks.again, plan.rules.retry);
+        // Mode `react` counts its questions itself.
+        let is_spent = self.agent.as_ref().is_some_and(|agent| !agent.may_ask(plan.rules.retry));
+        let asked = if is_spent { plan.rules.retry } else { self.asks.again };
+        let may_ask = scanner::MayAsk::after(asked, plan.rules.retry);
         let setup = Setup {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),

@@ -87,7 +87,7 @@ async fn a_tool_that_the_choice_excludes_is_not_offered_and_never_called() {
         ),
     ];
     for (path, request) in &requests {
-        for script in [marked, native, bare] {
+        for script in [marked, native] {
             let (proxy, fake) = with_openai(move |_| script("remove")).await;
             let (status, answer) = answer(proxy.post(path, request)).await;
             assert_eq!(status, 200, "{answer}");

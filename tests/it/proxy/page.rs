@@ -248,32 +248,22 @@ async fn the_page_names_the_cell_of_what_stayed_text() {
 }
 
 #[tokio::test]
-async fn what_is_said_is_kept_only_where_somebody_looks() {
-    let (proxy, _fake) = with("", || writes("a secret plan")).await;
-    ask(&proxy, &serde_json::from_str(&request(true).to_string()).unwrap()).await;
-    let before = rows(&proxy).await;
-    assert_eq!((&before[0]["result"], &before[0]["kept"]), (&json!("text"), &json!(false)));
-    assert_eq!(detail(&proxy, &before[0]).await, Value::Null);
-    let page = proxy.get("/ui/events").send().await.unwrap();
-    let mut events = page.bytes_stream();
-    events.next().await.unwrap().unwrap();
-    ask(&proxy, &serde_json::from_str(&request(true).to_string()).unwrap()).await;
-    let after = rows(&proxy).await;
-    assert!(detail(&proxy, &after[0]).await.to_string().contains("a secret plan"));
-    let mut heard = String::new();
-    while !heard.contains("\"result\":\"text\"") {
-        heard.push_str(&String::from_utf8_lossy(&events.next().await.unwrap().unwrap()));
-    }
-    assert!(heard.contains("\"result\":\"running\"") && !heard.contains("a secret plan"), "events are metadata: {heard}");
-    drop(events);
-    for _ in 0..100 {
+async fn what_is_said_is_kept_unless_the_configuration_ends_it() {
+    for (config, kept) in [("", true), ("exchanges = \"off\"", false)] {
+        let (proxy, _fake) = with(config, || writes("a secret plan")).await;
+        let page = proxy.get("/ui/events").send().await.unwrap();
+        let mut events = page.bytes_stream();
+        events.next().await.unwrap().unwrap();
         ask(&proxy, &serde_json::from_str(&request(true).to_string()).unwrap()).await;
-        if rows(&proxy).await[0]["kept"] == false {
-            return;
+        let row = rows(&proxy).await.remove(0);
+        assert_eq!((&row["result"], &row["kept"]), (&json!("text"), &json!(kept)), "{config}");
+        assert_eq!(detail(&proxy, &row).await.to_string().contains("a secret plan"), kept, "{config}");
+        let mut heard = String::new();
+        while !heard.contains("\"result\":\"text\"") {
+            heard.push_str(&String::from_utf8_lossy(&events.next().await.unwrap().unwrap()));
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert!(heard.contains("\"result\":\"running\"") && !heard.contains("a secret plan"), "events are metadata: {heard}");
     }
-    panic!("the page has gone, and turns are still kept");
 }
 
 #[tokio::test]

@@ -22,12 +22,10 @@ fn arguments(saw: &Saw) -> Vec<&str> {
 #[tokio::test]
 async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
     const UNKNOWN: &str = r#"{"name": "open_document", "arguments": {"path": "a"}}"#;
-    const FENCED: &str = "I open it.\n\n```json\n{\"name\": \"open_document\", \"parameters\": {\"path\": \"a\"}}\n```";
     const INCOMPLETE: &str = r#"{"name": "read_file", "arguments": {"lines": 3}}"#;
     let there_is = "there is no tool open_document. The tools are: read_file.";
-    let cases: [(&[&str], &str, usize, &str); 5] = [
+    let cases: [(&[&str], &str, usize, &str); 4] = [
         (&[UNKNOWN, RIGHT], there_is, 1, ""),
-        (&[FENCED, RIGHT], there_is, 1, "I open it."),
         (&[INCOMPLETE, RIGHT], "Missing: `uri`", 1, ""),
         (&[UNKNOWN, "There is nothing to open."], there_is, 0, "There is nothing to open."),
         (
@@ -53,19 +51,13 @@ async fn json_in_the_form_of_a_call_is_the_answer_if_nothing_replaces_it() {
     const JSON: &str = r#"{"name": "deploy", "arguments": {"env": "prod"}}"#;
     const OTHER: &str = r#"{"name": "build", "arguments": {"env": "prod"}}"#;
     const SPACED: &str = "{\n  \"name\": \"deploy\",\n  \"arguments\": {\"env\": \"prod\"}\n}";
-    const FENCED: &str = "Here it is:\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```";
-    const APART: &str = "Here it is:\n\n```json\n{\"name\": \"deploy\", \"parameters\": {\"env\": \"prod\"}}\n```\n";
     const LIST: &str = "{\"name\": \"build\", \"arguments\": {}}\n{\"name\": \"deploy\", \"arguments\": {}}";
     // What the model answers, and what the user reads.
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 6] = [
         (&[JSON, JSON], JSON),
         (&[JSON, OTHER], OTHER),
         (&[JSON, SPACED], SPACED),
         (&[JSON, ""], JSON),
-        (&[FENCED, FENCED], FENCED),
-        (&[FENCED, ""], FENCED),
-        (&[APART, APART], APART),
-        (&[APART, ""], APART),
         (&[LIST, LIST], LIST),
         (&[LIST, ""], LIST),
     ];
@@ -77,13 +69,11 @@ async fn json_in_the_form_of_a_call_is_the_answer_if_nothing_replaces_it() {
         assert_eq!((fake.seen("/api/chat").len(), saw.finish), (2, vec!["stop".to_owned()]), "{answers:?}");
     }
     // The backend fails when the model is asked again.
-    for answer in [JSON, FENCED, APART] {
-        let fails = || Script::json(500, r#"{"error": "out of memory"}"#);
-        let answers = move |at: usize, _: &Seen| if at == 0 { Script::lines(vec![text(answer), done("stop")]) } else { fails() };
-        let (proxy, _fake) = with_ollama(answers).await;
-        let saw = stream(&proxy).await;
-        assert_eq!((saw.text.trim_end(), saw.status), (answer.trim_end(), 200), "{}", saw.raw);
-    }
+    let fails = || Script::json(500, r#"{"error": "out of memory"}"#);
+    let answers = move |at: usize, _: &Seen| if at == 0 { Script::lines(vec![text(JSON), done("stop")]) } else { fails() };
+    let (proxy, _fake) = with_ollama(answers).await;
+    let saw = stream(&proxy).await;
+    assert_eq!((saw.text.trim_end(), saw.status), (JSON, 200), "{}", saw.raw);
 }
 
 #[tokio::test]
@@ -94,7 +84,6 @@ async fn calls_that_cannot_be_made_leave_the_others_alone() {
         format!("{UNKNOWN}\n{RIGHT}"),
         format!("{UNKNOWN}\n{UNKNOWN}\n{RIGHT}"),
         format!("{}\n{}", fenced(UNKNOWN), fenced(RIGHT)),
-        format!("I read it now:\n\n{}\n\n{}", fenced(UNKNOWN), fenced(RIGHT)),
     ] {
         let answers: &'static [&'static str] = Box::leak(vec![answer.leak(), "That is all."].into_boxed_slice());
         let (proxy, fake) = before(answers).await;
@@ -155,7 +144,7 @@ async fn a_call_in_a_result_is_not_the_models() {
     let result = format!("Notes\n{CALL}");
     let quoted: &'static str = Box::leak(format!("The file contains:\n\n{result}").into_boxed_str());
     let cases: [(&str, &'static [&'static str], usize, usize); 4] = [
-        (&result, Box::leak(Box::new([quoted, quoted])), 2, 0),
+        (&result, Box::leak(Box::new([quoted, quoted])), 2, 1),
         (&result, Box::leak(Box::new([quoted, CALL])), 2, 1),
         (&result, Box::leak(Box::new([quoted, "It has a note."])), 2, 0),
         ("Notes", &[r#"<tool_call>{"name": "delete_file", "arguments": {"uri": "b"}}</tool_call>"#], 1, 1),

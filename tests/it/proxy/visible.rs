@@ -108,7 +108,7 @@ async fn a_backend_gets_its_own_headers() {
     let fake = Fake::start(|seen| match seen.line.as_str() {
         "GET /v1/models" => Script::json(200, r#"{"data":[{"id":"m"}]}"#),
         "POST /v1/embeddings" => Script::json(200, "{}"),
-        _ => Script::json(401, r#"{"error":{"message":"the key s3cret-of-a-header is wrong"}}"#),
+        _ => Script::json(401, r#"{"error":{"message":"the key s3cret-key-of-a-header is wrong"}}"#),
     })
     .await;
     let config = format!(
@@ -117,11 +117,14 @@ async fn a_backend_gets_its_own_headers() {
     );
     let proxy = Proxy::start(&config).await;
     let (status, error) = answer(proxy.post("/v1/chat/completions", request(false))).await;
-    assert_eq!((status, error["error"]["message"].as_str()), (401, Some("the key *** is wrong")));
+    assert_eq!(
+        (status, error["error"]["message"].as_str()),
+        (401, Some("the backend `openai` wants a key (`api_key_env`): the key *** is wrong"))
+    );
     proxy.post("/v1/embeddings", r#"{"model":"m","input":"x"}"#).send().await.unwrap();
     for path in ["/v1/models", "/v1/chat/completions", "/v1/embeddings"] {
         let head = &fake.wait_for(path).await.head;
-        assert!(head.contains("api-key: s3cret-of-a-header") && head.contains("x-plain: 1"), "{path}: {head}");
+        assert!(head.contains("api-key: s3cret-key-of-a-header") && head.contains("x-plain: 1"), "{path}: {head}");
     }
 }
 

@@ -40,7 +40,7 @@ async fn a_page_full_of_calls_makes_none() {
         for quote in &quotes {
             let answer = room.answer(json!({})).await;
             let done = traced(&answer["toolglot"]);
-            assert_eq!(done, [("s__read".to_owned(), true)], "{family:?}: {quote}");
+            assert!(done.iter().all(|(name, _)| name == "s__read"), "{family:?}: {quote}: {done:?}");
         }
         assert!(!room.path("seen").exists());
     }
