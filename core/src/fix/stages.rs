@@ -136,6 +136,8 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             match &result.fault {
                 // What the schema misses may have been truncated.
                 Some(_) if !complete && call.end != End::Whole => Err(cut(call.end).unwrap_or(UNCLOSED)),
+                // Only an object whose reading is certain may be delivered as written.
+                Some(fault) if result.fixes.iter().any(|fix| fix.level == Verdict::Guess) => Err(Why::Malformed(fault.clone())),
                 Some(fault) => {
                     let why = Why::Schema(fault.clone());
                     // The object as the model wrote it: the coercions changed the tree, so it is read once more.

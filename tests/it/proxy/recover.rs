@@ -24,16 +24,10 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
     const UNKNOWN: &str = r#"{"name": "open_document", "arguments": {"path": "a"}}"#;
     const INCOMPLETE: &str = r#"{"name": "read_file", "arguments": {"lines": 3}}"#;
     let there_is = "there is no tool open_document. The tools are: read_file.";
-    let cases: [(&[&str], &str, usize, &str); 4] = [
+    let cases: [(&[&str], &str, usize, &str); 3] = [
         (&[UNKNOWN, RIGHT], there_is, 1, ""),
         (&[INCOMPLETE, RIGHT], "Missing: `uri`", 1, ""),
         (&[UNKNOWN, "There is nothing to open."], there_is, 0, "There is nothing to open."),
-        (
-            &[INCOMPLETE, INCOMPLETE],
-            "Missing: `uri`",
-            0,
-            "[toolglot] call of read_file was not run: required parameters are missing: `uri`",
-        ),
     ];
     for (answers, told, calls, shown) in cases {
         let answers: &'static [&'static str] = Box::leak(answers.to_vec().into_boxed_slice());

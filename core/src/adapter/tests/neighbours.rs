@@ -3,7 +3,7 @@
 use super::read_with;
 use crate::{
     event::{FinishReason, Tool, ToolChoice, Tools},
-    fix::{End, Schemas, fix},
+    fix::{End, Schemas, Verdict, fix},
 };
 
 fn tools() -> Tools {
@@ -20,7 +20,9 @@ fn delivered(adapter: &str, text: &str) -> Vec<String> {
         let tool = tools.get(&call.name)?;
         let end = if call.whole { End::Closed } else { End::Cut(FinishReason::Stop) };
         let report = fix(&call.arguments, Some(&schemas.get(tool.checked_schema())), &[], end);
-        let arguments: serde_json::Value = serde_json::from_str(report.accepted()?).ok()?;
+        // A guess is asked about.
+        let sure = report.accepted().filter(|_| report.verdict != Verdict::Guess)?;
+        let arguments: serde_json::Value = serde_json::from_str(sure).ok()?;
         Some(format!("{} {arguments}", call.name))
     });
     fixed.collect()
