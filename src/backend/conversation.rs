@@ -85,6 +85,8 @@ struct Row {
 /// What a rewrite changes.
 enum Change {
     Messages(fn(&mut Vec<Message>)),
+    /// Each message by itself.
+    Message(fn(&mut Message)),
     Fields(fn(&mut Map<String, Value>)),
     Schema(fn(&mut Value)),
     /// See [`choice_in_words`].
@@ -110,7 +112,7 @@ const ROWS: &[Row] = &[
     Row {
         rewrite: Rewrite::GoOn,
         title: "a beginning of the answer is followed by the request to go on",
-        // llama.cpp, Anthropic's newer models behind gateways, mistral-common.
+        // llama.cpp; Anthropic's API (opencode#22404); Mistral's API, code 3230.
         says: &["prefill is incompatible", "does not support assistant message prefill", "expected last role user or tool"],
         change: Change::Messages(rewrites::go_on),
     },
@@ -143,27 +145,28 @@ const ROWS: &[Row] = &[
     Row {
         rewrite: Rewrite::ShortIds,
         title: "ids of calls are sent as nine letters and digits",
-        // mistral-common, and the templates of Mistral's models.
+        // mistral-common; the chat templates of Mistral's models from v3 on.
         says: &["tool call id*must be a-z", "tool call ids should be alphanumeric strings with length 9"],
-        change: Change::Messages(rewrites::short_ids),
+        change: Change::Message(rewrites::short_ids),
     },
     Row {
         rewrite: Rewrite::Reasoning,
         title: "every turn of the assistant has reasoning",
         // DeepSeek, Moonshot.
         says: &["reasoning_content*must be passed back", "reasoning_content is missing in assistant"],
-        change: Change::Messages(rewrites::reasoning),
+        change: Change::Message(rewrites::reasoning),
     },
     Row {
         rewrite: Rewrite::Objects,
         title: "arguments of earlier calls are sent as objects",
         // minijinja and Jinja2, where a template goes through the arguments.
         says: &["can only get item pairs from a mapping"],
-        change: Change::Messages(rewrites::objects),
+        change: Change::Message(rewrites::objects),
     },
     Row {
         rewrite: Rewrite::ChoiceInWords,
         title: "`tool_choice` is said in words",
+        // Gateways before Qwen; DeepSeek's API (awesome-deepseek-integration#598).
         says: &["tool_choice*thinking", "does not support this tool_choice"],
         change: Change::Choice,
     },
@@ -188,7 +191,7 @@ const ROWS: &[Row] = &[
     Row {
         rewrite: Rewrite::NoPatterns,
         title: "schemas of tools are sent without patterns, formats and large lengths; calls are still checked against them",
-        // llama.cpp and LM Studio; vLLM with xgrammar.
+        // llama.cpp and LM Studio; vLLM's `backend_xgrammar.py`.
         says: &[
             "failed to parse grammar",
             "json schema conversion failed",
@@ -234,6 +237,7 @@ pub(super) fn fit(round: &Round<'_>, chat: &mut Chat<'_>) {
     for row in ROWS.iter().filter(|row| needs(round, row.rewrite)) {
         match row.change {
             Change::Messages(change) => chat.rearrange(change),
+            Change::Message(change) => chat.rearrange(|messages| messages.iter_mut().for_each(change)),
             Change::Fields(change) => change(&mut chat.rest),
             Change::Schema(_) | Change::Choice => {}
         }

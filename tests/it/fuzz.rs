@@ -74,7 +74,10 @@ fn changed(mut text: String, changes: &[Change], markers: &[String]) -> String {
         let (_, other) = &corpus()[pick % corpus().len()];
         match kind % 7 {
             0 => text.replace_range(start..end, ""),
-            1 => text.insert_str(end, &text[start..end].to_owned()),
+            1 => {
+                let piece = text[start..end].to_owned();
+                text.insert_str(end, &piece);
+            }
             2 => text.insert_str(start, PIECES[pick % PIECES.len()]),
             3 => text.insert_str(start, markers.get(pick % markers.len().max(1)).map_or("", String::as_str)),
             4 => text.replace_range(start..end, PIECES[pick % PIECES.len()]),

@@ -7,7 +7,8 @@ use crate::{
     openai::{Message, answer::call_id, parse},
 };
 
-/// What the assistant has said between a result and the next turn. opencode writes the same for Mistral's models.
+/// What the assistant has said between a result and the next turn, as opencode says it for these models (its
+/// `provider/transform.ts`).
 const BRIDGE: &str = "Done.";
 /// What the user says after a beginning of the answer.
 const GO_ON: &str = "Go on with your last message from where it ends, without repeating it.";
@@ -65,39 +66,38 @@ pub(super) fn bridge(messages: &mut Vec<Message>) {
 }
 
 /// The answer brings ids of the backend's own. Those of the client only come with its history, so nothing is mapped back.
-pub(super) fn short_ids(messages: &mut Vec<Message>) {
+pub(super) fn short_ids(message: &mut Message) {
     let short = |id: &mut String| {
         if id.len() != ID_CHARS || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             let hashed = call_id(&[id.as_bytes()]);
             *id = hashed[hashed.len() - ID_CHARS..].to_owned();
         }
     };
-    for message in messages {
-        message.tool_calls.iter_mut().for_each(|call| short(&mut call.id));
-        message.tool_call_id.iter_mut().for_each(short);
-    }
+    message.tool_calls.iter_mut().for_each(|call| short(&mut call.id));
+    message.tool_call_id.iter_mut().for_each(short);
 }
 
-pub(super) fn reasoning(messages: &mut Vec<Message>) {
-    for message in messages.iter_mut().filter(|message| message.role == "assistant") {
+pub(super) fn reasoning(message: &mut Message) {
+    if message.role == "assistant" {
         let thought = thought(message).unwrap_or(FORGOTTEN).to_owned();
         THOUGHTS.iter().for_each(|field| drop(message.rest.shift_remove(*field)));
         message.rest.insert(REASONING.into(), thought.into());
     }
 }
 
-pub(super) fn objects(messages: &mut Vec<Message>) {
-    for message in messages.iter_mut().filter(|message| !message.tool_calls.is_empty()) {
-        let calls = message.tool_calls.drain(..).map(|call| {
-            let mut written = serde_json::to_value(&call).unwrap_or_default();
-            if let Some(arguments) = written.pointer_mut("/function/arguments") {
-                *arguments = parse(call.arguments.as_bytes()).unwrap_or_else(|_| Map::new().into());
-            }
-            written
-        });
-        let calls: Value = calls.collect();
-        message.rest.insert("tool_calls".into(), calls);
+pub(super) fn objects(message: &mut Message) {
+    if message.tool_calls.is_empty() {
+        return;
     }
+    let calls = message.tool_calls.drain(..).map(|call| {
+        let mut written = serde_json::to_value(&call).unwrap_or_default();
+        if let Some(arguments) = written.pointer_mut("/function/arguments") {
+            *arguments = parse(call.arguments.as_bytes()).unwrap_or_else(|_| Map::new().into());
+        }
+        written
+    });
+    let calls: Value = calls.collect();
+    message.rest.insert("tool_calls".into(), calls);
 }
 
 pub(super) fn no_thinking(fields: &mut Map<String, Value>) {

@@ -23,8 +23,11 @@ fn joined(list: &[(&str, &str)]) -> Vec<String> {
 fn rewritten(rewrite: Rewrite, list: Value) -> Value {
     let mut messages = messages(list);
     let row = ROWS.iter().find(|row| row.rewrite == rewrite).unwrap();
-    let Change::Messages(change) = row.change else { panic!("no rewrite of messages") };
-    change(&mut messages);
+    match row.change {
+        Change::Messages(change) => change(&mut messages),
+        Change::Message(change) => messages.iter_mut().for_each(change),
+        _ => panic!("no rewrite of messages"),
+    }
     json!(messages)
 }
 
