@@ -31,9 +31,9 @@ pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     fixes
 }
 
-/// How sure it is that a text around the arguments is none of them: with half a pair of quotes it may be the rest of a string.
+/// How sure it is that a text around the arguments is none of them: with a quote it may be the rest of a string.
 fn level(around: &str) -> Verdict {
-    if around.matches('"').count() % 2 == 1 { Verdict::Guess } else { Verdict::Lossless }
+    if around.contains('"') { Verdict::Guess } else { Verdict::Lossless }
 }
 
 /// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`. A list that is repaired may be code.

@@ -77,7 +77,7 @@ impl Scanner {
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);
         let name = match &step {
-            Step::More if !read_all => reader.name(&self.buf[body..window], context),
+            Step::More | Step::Reject if end || !read_all => reader.name(&self.buf[body..window], context),
             _ => None,
         };
         let step = if is_fallback { self.only_sure(step) } else { step };
@@ -112,6 +112,7 @@ impl Scanner {
         out: &mut dyn Sink,
     ) -> Decision {
         let Attempt { form, marked, is_fallback, body, window, read_all, end, .. } = attempt;
+        let named = name.is_some();
         match step {
             Step::More if read_all && !end => return Decision::Waits,
             // The answer ended before the name did.
@@ -121,7 +122,7 @@ impl Scanner {
                 return Decision::Over;
             }
             // Beyond the limit, only a candidate that names an offered tool is held.
-            Step::More if !candidate.confirmed && name.is_some_and(|name| self.is_known(&name)) => {
+            Step::More if self.may_go_on(candidate) && name.is_some_and(|name| self.is_known(&name)) => {
                 candidate.confirmed = true;
                 return Decision::Again;
             }
@@ -158,9 +159,16 @@ impl Scanner {
             // A model that stopped while it wrote a draft did not make the call.
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),
             Step::Cut { whole, cut, closed } => return self.decide_cut(whole, cut, closed, candidate, attempt, out),
+            // The whole rest of the answer was read in vain.
+            Step::Reject if end && named => self.buf.waste(window - body),
             Step::Reject => {}
         }
         Decision::Form
+    }
+
+    /// Whether a candidate may be read beyond the limit.
+    fn may_go_on(&self, candidate: &Candidate) -> bool {
+        !candidate.confirmed && !self.buf.is_spent(candidate.at, self.options.held_bytes)
     }
 
     /// Decides about calls that are complete and end at `stop` in the body.

@@ -6,7 +6,7 @@ use super::strings::Strings;
 use crate::event::FinishReason;
 
 /// The budget for rescans. Text that was held in vain is rescanned: up to `REREAD` bytes for each byte of the answer, plus
-/// [`FREE_HOLDS`] holds. Beyond that, the name of an offered tool must appear within [`HASTY_BYTES`].
+/// [`FREE_HOLDS`] holds. Beyond that, a whole call must fit into [`HASTY_BYTES`].
 const REREAD: usize = 4;
 const FREE_HOLDS: usize = 4;
 const HASTY_BYTES: usize = 256;
@@ -194,9 +194,13 @@ impl Buffer {
         self.gone + at < self.inside_value
     }
 
+    /// Whether the budget for candidates at `at` is used up. `usual`: the bytes of one hold.
+    pub(super) fn is_spent(&self, at: usize, usual: usize) -> bool {
+        self.wasted > FREE_HOLDS.saturating_mul(usual).saturating_add(REREAD.saturating_mul(self.gone + at))
+    }
+
     /// How many bytes from `at` on may be scanned before a name is known: `usual`, or less once the budget is used up.
     pub(super) fn patience(&self, at: usize, usual: usize) -> usize {
-        let allowed = FREE_HOLDS.saturating_mul(usual).saturating_add(REREAD.saturating_mul(self.gone + at));
-        if self.wasted <= allowed { usual } else { usual.min(HASTY_BYTES) }
+        if self.is_spent(at, usual) { usual.min(HASTY_BYTES) } else { usual }
     }
 }
