@@ -105,6 +105,8 @@ struct Watch {
 const OFTEN: Duration = Duration::from_millis(250);
 /// Length of a call in the list, in characters.
 const CALLED_CHARS: usize = 80;
+/// Maximum length of the client's body of which the requests to backends are kept, in bytes: to write one takes many times the memory.
+const REQUEST_BYTES: usize = 512 * 1024;
 /// Maximum number of events that are kept; adjacent pieces of text are one.
 const SAID: usize = 2000;
 
@@ -247,9 +249,10 @@ impl Watch {
 
 impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        let request = json!(recording::request(chat, tools)).to_string();
         let wire = recording::wire(dialect);
         self.kept(|kept| {
+            kept.cut |= kept.sent.len() > REQUEST_BYTES;
+            let request = if kept.cut { String::new() } else { json!(recording::request(chat, tools)).to_string() };
             let request = if kept.takes(request.len()) { request } else { String::new() };
             kept.rounds.push(Round { request, wire, reads: Vec::new(), checked: Vec::new() });
         });
@@ -283,10 +286,10 @@ impl Tap for Watch {
                 self.entry.update(|row| row.writing = Some(writing));
             }
             Event::CallEnd { .. } => {
-                let called = self.kept.hold().called();
+                let kept = &self.kept;
                 self.entry.update(|row| {
                     row.writing = None;
-                    row.called = row.called.take().or(called);
+                    row.called = row.called.take().or_else(|| kept.hold().called());
                 });
             }
             event => self.kept(|kept| kept.event(event)),
