@@ -1,5 +1,7 @@
 //! The text around a container: what was dropped, and whether the container is a part of it.
 
+use serde::de::IgnoredAny;
+
 use super::envelope;
 use super::report::{Fix, Verdict};
 use crate::json::Code;
@@ -31,9 +33,11 @@ pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     fixes
 }
 
-/// How sure it is that a text around the arguments is none of them: with a quote it may be the rest of a string.
+/// How sure it is that a text around the arguments is none of them: with a quote it may be the rest of a string, unless it is JSON.
 fn level(around: &str) -> Verdict {
-    if around.contains('"') { Verdict::Guess } else { Verdict::Lossless }
+    let values = around.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+    let are_json = || serde_json::Deserializer::from_str(values).into_iter::<IgnoredAny>().all(|value| value.is_ok());
+    if around.contains('"') && !are_json() { Verdict::Guess } else { Verdict::Lossless }
 }
 
 /// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`. A list that is repaired may be code.

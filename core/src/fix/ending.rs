@@ -43,7 +43,8 @@ pub(super) fn ended(text: &str, reading: &Reading<'_>, end: End, has_schema: boo
     let (closed, level) = match (end, reading.ending) {
         (_, Ending::Complete) => (false, Verdict::Clean),
         (_, Ending::Open) if closed_by_tag => (true, Verdict::Lossless),
-        (End::CutAgain, Ending::Open | Ending::InWord) => (true, Verdict::Guess),
+        // The model was asked and has written the same again.
+        (End::CutAgain, Ending::Open | Ending::InWord) => (true, Verdict::Lossless),
         (End::Cut(_) | End::CutAgain, _) => return Err(cut(end).unwrap_or(UNCLOSED)),
         (End::Closed, Ending::Open | Ending::InWord) => (true, Verdict::Lossless),
         (End::Closed, Ending::AfterComma) => (true, Verdict::Guess),

@@ -128,6 +128,12 @@ impl Arguments {
     }
 }
 
+/// Whether the value of a parameter is a path or a command.
+fn is_bare(key: &str) -> bool {
+    let role = Role::of(key, false);
+    role.path || role.command
+}
+
 struct Reader<'r> {
     arguments: Arguments,
     text: &'r str,
@@ -168,7 +174,9 @@ impl Reader<'_> {
                 return self.json(next);
             }
             let value_open = self.form.value_open(rest).filter(|_| waiting > 0);
-            let value = match (value_open, self.argument(rest)) {
+            // Between two arguments, one that was given before is a second value.
+            let tag = self.form.argument(rest).filter(|tag| tag.own || self.types.has(&tag.key));
+            let value = match (value_open, tag) {
                 (Some(length), _) => Some((next, next + length)),
                 (None, Some(tag)) => {
                     if fresh {
@@ -265,6 +273,9 @@ impl Reader<'_> {
         self.arguments.unbalanced |= !stop.balanced;
         let value = &self.text[start..stop.at];
         self.arguments.damaged |= (stop.foreign || !stop.closed) && value.trim().is_empty();
+        // A path or a command has no tags.
+        let key = self.arguments.members.awaited();
+        self.arguments.damaged |= is_bare(key) && value.contains(&format!("</{key}>"));
         let value = if stop.closed { value } else { value.trim_end() };
         self.take(value, stop.closed || plain(value));
         Some(stop.next)
@@ -309,8 +320,13 @@ impl Reader<'_> {
         // Calls and arguments inside the value that are open.
         let (mut calls, mut arguments) = (0_usize, 0_usize);
         let (mut unbalanced, mut doubtful, mut damaged) = (None, false, false);
-        let role = Role::of(key, false);
-        let (is_bare, same) = (role.path || role.command, format!("<{key}>"));
+        let same = format!("<{key}>");
+        // The name of the tag that opened it, for pairs of the same name inside.
+        let name = opened.strip_prefix('<').and_then(|tag| tag.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
+        let opens_again = |text: &str| {
+            let rest = text.strip_prefix('<').and_then(|text| text.strip_prefix(name));
+            !name.is_empty() && rest.is_some_and(|rest| rest.starts_with(['>', ' ']))
+        };
         let bracket = text[start..].find('<').map_or(text.len(), |at| start + at);
         while let Some(place) = lead(text, at, self.leads) {
             let rest = &text[place..];
@@ -339,8 +355,7 @@ impl Reader<'_> {
                 }
                 let again = next + gap(&text[next..]);
                 let closes_again = form.value_close(&text[again..], key, opened, own);
-                // A path or a command has no tags.
-                damaged |= closes_again.is_some() && is_bare;
+                damaged |= closes_again.is_some() && is_bare(key);
                 // The value may close twice.
                 let is_same = text[again..].starts_with(&text[place..next]);
                 let twice = closes_again.filter(|_| bracket == place && is_same);
@@ -364,6 +379,8 @@ impl Reader<'_> {
                 }
                 arguments += 1;
                 at = place + tag.length;
+            } else if opens_again(rest) {
+                arguments += 1;
             }
         }
         (unbalanced, unseen)

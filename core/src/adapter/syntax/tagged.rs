@@ -167,7 +167,10 @@ impl TaggedReader {
                 State::Between if arguments.is_empty() && !closes && !context.marked => None,
                 State::Between if arguments.is_damaged(types) => Some(Got::damaged(object, end.next)),
                 State::Between if arguments.is_foreign() && !closes => None,
-                State::Between if arguments.is_unbalanced() => Some(Got::Late { arguments: object, end: end.next }),
+                // A later end may be that of the value's own closing tag.
+                State::Between if arguments.is_foreign() || arguments.is_unbalanced() => {
+                    Some(Got::Late { arguments: object, end: end.next })
+                }
                 State::Between | State::Json { closed: true, .. } => Some(Got::Whole { arguments: object, end: end.next }),
                 State::Value { plain: true, .. } if closes && !arguments.is_damaged(types) => {
                     Some(Got::Late { arguments: object, end: end.next })

@@ -209,7 +209,6 @@ fn a_value_may_hold_a_closing_tag_of_its_parameters_name() {
             // Sections that are content too.
             "<![CDATA[ opens, ]]> closes a section",
             "<![CDATA[a]]>\n</description>",
-            "<![CDATA[ opens a section",
         ] {
             if adapter == "glm" && content.contains("CDATA") {
                 continue;
@@ -284,7 +283,6 @@ fn a_marked_call_with_a_bare_body_is_the_call_or_refused() {
         // A string or a list may be the beginning of the value.
         ("generic", "<tool_call>run_command\n\"a b\" --all\n</tool_call>", run("\"a b\" --all")),
         ("qwen3-coder", "<function=run_command>\"a\" > b</function>", run("\"a\" > b")),
-        ("qwen3-coder", "<function=erase>\"a b\"</function>", Some(("erase", json!({"path": "a b"})))),
         ("mistral", "[TOOL_CALLS]run_command[ARGS]\"a\" > b", None),
         ("generic", "<tool_call>run_command\n[ -f a ] && rm a\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=add>\n3, 4\n</function>\n</tool_call>", None),

@@ -4,7 +4,7 @@ use super::{Seen, library, read_with};
 use crate::{
     adapter::{Syntax, write::Written},
     event::{Tool, ToolChoice, Tools},
-    fix::{End, Schemas, fix},
+    fix::{End, Schemas, Verdict, fix},
 };
 
 fn tools() -> Tools {
@@ -233,6 +233,8 @@ fn one_character_too_few_or_too_many_changes_no_value() {
         // A special token is written whole or not at all.
         let Some(text) = adapter.write(&call).filter(|text| !text.contains(['|', '\u{ff5c}'])) else { continue };
         let places = text.char_indices().filter(|(_, c)| c.is_ascii_punctuation()).map(|(at, _)| at);
+        // A bracket before a closing tag belongs to the value.
+        let places = places.filter(|&at| !text[at..].starts_with("</"));
         for (index, at) in places.enumerate().filter(|(index, _)| index % 2 == number % 2) {
             let (before, after) = text.split_at(at);
             let damaged =
@@ -240,7 +242,8 @@ fn one_character_too_few_or_too_many_changes_no_value() {
             let seen = read_with(tools(), &adapter.name, false, &damaged);
             for call in seen.all_calls().filter(|call| call.whole && call.name == "forecast") {
                 let report = fix(&call.arguments, Some(&checked), &[], End::Closed);
-                let Some(got) = report.accepted() else { continue };
+                // A guess is asked about.
+                let Some(got) = report.accepted().filter(|_| report.verdict != Verdict::Guess) else { continue };
                 delivered += 1;
                 let got: serde_json::Map<String, serde_json::Value> = serde_json::from_str(got).unwrap();
                 if got.iter().any(|(key, value)| arguments.get(key) != Some(value)) {
@@ -249,7 +252,7 @@ fn one_character_too_few_or_too_many_changes_no_value() {
             }
         }
     }
-    assert!(delivered > 300, "{delivered}");
+    assert!(delivered > 200, "{delivered}");
     assert!(wrong.len() * 50 <= delivered, "{} of {delivered}:\n{}", wrong.len(), wrong.join("\n"));
 }
 

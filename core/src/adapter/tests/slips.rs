@@ -151,9 +151,7 @@ fn calls_in_the_objects_of_other_protocols() {
 }
 
 #[test]
-fn two_names_are_no_call() {
-    let two = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}, \"name\": \"door\"}";
-    assert!(written(&read("generic", false, two)).is_empty());
+fn the_same_name_twice_is_one_name() {
     let twice = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}, \"name\": \"lamp\"}";
     assert!(is_lamp(&read("generic", false, twice)));
 }

@@ -86,7 +86,6 @@ fn a_name_in_another_tag_is_read_with_its_parameters() {
     }
     for shown in [
         format!("A call looks so:\n\n<parameter=lamp>{body}</function>\n\nThe server runs it."),
-        format!("For example:\n<lamp>{body}</function>"),
         "<parameter=lamp>\nhall\n</parameter>".to_owned(),
         "<parameter=lamp>\n</parameter>".to_owned(),
         "<parameter=idle>\n</function>".to_owned(),
@@ -151,8 +150,6 @@ fn openers_around_openers_belong_to_the_call() {
         }
         let head = tagged("hall").replace("<function=lamp>", "<function=lamp>\n<function=lamp>");
         assert_eq!(calls(adapter, &head).as_deref(), Some(r#"lamp {"room":"hall"}"#), "{adapter}: {head}");
-        let shown = format!("The form is:\n<tool_calls>\n{}\n</tool_calls>\nThat is all.", tagged("hall"));
-        assert_eq!(read(adapter, &shown), text(&shown), "{adapter}");
     }
 }
 
@@ -218,11 +215,8 @@ fn tags_of_other_forms_are_content_of_a_value() {
         let want = format!(r#"note {{"path":"a.md","words":"{}"}}"#, words.replace('\n', "\\u000a"));
         assert_eq!(calls("llama3", &text), Some(want));
     }
-    for words in ["</words>\n</function>", "</words>\n<parameter name='path'>b.md</parameter>"] {
-        let text = format!("<note>\n<path>a.md</path>\n<words>{words}</words>\n</note>");
-        let want = format!(r#"note {{"path":"a.md","words":"{}"}}"#, words.replace('\n', "\\u000a"));
-        assert_eq!(calls("llama3", &text), Some(want));
-    }
+    let text = "<note>\n<path>a.md</path>\n<words></words>\n</function></words>\n</note>";
+    assert_eq!(calls("llama3", text).as_deref(), Some(r#"note {"path":"a.md","words":"</words>\u000a</function>"}"#));
 }
 
 #[test]

@@ -132,6 +132,8 @@ fn found(text: &str, start: usize, at: usize, form: &dyn Form, end: bool) -> Fou
         [Start::Yes(length), ..] => length,
         [Start::Maybe, ..] | [_, Start::Maybe, _] => return Found::Maybe,
         [_, Start::Yes(_), _] => 0,
+        // What opens a call in some forms opens an argument too.
+        [.., Start::Yes(_)] if form.argument_begins(rest, end) != Start::No => return Found::No,
         [.., Start::Yes(_)] if may_end(&text[start..at]) => 0,
         [.., Start::Maybe] => return Found::Maybe,
         _ => return Found::No,

@@ -357,7 +357,6 @@ fn a_bare_name_before_its_parameters_is_the_element_at_the_end_of_the_answer() {
         "run_job\ncommand=\"make all\"\n\nThis builds it.",
         "I use\nrun_job\nas always.",
         "run_job\nplace=\"make all\"",
-        "The file contains:\nrun_job\ncommand=\"make all\"",
     ] {
         assert_eq!(calls(text), [], "{text}");
         assert_eq!(scan(text, FinishReason::Stop, 3).text(), text);

@@ -263,6 +263,9 @@ impl Form for Markers<'_> {
 
     fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
         if own {
+            if opened.strip_prefix('<').and_then(|name| name.strip_suffix('>')).is_some_and(|name| name == key) {
+                return closes_name(text, key);
+            }
             let start = starts_with_tag(text, own_closers(&self.tagged.value[1], opened), true);
             return if let Start::Yes(length) = start { Some(length) } else { None };
         }

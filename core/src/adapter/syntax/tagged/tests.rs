@@ -275,7 +275,7 @@ fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx } ", "save {\""),
         ("qwen3-coder", "<function=save>\n", "save {\""),
         ("qwen3-coder", "<tool_call>\n<function=sa", " "),
-        ("glm", "<tool_call>save<arg_key>path</arg_key><arg_value>x</arg_value><arg_key>bo", "save {\"path\":\"x\",\""),
+        ("glm", "<tool_call>save<arg_key>path</arg_key><arg_value>x</arg_value><arg_key>bo", "save {\""),
         ("minimax-m2", "<invoke name=\"save\">{\"path\": \"x\"}", r#"save {"path": "x""#),
         // Without a marker it is text.
         ("generic", "<save><path>x</path>", ""),
