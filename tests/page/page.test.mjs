@@ -135,7 +135,7 @@ test("a refused call, what the model was told, and text that stayed text", async
   await ask("example: of a call");
   await badge("text");
   await first().click();
-  await page.locator(".why", { hasText: "rule 3" }).waitFor();
+  await page.locator(".why", { hasText: "it is in code or quoted" }).waitFor();
   await ask("broken: please");
   await first().locator("td", { hasText: "out of memory" }).waitFor();
   await page.locator("#rows tr", { hasText: "fixes" }).click();
