@@ -60,8 +60,6 @@ fn answers(number: usize) -> Vec<String> {
         format!("{{\"name\": \"{tool}\", \"path\": \"{place}\", \"size\": {port}}}"),
         format!("[{{\"name\": \"{tool}\", \"description\": \"Number {number}\", \"parameters\": {{\"path\": \"{place}\"}}}}]"),
         format!("{{\"name\": \"{tool}\", \"arguments\": {{\"path\": \"<path>\", \"line\": {number}}}}}"),
-        format!("// {call}"),
-        format!("One way is\n\n```json\n{call}\n```\n\nand another is\n\n```json\n{}\n```", call.replace(place, "x/y")),
     ]
 }
 
@@ -76,7 +74,6 @@ fn tutorials(adapter: &Adapter, number: usize) -> Vec<String> {
     if !text.contains(['`', '\n']) {
         out.push(format!("In one line it is `{text}`, example {number}, and the client runs it."));
     }
-    out.push(format!("<document kind=\"{number}\">\nA call is written so:\n{text}\nThat is all.\n</document>\nThere it is."));
     let marked = adapter.calls.first().is_some_and(|form| !form.open.is_empty() || !form.section.is_empty());
     if !marked && !text.contains("```") {
         out.push(format!("Without any marker it is\n{text}\nand that is example {number}."));

@@ -106,7 +106,10 @@ impl Call {
 
     fn body(&self, call: &Written) -> Option<String> {
         match &self.syntax {
-            Syntax::Json(keys) => Some(json(call, keys)),
+            Syntax::Json(keys) => {
+                let header = keys.header.first().map(|header| format!("{}{header}", call.name));
+                Some(header.unwrap_or_default() + &json(call, keys))
+            }
             Syntax::Named(named) => self::named(call, named),
             Syntax::Tagged(tagged) => self::tagged(call, tagged, self),
             Syntax::Python => Some(python(call)),

@@ -1,5 +1,7 @@
 //! The text around a container: what was dropped, and whether the container is a part of it.
 
+use std::collections::HashMap;
+
 use serde::de::IgnoredAny;
 
 use super::envelope;
@@ -33,11 +35,11 @@ pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     fixes
 }
 
-/// How sure it is that a text around the arguments is none of them: with a quote it may be the rest of a string, unless it is JSON.
+/// How sure it is that a text around the arguments is none of them: with a quote it may be the rest of a string, unless it is an object.
 fn level(around: &str) -> Verdict {
     let values = around.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
-    let are_json = || serde_json::Deserializer::from_str(values).into_iter::<IgnoredAny>().all(|value| value.is_ok());
-    if around.contains('"') && !are_json() { Verdict::Guess } else { Verdict::Lossless }
+    let mut objects = serde_json::Deserializer::from_str(values).into_iter::<HashMap<String, IgnoredAny>>();
+    if around.contains('"') && !objects.all(|object| object.is_ok()) { Verdict::Guess } else { Verdict::Lossless }
 }
 
 /// Whether a list is a part of a text: `pip install uvicorn[standard]`, `[ -f x ] && rm y`. A list that is repaired may be code.

@@ -284,7 +284,7 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     let object = |members: Vec<Member<'static>>| Node { value: Value::Object(members), start: 0, end: text.len(), exact: false };
     let written = envelope::members(text, schema).map(|(members, note, level)| (object(members), Code::N9, level, note));
     let bare =
-        || envelope::bare(text, schema).map(|node| (node, Code::N7, Verdict::Guess, "the whole text is the one parameter"));
+        || envelope::bare(text, schema).map(|node| (node, Code::N7, Verdict::Coerced, "the whole text is the one parameter"));
     let (node, rule, level, note) = match written {
         Some(written) => written,
         None if text.starts_with(['{', '<', '"']) || is_list(text) => return None,

@@ -330,7 +330,7 @@ fn a_container_in_a_text_is_no_arguments() {
     ] {
         let report = fixed(SHELL, text, End::Whole);
         assert_eq!(report.arguments, Some(json!({ "command": text }).to_string()), "{report:?}");
-        assert_eq!(report.verdict, Verdict::Guess, "{text}");
+        assert_eq!(report.verdict, Verdict::Coerced, "{text}");
     }
     // A byte order mark is no text.
     let marked = value(&fixed(SHELL, "\u{feff}{\"command\": \"ls\"}\n", End::Whole));
@@ -363,7 +363,7 @@ fn envelopes() {
         ("E6", r#"[{"town":"Turku"}]"#, Verdict::Coerced),
         ("E7", r#"{"type":"object","properties":{"town":"Turku"}}"#, Verdict::Coerced),
         ("E8", r#"{"town":"Turku"}{"town":"Turku"}"#, Verdict::Lossless),
-        ("N7", "Turku", Verdict::Guess),
+        ("N7", "Turku", Verdict::Coerced),
         ("N9", "town: Turku", Verdict::Guess),
         ("N9", "<town>Turku</town>", Verdict::Coerced),
         ("N9", "book(town=\"Turku\")", Verdict::Coerced),
@@ -377,7 +377,7 @@ fn envelopes() {
             town.clone(),
         );
     }
-    becomes("N7", SHELL, "ls -la | awk '{print $1}'", Verdict::Guess, json!({"command": "ls -la | awk '{print $1}'"}));
+    becomes("N7", SHELL, "ls -la | awk '{print $1}'", Verdict::Coerced, json!({"command": "ls -la | awk '{print $1}'"}));
     becomes("N9", TOWN, "<town>Turku</town><nights>3</nights>", Verdict::Coerced, json!({"town": "Turku", "nights": 3}));
     becomes("E5", TOWN, r#""\"{\\\"town\\\":\\\"Turku\\\"}\"""#, Verdict::Coerced, town.clone());
     for empty in ["", "  ", "null", "[]", "\"\""] {

@@ -96,7 +96,7 @@ async fn the_right_call_or_none_arrives_whatever_the_model_writes() {
             "Good.\n{\"name\": \"rewrite_file\", \"arguments\": {\"uri\": \"/work/a.rs\", \"new_content\": \"fn main() {",
             "length",
             None,
-            "was not run",
+            "Good.",
         ),
         ("All is well.", "stop", None, "All is well."),
     ];

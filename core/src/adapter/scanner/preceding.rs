@@ -48,7 +48,7 @@ impl Before {
 
     /// Records that a call of this form was read and is held.
     pub(super) fn after_held_call(&mut self, form: usize) {
-        self.call = Some(form);
+        (self.call, self.tried) = (Some(form), false);
     }
 
     /// Records that no closing markers of the previous call follow.

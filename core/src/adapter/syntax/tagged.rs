@@ -71,7 +71,7 @@ impl TaggedReader {
     /// Reads a call whose name is known. Its arguments begin at `body`.
     pub(crate) fn headed(name: String, body: usize, context: Context<'_>) -> TaggedReader {
         let types = Types::new(known_tool(context.tools, &name));
-        let cutter = Cutter::after(body);
+        let cutter = Cutter::special(body);
         TaggedReader { name: Some(name), types, body: Body::Tags, start: body, cutter, ..TaggedReader::default() }
     }
 

@@ -52,12 +52,19 @@ pub(crate) struct Cutter {
     /// The first end that counts only if no other does: its marker is not the form's own, or something is attached to it, as in
     /// code: `t = "</parameter></function>"`.
     deferred: Option<End>,
+    /// The closing marker is a special token, which no value contains.
+    special: bool,
 }
 
 impl Cutter {
     /// The ends from `at` on.
     pub(crate) fn after(at: usize) -> Cutter {
         Cutter { start: at, ends: Ends::after(at), ..Cutter::default() }
+    }
+
+    /// The same, where a special token closes the body.
+    pub(crate) fn special(at: usize) -> Cutter {
+        Cutter { special: true, ..Cutter::after(at) }
     }
 
     /// The first end, if there is one.
@@ -101,6 +108,7 @@ impl Cutter {
             self.whole = self.late.take().map(|(arguments, end)| (arguments, end, end));
         }
         match &mut self.whole {
+            Some((arguments, stop, _)) if self.special => Some(Got::Whole { arguments: arguments.clone(), end: *stop }),
             Some((arguments, stop, seen)) => match again(text, seen, *stop, form, &leads, end) {
                 Start::Maybe => None,
                 Start::No => Some(Got::Whole { arguments: arguments.clone(), end: *stop }),
