@@ -26,7 +26,6 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
-pub(crate) use crate::schema::aliases;
 pub use crate::schema::runs_programs;
 pub use crate::schema::{Place, Types, View, fold};
 pub use crate::schema::{Schema, Schemas};

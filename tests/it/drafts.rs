@@ -48,7 +48,8 @@ fn a_draft_in_closed_reasoning_is_never_a_call() {
         };
         families += 1;
         for (open, close) in reasoning.open.iter().zip(&reasoning.close) {
-            for call in calls(adapter) {
+            // Where one token closes both, it closes the call.
+            for call in calls(adapter).into_iter().filter(|call| !call.ends_with(close.as_str())) {
                 for text in [
                     format!("{open}{call}{close}No."),
                     format!("{open}\nI could call\n{call}\n{close}\n\nI would rather not."),

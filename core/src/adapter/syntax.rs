@@ -24,7 +24,6 @@ pub(super) mod place;
 pub(super) mod python;
 pub(super) mod recipient;
 mod scalar;
-mod suspect;
 pub(super) mod tagged;
 pub(crate) mod typing;
 pub(super) mod value;

@@ -66,7 +66,9 @@ impl Scanner {
         let read_all = window == text_end;
         let lenient = self.options.elements;
         let cut = self.buf.is_cut();
-        let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && read_all, cut };
+        // A fence of a dedicated language marks what it holds.
+        let is_marked = marked || candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated && !call.whole_answer);
+        let context = Context { call, close, tools: &self.tools, marked: is_marked, lenient, end: end && read_all, cut };
         if let Some(read) = candidate.read.take() {
             let decision = self.decide_read(read, &mut candidate, body, end, out);
             if matches!(decision, Decision::Waits) {

@@ -4,7 +4,6 @@
 //! The text is read strictly first. If that fails, a quote inside a string is not escaped. Then the text is read again, and a
 //! string ends only where structure follows. Nothing is closed that the model did not close.
 
-use super::suspect::{ends_inside, has_odd_quote, holds_structure};
 use super::{Start, ahead::Seen, blank, starts_with_any};
 
 mod lookahead;
@@ -33,17 +32,6 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Whether `test` holds for any text in it.
-    pub(crate) fn any_text(&self, test: &dyn Fn(&str) -> bool) -> bool {
-        match self {
-            Node::Text(text) => test(text),
-            Node::Bare(text) => test(text),
-            Node::Atom(_) => false,
-            Node::List(items) => items.iter().any(|item| item.any_text(test)),
-            Node::Dict(members) => members.iter().any(|(_, node)| node.any_text(test)),
-        }
-    }
-
     /// Whether a text without quotes in it holds one of these delimiters, or what remains of one.
     pub(crate) fn has_bare(&self, delimiters: &[String]) -> bool {
         match self {
@@ -51,19 +39,6 @@ impl Node {
             Node::Text(_) | Node::Atom(_) => false,
             Node::List(items) => items.iter().any(|item| item.has_bare(delimiters)),
             Node::Dict(members) => members.iter().any(|(_, node)| node.has_bare(delimiters)),
-        }
-    }
-
-    /// Whether a text inside one of its lists or objects may be several values. `nested`: this node is inside one.
-    fn holds_structure(&self, nested: bool) -> bool {
-        match self {
-            Node::Text(text) => nested && holds_structure(text),
-            Node::Bare(_) | Node::Atom(_) => false,
-            Node::List(items) => {
-                let ends = |item: &Node| matches!(item, Node::Text(text) if ends_inside(text));
-                items.iter().any(|item| ends(item) || item.holds_structure(true))
-            }
-            Node::Dict(members) => members.iter().any(|(_, node)| node.holds_structure(true)),
         }
     }
 }
@@ -145,13 +120,8 @@ impl Literal {
         self.refused_end
     }
 
-    /// Whether a quote inside a string is not escaped.
-    pub(crate) fn is_repaired(&self) -> bool {
-        self.lenient
-    }
-
     /// Whether other damage explains these members better than unescaped quotes: a string contains the key of another parameter
-    /// (`f(a="x", b=="y")`), or has an extra quote at an end.
+    /// (`f(a="x", b=="y")`).
     pub(crate) fn is_damaged(&self, items: &[Item], dialect: Dialect<'_>) -> bool {
         if !self.lenient {
             return false;
@@ -167,10 +137,13 @@ impl Literal {
                 before.ends_with(['"', '\'', ',', ';']) && (signs.contains(separator) || signs.starts_with(['"', '\'']))
             })
         };
+        // In Python, a quote at an end that has no pair may be the one that is missing elsewhere.
+        let unpaired = |text: &str, quote: char| {
+            (text.starts_with(quote) || text.ends_with(quote)) && text.matches(quote).count() % 2 == 1
+        };
+        let odd = |text: &str| ['"', '\''].into_iter().any(|quote| unpaired(text, quote));
         dialect.keys.iter().filter(missing).any(|key| texts().any(|text| swallows(text, key)))
-            || !dialect.loose
-                && (texts().any(|text| has_odd_quote(text, &['"', '\'']))
-                    || items.iter().any(|(_, node)| node.holds_structure(false)))
+            || !dialect.loose && texts().any(odd)
     }
 
     /// The members of the outermost brackets, if only the closing bracket is missing.

@@ -49,11 +49,6 @@ impl<'s> Place<'s> {
         self.0.allows(types)
     }
 
-    /// Whether the schema lists the allowed values.
-    pub(crate) fn is_listed(&self) -> bool {
-        self.0.is_listed()
-    }
-
     /// Writes an object as JSON text. Numbers keep their digits, and repeated keys stay repeated.
     pub(crate) fn object(&self, members: Vec<(String, Node)>) -> String {
         let member = |(key, node): (String, Node)| format!("{}:{}", verbatim(&key), self.member(&key).json(node));

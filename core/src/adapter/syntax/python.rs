@@ -17,7 +17,7 @@ mod tests;
 
 use ends::{closes, ends, ends_as_a_call, in_lines, prints};
 use head::{Head, head, is_builtin};
-use items::{arguments, swallows_call, words_fit};
+use items::{arguments, words_fit};
 
 const FENCE: &str = "```";
 const PRINT: &str = "print(";
@@ -93,8 +93,6 @@ impl PythonReader {
                         return None;
                     }
                     Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
-                    // A quote or bracket is missing: a repaired string contains a call.
-                    Read::Done { items, .. } if literal.is_repaired() && swallows_call(&items, context) => None,
                     Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
                     }

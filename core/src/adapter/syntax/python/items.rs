@@ -1,8 +1,6 @@
 //! The arguments of a Python call: which bare words are values, and their JSON text.
 
-use super::super::suspect::{holds_python_call, is_variable};
 use super::super::{
-    Context,
     literal::{Item, Node},
     markdown::plain,
     place::Document,
@@ -10,27 +8,14 @@ use super::super::{
 };
 use crate::fix::Types;
 
-/// Whether a string contains another call.
-pub(super) fn swallows_call(items: &[Item], context: Context<'_>) -> bool {
-    items.iter().any(|(_, node)| node.any_text(&|text| holds_python_call(text, context.tools)))
-}
-
-/// Whether every unquoted text is a value. The tool must want a string there, else it is a variable or an expression. After a
-/// marker a name is a string anywhere, unless it is written like a variable and is not an allowed value.
+/// Whether every unquoted text is a value: the tool must want a string there, else it is a variable or an expression. Without a
+/// marker only literals are values.
 pub(super) fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
-    let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
     let fits = |key: &str| document.root().member(key).allows(Types::STRING) == Some(true);
-    let listed = |key: &str| document.root().member(key).is_listed() || document.root().member(key).element().is_listed();
-    let passes = |key: &str, text: &str| !listed(key) && is_variable(text, key);
-    let keys = document.root().keys();
-    let in_order = |at: usize, text: &str| keys.get(at).is_some_and(|key| passes(key, text));
-    items.iter().enumerate().all(|(at, (key, node))| match (key, node) {
-        (None, Node::Bare(text)) if in_order(at, text) => false,
+    items.iter().all(|(key, node)| match (key, node) {
+        (_, Node::Bare(text)) if number(text).is_some() => true,
         // `f(city=city)` passes a variable.
-        (Some(key), Node::Bare(text)) if key == text || passes(key, text) => false,
-        (Some(key), Node::List(list)) => !list.iter().any(|item| matches!(item, Node::Bare(text) if passes(key, text))),
-        (_, Node::Bare(text)) if number(text).is_some() || named(text) => true,
-        (Some(key), Node::Bare(text)) => fits(key) && !computes(text),
+        (Some(key), Node::Bare(text)) => marked && key != text && fits(key) && !computes(text),
         (None, Node::Bare(_)) => false,
         _ => true,
     })
