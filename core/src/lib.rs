@@ -11,6 +11,7 @@ pub mod event;
 pub mod fix;
 pub mod json;
 pub mod lock;
+mod normalizer;
 pub mod openai;
 #[cfg(test)]
 #[path = "../../tests/support/pieces.rs"]
@@ -23,3 +24,5 @@ mod schema;
 #[path = "../../tests/support/seen.rs"]
 mod seen;
 pub mod toml_error;
+
+pub use normalizer::Normalizer;

@@ -138,9 +138,8 @@ impl Literal {
             })
         };
         // In Python, a quote at an end that has no pair may be the one that is missing elsewhere.
-        let unpaired = |text: &str, quote: char| {
-            (text.starts_with(quote) || text.ends_with(quote)) && text.matches(quote).count() % 2 == 1
-        };
+        let unpaired =
+            |text: &str, quote: char| (text.starts_with(quote) || text.ends_with(quote)) && text.matches(quote).count() % 2 == 1;
         let odd = |text: &str| ['"', '\''].into_iter().any(|quote| unpaired(text, quote));
         dialect.keys.iter().filter(missing).any(|key| texts().any(|text| swallows(text, key)))
             || !dialect.loose && texts().any(odd)
