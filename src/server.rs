@@ -60,6 +60,7 @@ use ending::Ending;
 use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
+pub use counts::only_listed;
 pub use log::Lines;
 pub use run::serve;
 pub use settings::Settings;

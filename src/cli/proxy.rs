@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::{
     config::{self, Config, Listen},
+    server::only_listed,
     upstream::{Client, HttpRequest, Outgoing, Timeouts},
 };
 
@@ -50,9 +51,7 @@ impl Proxy {
             (Some(_), _, 0, 0) => format!(
                 "it runs, and no client has asked it for anything: enter {url}/v1 as the OpenAI base URL; Void finds it by itself under vLLM"
             ),
-            (Some(_), _, lists, 0) => format!(
-                "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
-            ),
+            (Some(_), _, lists, 0) => only_listed(lists),
             (Some(_), _, _, chats) => format!("clients have asked for {chats} answers"),
         };
         Proxy { url, running, lists, chats, verdict, backends }

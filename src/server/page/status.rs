@@ -8,7 +8,7 @@ use crate::{
     client::front::Kind,
     mcp::pool::{Called, Status},
     redact,
-    server::{reply, sender::Sender, state::App, survey},
+    server::{counts::only_listed, reply, sender::Sender, state::App, survey},
 };
 
 pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
@@ -19,9 +19,7 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
     let mut problems = survey::problems(&surveyed, None, &survey::places(&app));
     let (lists, chats) = (app.process.counts.lists.load(Ordering::Relaxed), app.process.counts.chats.load(Ordering::Relaxed));
     if lists > 0 && chats == 0 {
-        problems.push(format!(
-            "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
-        ));
+        problems.push(only_listed(lists));
     }
     let counts = app.process.page.counts(&sender.tenant.name);
     reply::json(&json!({

@@ -51,7 +51,9 @@ impl Held {
 
     /// What is before the position `to` in the answer belongs to the last call: a closing marker, a separator.
     pub(super) fn extend(&mut self, to: usize) {
-        self.waiting.iter_mut().last().into_iter().for_each(|last| last.to = to);
+        if let Some(last) = self.waiting.last_mut() {
+            last.to = to;
+        }
     }
 
     /// Where the last call ends, in the answer.
@@ -73,7 +75,6 @@ impl Scanner {
             demanded: self.tools.must_call(),
             reads: calls.iter().all(reads),
             after,
-            quoted: false,
             limited: self.buf.is_cut(),
             may_ask: if self.emitted.calls() > 0 { MayAsk::Never } else { self.options.may_ask },
         }

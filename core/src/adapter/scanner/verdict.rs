@@ -17,7 +17,7 @@
 //! | 1: `tool_choice` demands a call | the scanner, from the tools |
 //! | 2: the tool only reads | the scanner, from the tool's annotations |
 //! | 3: the length of the text after it | the scanner (`held`) |
-//! | 4: the model has read an equal call | the gate (`turn::gate`), which asks with [`verdict`]'s `Ask` |
+//! | 4: the model has read an equal call | the gate (`turn::gate`), which knows the conversation |
 //! | 5: the same call with its result already there | the gate (`plan::repeats`) |
 //! | 6: the client runs its own tags inside fences | the scanner: such a fence is no [`Place::Code`] (`entry`) |
 
@@ -71,8 +71,6 @@ pub struct Rules {
     pub reads: bool,
     /// The bytes of text after an unmarked call.
     pub after: usize,
-    /// Whether a result that the model has read contains an equal call.
-    pub quoted: bool,
     /// Whether the output limit cut the answer.
     pub limited: bool,
     /// Whether the model can be asked.
@@ -103,7 +101,6 @@ pub fn verdict(cell: Cell, rules: Rules) -> Verdict {
     let fits = matches!(cell.proof, Fits | Guess) && cell.whole;
     match verdict {
         Verdict::Ask if rules.reads && fits => Verdict::Call,
-        Verdict::Call if rules.quoted && !rules.reads && rules.may_ask == MayAsk::Now => Verdict::Ask,
         Verdict::Ask if rules.may_ask != MayAsk::Now => unasked(cell, rules.may_ask),
         verdict => verdict,
     }
@@ -176,9 +173,6 @@ mod tests {
             let expected_long = if cell.form == Unmarked && cell.place == Inside { Text } else { expected };
             assert_eq!(verdict(cell, long), expected_long, "{cell:?}");
             assert_eq!(verdict(cell, Rules { after: REMARK_BYTES, ..rules }), expected, "{cell:?}");
-            // 4. The model has read the call.
-            let quoted = if expected == Call { Ask } else { expected };
-            assert_eq!(verdict(cell, Rules { quoted: true, ..rules }), quoted, "{cell:?}");
             // A limit cut it.
             let limited = if cell.form == Marked && cell.place != Code && !cell.whole { Notice } else { expected };
             assert_eq!(verdict(cell, Rules { limited: true, ..rules }), limited, "{cell:?}");
@@ -206,8 +200,6 @@ mod tests {
                 };
                 assert_eq!(got, replaced, "{cell:?} {may_ask:?}");
             }
-            let quoted = Rules { quoted: true, ..Rules::default() };
-            assert_eq!(verdict(cell, quoted), verdict(cell, Rules::default()), "{cell:?}");
         }
     }
 }
