@@ -151,7 +151,7 @@ impl Adapter {
         }
         triggers::check(&framing, &calls).map_err(fail)?;
         let turns = Arc::new(Turns::of(&framing, file.turns.into_iter().chain(file.preserve.iter().cloned())));
-        let triggers = Adapter::triggers(&framing, &calls, &[]);
+        let triggers = Adapter::triggers(&framing, &calls, own_calls, &[]);
         Ok(Adapter {
             name: name.to_owned(),
             signs: Signs { models: file.models, templates: file.templates, markers: file.shown_by },
@@ -175,12 +175,12 @@ impl Adapter {
         let calls = self.own().iter().flat_map(|call| [&call.section, &call.open, &call.stripped]).flatten();
         let own: Vec<&String> = self.framing.markers().chain(recipient).chain(calls).collect();
         let families: Vec<_> = families.iter().filter(|shown| !own.contains(&&shown.marker)).cloned().collect();
-        Adapter { triggers: Adapter::triggers(&self.framing, &self.calls, &families), families, ..self.clone() }
+        Adapter { triggers: Adapter::triggers(&self.framing, &self.calls, self.own_calls, &families), families, ..self.clone() }
     }
 
-    fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], families: &[Arc<Shown>]) -> Lazy<Triggers> {
+    fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], own: usize, families: &[Arc<Shown>]) -> Lazy<Triggers> {
         let (framing, calls, families) = (Arc::clone(framing), calls.to_vec(), families.to_vec());
-        lazy(move || Triggers::new(&framing, &calls, &families))
+        lazy(move || Triggers::new(&framing, &calls, own, &families))
     }
 }
 
