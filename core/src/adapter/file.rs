@@ -93,6 +93,7 @@ struct FileCall {
     trim: Option<Trim>,
     cdata: Option<bool>,
     entities: Option<bool>,
+    zero_width: Option<bool>,
     strings: Option<Strings>,
     tag_prefix: Option<String>,
 }
@@ -305,6 +306,7 @@ impl FileCall {
                 trim: self.trim.take().unwrap_or_default(),
                 cdata: self.cdata.take().unwrap_or_default(),
                 entities: self.entities.take().unwrap_or_default(),
+                zero_width: self.zero_width.take().unwrap_or_default(),
                 type_tag: self.type_tag.take(),
                 skip: list(self.skip.take()),
             }),
@@ -332,7 +334,7 @@ impl FileCall {
         }
         let keys = given![
             name argument value name_keys argument_keys name_is_key array keep_id name_is_id line name_from_arguments prefix skip
-            id id_first header type_attribute type_tag trim cdata entities strings tag_prefix
+            id id_first header type_attribute type_tag trim cdata entities zero_width strings tag_prefix
         ];
         keys.into_iter().find_map(|(key, given)| given.then_some(key))
     }

@@ -376,7 +376,9 @@ fn reasoning_is_separated_however_it_begins_and_ends() {
         ("empty", false, "<think>\n\n</think>\n\nShall I?", "", "Shall I?"),
         ("opened, never closed", false, "<think>\nIt is dark.", "It is dark.", ""),
         ("believed to be open, never closed: it was the answer", true, "Shall I?", "Shall I?", "Shall I?"),
-        ("twice", false, "<think>a</think>One.\n<think>b</think>Two.", "ab", "One.\nTwo."),
+        ("twice", false, "<think>a</think>One.\n<think>b</think>Two.", "a\nb", "One.\nTwo."),
+        ("after a sentence", false, "One. <think>b</think>Two.", "b", "One. Two."),
+        ("adjacent", false, "<think>a</think><think>b</think>One.", "a\nb", "One."),
         ("the tag in a sentence", false, "The <think> tag opens it.", "", "The <think> tag opens it."),
         (
             "the tag in code",

@@ -83,6 +83,9 @@ impl Scanner {
             return;
         }
         let reasoning = self.region == Region::Reasoning;
+        if self.emitted.is_divided(text, reasoning) {
+            out.event(if reasoning { Event::Reasoning("\n") } else { Event::Text("\n") });
+        }
         self.emitted.text(text, reasoning);
         if reasoning {
             self.draft.reasoned(text);

@@ -370,7 +370,8 @@ impl Form for Markers<'_> {
             Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
             Trim::OneNewline => without_layout(text, key),
         };
-        if self.decodes { decoded(trimmed) } else { trimmed.to_owned() }
+        let plain = if self.tagged.zero_width { trimmed.replace("<\u{200b}", "<") } else { trimmed.to_owned() };
+        if self.decodes { decoded(&plain) } else { plain }
     }
 
     fn leads(&self) -> Vec<u8> {
