@@ -14,6 +14,7 @@ mod fragments;
 mod limits;
 mod lost;
 mod neighbours;
+mod parsers;
 mod quoted;
 mod slips;
 mod tags;

@@ -112,7 +112,8 @@ impl Markers<'_> {
                 None => Seen::No,
             };
         }
-        if !field.is_name(self.context.tools) {
+        // The end of a tag, then JSON: that is another form.
+        if !field.is_name(self.context.tools) || field.stopped == Some("{") && field.text.ends_with('>') {
             return Seen::No;
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
