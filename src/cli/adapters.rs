@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::output::{self, columns, print};
 use crate::{
-    adapter::{Adapter, Call, Found, Inside, Library},
+    adapter::{Adapter, Call, Found, Inside, Library, Written},
     config::{Config, Environment, Overrides},
     error::Error,
     server,
@@ -26,6 +26,9 @@ pub struct Adapters {
     /// The model's chat template: it says more than a name
     #[arg(long, value_name = "FILE", requires = "model")]
     template: Option<PathBuf>,
+    /// Print the list as a Markdown table, with a call of each family
+    #[arg(long, conflicts_with = "model")]
+    markdown: bool,
     /// A directory of adapter files that replace built-in ones of the same name [default: the one that `serve` uses]
     #[arg(long, value_name = "DIRECTORY")]
     adapters: Option<PathBuf>,
@@ -42,6 +45,7 @@ impl Adapters {
             None => server::library(&Config::load(&Overrides::default(), environment)?)?,
         };
         let text = match &self.model {
+            None if self.markdown => table(&library)?,
             None => list(&library),
             Some(model) => {
                 let template = self.template.as_ref().map(|path| output::read_or_input(path, input)).transpose()?;
@@ -63,6 +67,28 @@ fn list(library: &Library) -> String {
         [adapter.name.clone(), adapter.proven().0.to_owned(), models]
     };
     columns(&library.iter().map(row).collect::<Vec<_>>()).map(|line| line + "\n").collect()
+}
+
+/// One row of a Markdown table for each adapter.
+fn table(library: &Library) -> Result<String, Error> {
+    let serde_json::Value::Object(arguments) = serde_json::json!({"city": "Oslo"}) else {
+        return Err(Error::proxy("not an object"));
+    };
+    let call = [Written { name: "get_weather".to_owned(), id: Some("call1".to_owned()), arguments }];
+    let code = |text: &str| {
+        let (ticks, text) = (if text.contains('`') { "`` " } else { "`" }, text.replace('\n', "⏎").replace('|', "\\|"));
+        format!("{ticks}{text}{}", ticks.chars().rev().collect::<String>())
+    };
+    let mut out = "| family | models | a call (⏎ is a line break) | evidence |\n|---|---|---|---|\n".to_owned();
+    for adapter in library.iter() {
+        let models = match adapter.signs.models.as_slice() {
+            [] => "every other model".to_owned(),
+            models => models.iter().map(|model| code(model)).collect::<Vec<_>>().join(" "),
+        };
+        let call = adapter.write(&call).map_or_else(|| "bare JSON, common tags".to_owned(), |text| code(&text));
+        let _ = writeln!(out, "| {} | {models} | {call} | {} |", adapter.name, adapter.proven().0);
+    }
+    Ok(out)
 }
 
 /// Everything that decides how the answers of this model are read.

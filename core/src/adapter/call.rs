@@ -119,6 +119,8 @@ pub struct Tagged {
     /// Whether XML entities in a value are decoded. If the tags are written with entities too, they always are. Otherwise only if
     /// the whole call shows that the model escapes.
     pub entities: bool,
+    /// Whether the model writes a space of no width after each `<` of a value that looks like markup.
+    pub zero_width: bool,
     /// Markers around an argument's type, between its key and its value.
     pub type_tag: Option<[String; 2]>,
     /// Markers between name and arguments that carry no information.

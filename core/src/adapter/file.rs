@@ -93,6 +93,7 @@ struct FileCall {
     trim: Option<Trim>,
     cdata: Option<bool>,
     entities: Option<bool>,
+    zero_width: Option<bool>,
     strings: Option<Strings>,
     tag_prefix: Option<String>,
 }
@@ -151,7 +152,7 @@ impl Adapter {
         }
         triggers::check(&framing, &calls).map_err(fail)?;
         let turns = Arc::new(Turns::of(&framing, file.turns.into_iter().chain(file.preserve.iter().cloned())));
-        let triggers = Adapter::triggers(&framing, &calls, &[]);
+        let triggers = Adapter::triggers(&framing, &calls, own_calls, &[]);
         Ok(Adapter {
             name: name.to_owned(),
             signs: Signs { models: file.models, templates: file.templates, markers: file.shown_by },
@@ -175,12 +176,12 @@ impl Adapter {
         let calls = self.own().iter().flat_map(|call| [&call.section, &call.open, &call.stripped]).flatten();
         let own: Vec<&String> = self.framing.markers().chain(recipient).chain(calls).collect();
         let families: Vec<_> = families.iter().filter(|shown| !own.contains(&&shown.marker)).cloned().collect();
-        Adapter { triggers: Adapter::triggers(&self.framing, &self.calls, &families), families, ..self.clone() }
+        Adapter { triggers: Adapter::triggers(&self.framing, &self.calls, self.own_calls, &families), families, ..self.clone() }
     }
 
-    fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], families: &[Arc<Shown>]) -> Lazy<Triggers> {
+    fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], own: usize, families: &[Arc<Shown>]) -> Lazy<Triggers> {
         let (framing, calls, families) = (Arc::clone(framing), calls.to_vec(), families.to_vec());
-        lazy(move || Triggers::new(&framing, &calls, &families))
+        lazy(move || Triggers::new(&framing, &calls, own, &families))
     }
 }
 
@@ -305,6 +306,7 @@ impl FileCall {
                 trim: self.trim.take().unwrap_or_default(),
                 cdata: self.cdata.take().unwrap_or_default(),
                 entities: self.entities.take().unwrap_or_default(),
+                zero_width: self.zero_width.take().unwrap_or_default(),
                 type_tag: self.type_tag.take(),
                 skip: list(self.skip.take()),
             }),
@@ -332,7 +334,7 @@ impl FileCall {
         }
         let keys = given![
             name argument value name_keys argument_keys name_is_key array keep_id name_is_id line name_from_arguments prefix skip
-            id id_first header type_attribute type_tag trim cdata entities strings tag_prefix
+            id id_first header type_attribute type_tag trim cdata entities zero_width strings tag_prefix
         ];
         keys.into_iter().find_map(|(key, given)| given.then_some(key))
     }

@@ -14,6 +14,7 @@ mod fragments;
 mod limits;
 mod lost;
 mod neighbours;
+mod parsers;
 mod quoted;
 mod slips;
 mod tags;
@@ -98,6 +99,7 @@ const MODELS: &[(&str, &[&str])] = &[
             "inclusionAI/Ling-3.0-flash",
             "iflytek/Spark2.5",
             "IQuest-Q1-32B",
+            "IQuestLab/IQuest-Coder-V2-40B-Instruct",
             "accounts/fireworks/models/glm-4p6",
             "zai.glm-4.7",
         ],
@@ -134,6 +136,7 @@ const MODELS: &[(&str, &[&str])] = &[
             "openbmb/MiniCPM-V-4_5",
             "Nanbeige/Nanbeige4.1-3B",
             "nvidia.nemotron-nano-3-30b",
+            "Qwen/Qwen4-Exp",
         ],
     ),
     ("sarashina", &["sbintuitions/sarashina2.2-3b-instruct-v0.1"]),
@@ -151,7 +154,12 @@ const MODELS: &[(&str, &[&str])] = &[
             "medgemma-4b-it", "google.gemma-3-27b-it",
         ],
     ),
-    ("generic", &["some-model-of-mine", "gpt-4o"]),
+    ("generic", &["some-model-of-mine", "gpt-4o", "IQuestLab/IQuest-Coder-V1-40B-Instruct"]),
+    ("cwm", &["facebook/cwm", "cwm-sft"]),
+    ("pangu", &["openPangu-Embedded-7B", "FreedomIntelligence/openPangu-Embedded-1B"]),
+    ("rwkv", &["BlinkDL/rwkv-7-world"]),
+    ("solar-open2", &["upstage/Solar-Open2-100B"]),
+    ("step-audio", &["stepfun-ai/Step-Audio-2-mini"]),
     ("gigachat3", &["ai-sage/GigaChat3-702B-A36B-preview", "GigaChat3.1-10B-A1.8B"]),
     (
         "granite",
@@ -178,6 +186,7 @@ const MODELS: &[(&str, &[&str])] = &[
             "qwq",
             "QVQ-72B-Preview",
             "speakleash/Bielik-4.5B-v3.0-Instruct",
+            "tiiuae/Falcon-H1-7B-Instruct",
         ],
     ),
     ("hunyuan-a13b", &["tencent/Hunyuan-A13B-Instruct-GPTQ-Int4", "hunyuan-a13b"]),
@@ -223,13 +232,7 @@ const MODELS: &[(&str, &[&str])] = &[
         ],
     ),
     ("nemotron", &["nvidia/NVIDIA-Nemotron-Nano-12B-v2", "nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "nemotron:70b"]),
-    (
-        "no-tools",
-        &[
-            "openchat:7b-v3.5", "BlinkDL/rwkv-7-world", "vicuna:13b", "falcon3:10b", "starcoder2:15b", "zephyr:7b", "tinyllama",
-            "wizardlm2:7b",
-        ],
-    ),
+    ("no-tools", &["openchat:7b-v3.5", "vicuna:13b", "falcon3:10b", "starcoder2:15b", "zephyr:7b", "tinyllama", "wizardlm2:7b"]),
     ("phi", &["phi3:14b", "microsoft/Phi-3.5-mini-instruct", "phi4:14b-q4_K_M", "microsoft/Phi-4-reasoning-plus"]),
     (
         "phi4-mini",
@@ -374,7 +377,9 @@ fn reasoning_is_separated_however_it_begins_and_ends() {
         ("empty", false, "<think>\n\n</think>\n\nShall I?", "", "Shall I?"),
         ("opened, never closed", false, "<think>\nIt is dark.", "It is dark.", ""),
         ("believed to be open, never closed: it was the answer", true, "Shall I?", "Shall I?", "Shall I?"),
-        ("twice", false, "<think>a</think>One.\n<think>b</think>Two.", "ab", "One.\nTwo."),
+        ("twice", false, "<think>a</think>One.\n<think>b</think>Two.", "a\nb", "One.\nTwo."),
+        ("after a sentence", false, "One. <think>b</think>Two.", "b", "One. Two."),
+        ("adjacent", false, "<think>a</think><think>b</think>One.", "a\nb", "One."),
         ("the tag in a sentence", false, "The <think> tag opens it.", "", "The <think> tag opens it."),
         (
             "the tag in code",

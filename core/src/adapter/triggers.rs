@@ -103,6 +103,8 @@ pub(super) struct Triggers {
     fallback: Vec<usize>,
     /// The closing tags of calls of any form.
     closers: Vec<String>,
+    /// What may be left over of the family's own calls at the end of an answer.
+    left_over: Vec<String>,
 }
 
 impl Mark {
@@ -113,7 +115,8 @@ impl Mark {
 }
 
 impl Triggers {
-    pub(super) fn new(framing: &Framing, calls: &[Arc<Call>], families: &[Arc<Shown>]) -> Triggers {
+    /// `own`: how many of the forms are the family's own.
+    pub(super) fn new(framing: &Framing, calls: &[Arc<Call>], own: usize, families: &[Arc<Shown>]) -> Triggers {
         let Framing { drop, reasoning, answer, recipient } = framing;
         let mut texts: Vec<String> = Vec::new();
         let mut marks: Vec<Mark> = Vec::new();
@@ -176,7 +179,8 @@ impl Triggers {
             add(close, &mut |mark| mark.aside = Some(Aside::Closes));
         }
         RESULTS_OF_CALLS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::ResultOfCall)));
-        ENDS.iter().for_each(|text| add(text, &mut |mark| mark.ends = true));
+        let left_over = left_over(&calls[..own.min(calls.len())]);
+        ENDS.iter().copied().chain(left_over.iter().map(String::as_str)).for_each(|text| add(text, &mut |mark| mark.ends = true));
         TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Turn)));
         ENDED_TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::EndedTurn)));
         FINAL.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Final)));
@@ -212,7 +216,7 @@ impl Triggers {
         // byte that begins a marker.
         let kind = Some(AhoCorasickKind::ContiguousNFA);
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).build(&sorted).ok();
-        Triggers { automaton, sorted, marks, first, pairs, longest, bare, fallback, closers }
+        Triggers { automaton, sorted, marks, first, pairs, longest, bare, fallback, closers, left_over }
     }
 
     /// All markers that mean something on their own.
@@ -234,6 +238,11 @@ impl Triggers {
     /// The tags that close calls of any form: `</tool_call>`, `[/tool_call]`.
     pub(super) fn closers(&self) -> &[String] {
         &self.closers
+    }
+
+    /// What may be left over of the family's own calls at the end of an answer: closing markers.
+    pub(super) fn left_over(&self) -> &[String] {
+        &self.left_over
     }
 
     /// The first marker at or after `from`. `Err` has the offset up to which there is none; the text after it may still become
@@ -326,6 +335,17 @@ fn control_tokens(call: &Call) -> Vec<&str> {
         markers.extend([&named.open, &named.close, &named.skip]);
     }
     markers.into_iter().flatten().map(String::as_str).filter(|marker| whole(marker)).collect()
+}
+
+/// The closing tags of these forms, and the token before them.
+fn left_over(calls: &[Arc<Call>]) -> Vec<String> {
+    let is_closer = |marker: &&String| marker.contains("</") || marker.starts_with("[/");
+    let closers = calls.iter().flat_map(|call| call.close.iter().chain(&call.section_close)).filter(is_closer);
+    let prefix = |call: &Arc<Call>| match &call.syntax {
+        Syntax::Nested(nested) if !nested.prefix.is_empty() => Some(nested.prefix.clone()),
+        _ => None,
+    };
+    closers.cloned().chain(calls.iter().filter_map(prefix)).collect()
 }
 
 /// The closing markers that are tags, which prose does not begin with. Those that also close something else are left out.

@@ -1,7 +1,7 @@
 use super::*;
 
 fn run(model: Option<&str>) -> String {
-    let adapters = Adapters { model: model.map(str::to_owned), template: None, adapters: None };
+    let adapters = Adapters { model: model.map(str::to_owned), template: None, markdown: false, adapters: None };
     let mut out = Vec::new();
     adapters.run(&Environment::default(), &mut "".as_bytes(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -30,4 +30,12 @@ fn the_list_has_a_line_for_every_adapter() {
     let text = run(None);
     assert_eq!(text.lines().count(), crate::seen::library().iter().count());
     assert!(text.lines().any(|line| line.starts_with("generic ") && line.contains("every model that no other adapter knows")));
+}
+
+/// `toolglot adapters --markdown` prints the table of docs/adapters.md.
+#[test]
+fn the_documented_table_is_that_of_the_data() {
+    let page = include_str!("../../../docs/adapters.md");
+    let written = table(crate::seen::library()).unwrap();
+    assert!(page.contains(&written), "put this table into docs/adapters.md:\n{written}");
 }

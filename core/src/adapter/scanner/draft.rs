@@ -153,6 +153,7 @@ impl Scanner {
         }
         self.give_up_draft(out);
         if let Some(text) = self.draft.believed.take().filter(|_| self.emitted.calls() == 0 && self.region == Region::Reasoning)
+            && !limited
             && !self.emitted.has_said()
             && !text.trim().is_empty()
         {

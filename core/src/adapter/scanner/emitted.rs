@@ -22,6 +22,10 @@ pub(super) struct Emitted {
     inline: usize,
     /// Whether whitespace at the start of the next text belongs to the framing before it and is dropped.
     swallow_blank: bool,
+    /// The last character of the reasoning.
+    reasoned: Option<char>,
+    /// A marker divides the reasoning (`true`) or the text here: what follows begins a line.
+    divided: Option<bool>,
     /// Position in the answer up to which markers of reasoning were searched after a call.
     pub(super) searched: usize,
 }
@@ -41,8 +45,21 @@ impl Emitted {
             end: None,
             inline: 0,
             swallow_blank,
+            reasoned: None,
+            divided: None,
             searched: 0,
         }
+    }
+
+    /// Notes that a marker divides the reasoning, or the text.
+    pub(super) fn divide(&mut self, reasoning: bool) {
+        let last = if reasoning { self.reasoned } else { self.end.filter(|_| self.said) };
+        self.divided = last.filter(|&last| last != '\n').map(|_| reasoning);
+    }
+
+    /// Whether a line break belongs before text that is about to be emitted.
+    pub(super) fn is_divided(&mut self, text: &str, reasoning: bool) -> bool {
+        self.divided.take_if(|divided| *divided == reasoning).is_some() && !text.starts_with('\n')
     }
 
     pub(super) fn has_said(&self) -> bool {
@@ -95,6 +112,9 @@ impl Emitted {
         self.extend_line(rest);
         self.tail = self.tail.after(text);
         self.end = text.chars().next_back().or(self.end);
+        if reasoning {
+            self.reasoned = text.chars().next_back().or(self.reasoned);
+        }
         self.said = self.said || (!reasoning && !text.trim().is_empty());
     }
 

@@ -52,6 +52,7 @@ impl Scanner {
             self.remove(at, after + label, out);
             self.region = Region::Reasoning;
             self.emitted.swallow_blank(true);
+            self.emitted.divide(true);
             // After this one, a closing marker is no longer a sign of how the answer began.
             self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
@@ -65,6 +66,9 @@ impl Scanner {
                 }
                 self.remove(at, after, out);
                 self.emitted.swallow_blank(!self.emitted.has_said());
+                if self.held.is_empty() {
+                    self.emitted.divide(false);
+                }
                 // Closed without an opening marker: the text before it was reasoning.
                 if self.emitted.has_said() {
                     self.draft.note_beginning(true);
@@ -104,11 +108,9 @@ impl Scanner {
         before.ends_with(' ') && !self.at_line_start(at) && !self.emitted.tail().after(before).ends_sentence()
     }
 
-    /// Whether a marker is between the end of a sentence and the next text, without spaces. Nobody mentions a marker there.
+    /// Whether a marker follows the end of a sentence, and text follows the marker without a space. Nobody mentions a marker there.
     fn is_between_sentences(&self, at: usize, after: usize) -> bool {
-        !self.buf[after..].starts_with(' ')
-            && self.ends_in_a_word(at)
-            && self.emitted.tail().after(self.buf.pending(at)).ends_sentence()
+        !self.buf[after..].starts_with(' ') && self.emitted.tail().after(self.buf.pending(at)).ends_sentence()
     }
 
     /// Whether JSON directly follows a marker that is glued to the text before it. Nobody mentions a marker there.

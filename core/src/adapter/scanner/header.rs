@@ -109,6 +109,7 @@ impl Scanner {
             }
             Kind::Reasoning | Kind::Result => {
                 self.region = Region::Reasoning;
+                self.emitted.divide(true);
                 self.emitted.swallow_blank(true);
             }
             Kind::Content | Kind::Call(_) => {

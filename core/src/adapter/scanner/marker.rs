@@ -13,15 +13,18 @@ use crate::{
 
 /// Maximum length of the tokens at the end of an answer, in characters.
 const ENDS_CHARS: usize = 64;
+/// Maximum length of such tokens and of what is left over of calls, in bytes.
+const ENDS_BYTES: usize = 256;
 
-/// Whether a text holds nothing but whitespace and tokens that end a turn. Before the end of the answer, it may also be the
-/// beginning of such a text.
-fn is_only_ends(text: &str, end: bool) -> bool {
-    let mut rest = text.trim_start();
-    while let Some(after) = ENDS.iter().find_map(|token| rest.strip_prefix(token)) {
+/// Whether a text holds nothing but whitespace, tokens that end a turn, and `others`. Before the end of the answer, it may also be
+/// the beginning of such a text.
+fn is_only_ends(text: &str, others: &[String], end: bool) -> bool {
+    let tokens = || ENDS.into_iter().chain(others.iter().map(String::as_str));
+    let mut rest = text[..text.floor_char_boundary(ENDS_BYTES)].trim_start();
+    while let Some(after) = tokens().filter_map(|token| rest.strip_prefix(token)).min_by_key(|after| after.len()) {
         rest = after.trim_start();
     }
-    rest.is_empty() || (!end && ENDS.iter().any(|token| token.starts_with(rest)))
+    text.len() <= ENDS_BYTES && (rest.is_empty() || (!end && tokens().any(|token| token.starts_with(rest))))
 }
 
 impl Scanner {
@@ -97,6 +100,7 @@ impl Scanner {
             }
         }
         let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
+        self.message.opened |= !mark.calls.is_empty();
         self.not_a_call(at, found.len, self.drops(found) || lone, out);
         true
     }
@@ -151,7 +155,9 @@ impl Scanner {
 
     /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence mentions it.
     fn step_end(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        if self.is_named(found.at) || self.emitted.inline() > 0 || !is_only_ends(&self.buf[found.at + found.len..], end) {
+        // Closing markers are left over only if nothing that looked like a call is before them.
+        let left_over = if self.message.opened || !self.wanted() { &[][..] } else { self.adapter.triggers.left_over() };
+        if self.is_named(found.at) || self.emitted.inline() > 0 || !is_only_ends(&self.buf[found.at..], left_over, end) {
             return None;
         }
         if end {
@@ -166,7 +172,7 @@ impl Scanner {
             return self.buf.len();
         }
         let text = self.buf.trim_end();
-        let may_begin = |(at, _): &(usize, char)| is_only_ends(&text[*at..], end);
+        let may_begin = |(at, _): &(usize, char)| is_only_ends(&text[*at..], &[], end);
         text.char_indices()
             .rev()
             .take(ENDS_CHARS)

@@ -18,4 +18,6 @@ pub(super) struct Message {
     /// Whether the text is inside thoughts, an example or a repeated result, where a marked call counts only if nothing but calls
     /// follows.
     pub(super) aside: bool,
+    /// Whether the opening marker of a call is in the text.
+    pub(super) opened: bool,
 }

@@ -35,7 +35,10 @@ impl Scanner {
                 self.region = Region::Fence(fence.tick, fence.length);
             }
             None if candidate.marker.length == 0 => {}
-            None => self.not_a_call(candidate.at, candidate.marker.length, candidate.marker.is_token || lone, out),
+            None => {
+                self.message.opened = true;
+                self.not_a_call(candidate.at, candidate.marker.length, candidate.marker.is_token || lone, out);
+            }
         }
     }
 }

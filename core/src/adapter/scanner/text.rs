@@ -83,6 +83,9 @@ impl Scanner {
             return;
         }
         let reasoning = self.region == Region::Reasoning;
+        if self.emitted.is_divided(text, reasoning) {
+            out.event(if reasoning { Event::Reasoning("\n") } else { Event::Text("\n") });
+        }
         self.emitted.text(text, reasoning);
         if reasoning {
             self.draft.reasoned(text);
@@ -124,9 +127,11 @@ impl Scanner {
         head
     }
 
-    /// Whether a marker is alone on its line at the end of the answer.
+    /// Whether a marker at the end of the answer is alone on its line, or glued to the text before it.
     pub(super) fn is_lone(&self, at: usize, length: usize) -> bool {
-        self.buf.ended().is_some() && self.buf[at + length..].trim().is_empty() && self.at_line_start(at)
+        self.buf.ended().is_some()
+            && self.buf[at + length..].trim().is_empty()
+            && (self.at_line_start(at) || self.ends_in_a_word(at))
     }
 
     /// Handles a marker that begins no call: a control token is dropped, anything else is text.

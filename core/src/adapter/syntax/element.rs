@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use self::{foreign::Foreign, form::tag};
-use super::{Closing, Context, Parsed, Start, Step, blank, starts_with_any, torn_arguments, typing::Types};
+use super::{Closing, Context, Parsed, Start, Step, blank, named::bare, starts_with_any, torn_arguments, typing::Types};
 use crate::{
     adapter::Tagged,
     event::Tool,
-    fix::fold,
+    fix::{fold, name::known_tool},
     reader::{
         End,
         tags::{Arguments, Cutter, Got, State},
@@ -105,7 +105,11 @@ impl ElementReader {
                 true => Got::damaged(object.clone(), end.next),
                 false => whole(object.clone()),
             };
-            read.or_else(|| (arguments.state == State::Between).then(strictly))
+            // The text between the tags is the one thing that the tool needs.
+            let is_text =
+                !context.lenient && closes && !is_loose && !matches!(arguments.state, State::Between | State::Json { .. });
+            let text = || bare::arguments(inside, known_tool(context.tools, &name).filter(|_| is_text)?);
+            read.or_else(|| text().map(whole)).or_else(|| (arguments.state == State::Between).then(strictly))
         };
         match self.cutter.next(text, &form, (context.end, context.cut), read) {
             Some(Got::Whole { arguments, end } | Got::Late { arguments, end }) => {

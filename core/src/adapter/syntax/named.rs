@@ -20,7 +20,7 @@ use crate::{
 };
 
 mod assigned;
-mod bare;
+pub(in crate::adapter::syntax) mod bare;
 mod head;
 mod line;
 

@@ -149,7 +149,7 @@ impl NestedReader {
             return match nested.prefix.is_empty() && !rest.starts_with('<') {
                 true if rest.is_empty() && !end => Progress::More,
                 true if !rest.is_empty() => Progress::On,
-                _ => self.close(text, at, tag.end, kind),
+                _ => self.close(text, at, tag.end, kind, types),
             };
         }
         if !tag.closes {
@@ -162,14 +162,14 @@ impl NestedReader {
             return Progress::On;
         }
         if tag.name == top.name {
-            return self.close(text, at, tag.end, kind);
+            return self.close(text, at, tag.end, kind, types);
         }
         // An empty container without a closing tag ends at the closing tag of its parent.
         let empty = top.children.is_empty() && top.text.is_empty() && text[self.at..at].trim().is_empty();
         let container = kind.is_some_and(|kind| !kind.allows(&serde_json::Value::from("")) && !flat(kind));
         let parent = depth.checked_sub(2).and_then(|at| self.open.get(at));
         if inside && empty && container && parent.is_some_and(|parent| parent.name == tag.name) {
-            return match self.close(text, at, at, kind) {
+            return match self.close(text, at, at, kind, types) {
                 Progress::On => self.follow_tag(text, at, tag, nested, types, end),
                 other => other,
             };
@@ -178,11 +178,11 @@ impl NestedReader {
     }
 
     /// Closes the innermost element, whose content ends at `at` and whose tag ends at `end`.
-    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>) -> Progress {
+    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>, types: &Types) -> Progress {
         let Some(mut element) = self.open.pop() else { return Progress::Reject };
         element.text.push_str(&text[self.at.max(element.start)..at]);
         self.at = end;
-        let Some(parent) = self.open.last_mut() else { return Progress::Done(arguments(element)) };
+        let Some(parent) = self.open.last_mut() else { return Progress::Done(arguments(element, types)) };
         let value = element.value(&text[element.start..at], kind);
         parent.children.push((element.name, value));
         Progress::On
@@ -190,7 +190,7 @@ impl NestedReader {
 
     /// The arguments of a truncated call. They lack the brace between two parameters, and more inside one.
     fn cut(&self, marked: bool) -> String {
-        let members = self.open.first().map(|call| members(&call.children)).unwrap_or_default();
+        let members = self.open.first().map(|call| members(&call.children, in_call(&self.types))).unwrap_or_default();
         match self.open.len() == 1 && !members.is_empty() && marked {
             // The space tells the fixer that the last value is complete.
             true => format!("{{{members} "),
@@ -241,8 +241,13 @@ impl Element {
             let text = decoded(self.text.trim());
             children.push((key, kind.map_or_else(|| verbatim(&text), |kind| kind.value(&text, Hint::None))));
         }
-        format!("{{{}}}", members(&children))
+        format!("{{{}}}", members(&children, |name| kind.is_none_or(|kind| kind.member(name).allows(&serde_json::json!([])))))
     }
+}
+
+/// Whether a parameter may be a list.
+fn in_call(types: &Types) -> impl Fn(&str) -> bool {
+    |name| types.parameter(name).allows(&serde_json::json!([]))
 }
 
 /// What every tag begins with.
@@ -251,21 +256,22 @@ fn lead(nested: &Nested) -> &str {
 }
 
 /// The arguments of a complete call.
-fn arguments(call: Element) -> String {
+fn arguments(call: Element, types: &Types) -> String {
     if call.children.is_empty() && call.text.trim().starts_with('{') {
         call.text.trim().to_owned()
     } else {
-        format!("{{{}}}", members(&call.children))
+        format!("{{{}}}", members(&call.children, in_call(types)))
     }
 }
 
-/// The members of an object. A repeated name makes an array of its values.
-fn members(children: &[(String, String)]) -> String {
+/// The members of an object. A repeated name makes an array of its values where that is allowed. Elsewhere it is a key with two
+/// values, about which the fixer decides.
+fn members(children: &[(String, String)], may_be_list: impl Fn(&str) -> bool) -> String {
     let mut out: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, value) in children {
         match out.iter_mut().find(|(known, _)| known == name) {
-            Some((_, values)) => values.push(value),
-            None => out.push((name, vec![value])),
+            Some((_, values)) if may_be_list(name) => values.push(value),
+            _ => out.push((name, vec![value])),
         }
     }
     let member = |(name, values): &(&str, Vec<&str>)| {

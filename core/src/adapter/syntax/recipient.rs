@@ -12,7 +12,7 @@ use super::{
     value::{After, Got, TornReader, Trail, ValueReader, is_json, plain_end},
 };
 use crate::{
-    adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
+    adapter::{Parameters, Recipient, Tagged, syntax::place::Document},
     event::{Tool, Tools},
     fix::{
         Types,
@@ -89,17 +89,7 @@ impl Parameters {
     /// The tags as a form whose name is elsewhere.
     fn tagged(&self) -> Tagged {
         let pair = |[open, close]: &[String; 2]| [vec![open.clone()], vec![close.clone()]];
-        Tagged {
-            name: [Vec::new(), Vec::new()],
-            argument: pair(&self.argument),
-            value: pair(&self.value),
-            type_attribute: None,
-            trim: Trim::OneNewline,
-            cdata: false,
-            entities: false,
-            type_tag: None,
-            skip: Vec::new(),
-        }
+        Tagged { argument: pair(&self.argument), value: pair(&self.value), ..Tagged::default() }
     }
 }
 

@@ -1,7 +1,11 @@
 //! Whether a value that may hold calls begins at a position.
 
 use super::{
-    super::{Context, Start, WORD_BYTES, doubled::DOUBLED, members::beyond_comments},
+    super::{
+        Context, Start, WORD_BYTES,
+        doubled::DOUBLED,
+        members::{beyond_comments, members},
+    },
     calls::wraps,
     keys::{MESSAGE, SAID, UNSURE_NAMES, is_usual},
 };
@@ -32,9 +36,9 @@ pub(super) fn opening_fence(text: &str, over: bool) -> Start {
 pub(super) fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> {
     let mut rest = text.trim_start();
     let mut quoted = false;
-    for bracket in ['[', '"'] {
-        if let Some(inner) = rest.strip_prefix(bracket) {
-            quoted |= bracket == '"';
+    for brackets in [&['['][..], &['"', '\'']] {
+        if let Some(inner) = rest.strip_prefix(brackets) {
+            quoted |= !brackets.contains(&'[');
             rest = inner.trim_start();
         }
     }
@@ -58,11 +62,21 @@ pub(super) fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     let key = &bare[..end];
     // A colon ends a key without quotes.
     let key = if quote.is_alphabetic() { key.split(':').next().unwrap_or(key) } else { key };
-    let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
+    let of_call = |key: &str| keys.name.iter().chain(&keys.arguments).any(|known| known == key);
+    let known = of_call(key)
         || is_usual(key)
         || [&UNSURE_NAMES[..], &MESSAGE, &SAID].concat().contains(&key)
         || wraps(key)
         || context.tools.iter().any(|tool| tool.name == key);
+    if !known && quote == '"' {
+        // One other member may precede them.
+        let window = &rest[..rest.floor_char_boundary(WORD_BYTES)];
+        return match members(window)?.get(1) {
+            Some((second, value)) if !value.is_empty() => Some(of_call(second)),
+            _ if window.len() < rest.len() => Some(false),
+            _ => None,
+        };
+    }
     Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
 }
 

@@ -186,6 +186,12 @@ impl Layer<'_> {
             None => written,
         };
         let given = find(members, &keys.arguments);
+        if let Some((key, first)) = given
+            && let Some((_, other)) = members.iter().find(|(known, other)| known == key && other.trim() != first.trim())
+        {
+            let arguments = format!("{{\"{key}\": {first}, \"{key}\": {other}}}");
+            return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: is_closed(value) }]);
+        }
         let describes = || !context.marked && describes(members, key, &written, context.tools);
         let only = || only_object(members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
         let (arguments, closed) = match given.or_else(only) {

@@ -1,8 +1,8 @@
 //! Keys of calls in JSON, of their wrappers, and of objects that are not calls.
 
 /// Keys that hold the tool's name in a call, unless the adapter sets `name_keys`. The first one present counts.
-pub(super) const NAME_KEYS: [&str; 9] =
-    ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name", "toolName", "Name"];
+pub(super) const NAME_KEYS: [&str; 10] =
+    ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name", "toolName", "functionName", "Name"];
 /// Keys that hold the id of a call. The first one present counts.
 pub(in crate::adapter::syntax) const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 

@@ -17,7 +17,7 @@ pub(super) fn without_tag(text: &str) -> &str {
 }
 
 /// The arguments as JSON text. `None`: the tool does not require exactly one text, or this text is something else.
-pub(super) fn arguments(text: &str, tool: &Tool) -> Option<String> {
+pub(in crate::adapter::syntax) fn arguments(text: &str, tool: &Tool) -> Option<String> {
     let tagged = text.trim_start().starts_with(['<', '{', '[', '(']) || text.contains("</") || text.contains("```");
     if tagged { None } else { self::text(text, tool) }
 }

@@ -69,14 +69,25 @@ impl Markers<'_> {
             return Seen::Maybe;
         }
         let [open, close] = &self.tagged.name;
+        let attributes = self.attributes(&text[at..], end);
+        let nameless = match attributes {
+            Seen::Yes((length, named)) => {
+                at += length;
+                !named
+            }
+            Seen::Maybe => return Seen::Maybe,
+            Seen::No => false,
+        };
+        at += gap(&text[at..]);
         let bare = match starts_with_any(&text[at..], open, end) {
-            Start::Yes(length) => {
+            Start::Yes(length) if length > 0 => {
                 at += length;
                 false
             }
             Start::Maybe => return Seen::Maybe,
-            Start::No if open.is_empty() || open.iter().any(String::is_empty) => true,
-            Start::No => return Seen::No,
+            Start::Yes(_) | Start::No if nameless => return Seen::No,
+            Start::No if !(open.is_empty() || open.iter().any(String::is_empty)) => return Seen::No,
+            Start::Yes(_) | Start::No => true,
         };
         at += gap(&text[at..]);
         if self.open_ended() && !begins_with_a_name(&text[at..], close, self.context) {
@@ -101,13 +112,34 @@ impl Markers<'_> {
                 None => Seen::No,
             };
         }
-        if !field.is_name(self.context.tools) {
+        // The end of a tag, then JSON: that is another form.
+        if !field.is_name(self.context.tools) || field.stopped == Some("{") && field.text.ends_with('>') {
             return Seen::No;
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
         let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
         let attributes = field.attributes.to_owned();
         Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
+    }
+
+    /// The attributes after an opener that ends with a blank: `id="1" name="f">`. `Yes` has the offset of the name in them, or of what
+    /// follows their tag, and whether it is the name.
+    fn attributes(&self, text: &str, end: bool) -> Seen<(usize, bool)> {
+        let word = text.len() - text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+        let (call, stop) = (self.context.call, text.find('>').unwrap_or(text.len()));
+        if !call.open.iter().chain(&call.stripped).any(|opener| opener.ends_with(' ')) || stop > WORD_BYTES {
+            return Seen::No;
+        }
+        if stop == text.len() {
+            return if end { Seen::No } else { Seen::Maybe };
+        }
+        let name = |label: &str| text[..stop].find(label).map(|at| at + label.len());
+        match text[word..].starts_with('=') && word > 0 {
+            true => Seen::Yes(
+                name(" name=").or_else(|| name("name=").filter(|&at| at == 5)).map_or((stop + 1, false), |at| (at, true)),
+            ),
+            false => Seen::No,
+        }
     }
 
     /// Whether an opener of the form is the tag of an argument too.
@@ -339,7 +371,8 @@ impl Form for Markers<'_> {
             Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
             Trim::OneNewline => without_layout(text, key),
         };
-        if self.decodes { decoded(trimmed) } else { trimmed.to_owned() }
+        let plain = if self.tagged.zero_width { trimmed.replace("<\u{200b}", "<") } else { trimmed.to_owned() };
+        if self.decodes { decoded(&plain) } else { plain }
     }
 
     fn leads(&self) -> Vec<u8> {
