@@ -133,11 +133,11 @@ mod tests {
     fn calls_are_taken_out_however_they_are_cut() {
         let call = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {}}\n</tool_call>";
         for (adapter, text, left) in [
-            ("hermes", format!("a < b {call} c"), "a < b  c"),
-            ("hermes", format!("a{call}\n{call}"), "a\n"),
-            ("hermes", "<tool_call>no tool</tool_call> <too".to_owned(), "<tool_call>no tool</tool_call> <too"),
+            ("generic", format!("a < b {call} c"), "a < b  c"),
+            ("generic", format!("a{call}\n{call}"), "a\n"),
+            ("generic", "<tool_call>no tool</tool_call> <too".to_owned(), "<tool_call>no tool</tool_call> <too"),
             ("generic", format!("a<tool_calls>{call}</tool_calls>b"), "ab"),
-            ("hermes", format!("{call} \u{e9}"), " \u{e9}"),
+            ("generic", format!("{call} \u{e9}"), " \u{e9}"),
         ] {
             for size in 1..=text.len() {
                 let mut unwanted = unwanted(adapter);
