@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     atomic,
-    config::{Config, Environment, Listen},
+    config::{Environment, Listen},
     error::Error,
 };
 use clients::{Names, Place};
@@ -111,21 +111,16 @@ impl Setup {
 }
 
 /// What to enter in each client, by its name, those that most people use first. `{origin}` stands for the proxy's address.
-pub(super) fn texts(config: &Config) -> Result<Vec<(String, String)>, Error> {
-    let place = Place {
-        address: reachable(&config.listen),
-        model: "MODEL".into(),
-        context: None,
-        home: "~".into(),
-        profile: String::new(),
-    };
-    let told = clients::all()?.into_iter().map(|(name, client)| {
+pub(super) fn texts(listen: &Listen) -> Vec<(String, String)> {
+    let place =
+        Place { address: reachable(listen), model: "MODEL".into(), context: None, home: "~".into(), profile: String::new() };
+    let told = clients::all().unwrap_or_default().into_iter().map(|(name, client)| {
         let steps = client.steps.replace("{v1}", "{origin}/v1").replace("{root}", "{origin}");
         (name, place.tell(&steps).trim().to_owned())
     });
     let mut texts: Vec<(String, String)> = told.collect();
     texts.sort_by_key(|(name, _)| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
-    Ok(texts)
+    texts
 }
 
 /// The address at which a client on this machine reaches the proxy.

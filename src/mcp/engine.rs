@@ -8,6 +8,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
+    time::Instant,
 };
 
 use rmcp::{
@@ -33,6 +34,7 @@ mod stdio;
 pub use crate::config::McpServing as Options;
 
 use requests::Requests;
+use sessions::Used;
 
 /// The sender of a request. An extension of the HTTP request.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +58,8 @@ struct Shared {
     schemas: Schemas,
     /// How the SDK serves streamable HTTP; ends its sessions, too.
     http: StreamableHttpServerConfig,
-    sessions: Mutex<HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>>,
+    /// The sessions of the legacy transport, with their input queues.
+    sessions: Mutex<HashMap<String, (Used, mpsc::Sender<ClientJsonRpcMessage>)>>,
 }
 
 /// One session: its output queue. Dropping it ends the session.
@@ -121,18 +124,21 @@ impl Engine {
         self.shared.sessions.hold().clear();
     }
 
-    /// Opens a session; `None` if there are too many.
+    /// Opens a session of the legacy transport. If there are too many, another one is closed for it.
     #[allow(clippy::disallowed_methods, reason = "the loop of a session lives as long as the session, not as a request")]
-    fn open(&self) -> Option<Session> {
+    fn open(&self, owner: Option<Arc<str>>) -> Session {
         let id = uuid::Uuid::new_v4().to_string();
         let (to_input, input) = mpsc::channel(QUEUE);
         let (to_output, output) = mpsc::channel(QUEUE);
         {
             let mut sessions = self.shared.sessions.hold();
-            if sessions.len() >= self.shared.options.sessions {
-                return None;
+            if sessions.len() >= self.shared.options.sessions.max(1)
+                && let Some(id) = sessions::makes_room(sessions.iter().map(|(id, (used, _))| (id, used))).cloned()
+            {
+                tracing::info!("too many MCP sessions; the one that was silent longest is closed");
+                sessions.remove(&id);
             }
-            sessions.insert(id.clone(), to_input);
+            sessions.insert(id.clone(), (Used { at: Instant::now(), owner }, to_input));
         }
         let requests = Requests::new(Arc::clone(&self.shared));
         let queues = Queues { input, output: to_output };
@@ -143,12 +149,14 @@ impl Engine {
                 Err(error) => tracing::debug!(%error, "an MCP session was not begun"),
             }
         });
-        Some(Session { id, output, shared: Arc::clone(&self.shared) })
+        Session { id, output, shared: Arc::clone(&self.shared) }
     }
 
     /// Puts a message on a session's input queue.
     fn enqueue(&self, session: &str, message: ClientJsonRpcMessage) -> Result<(), NotTaken> {
-        let input = self.shared.sessions.hold().get(session).cloned().ok_or(NotTaken::UnknownSession)?;
+        let mut sessions = self.shared.sessions.hold();
+        let (used, input) = sessions.get_mut(session).ok_or(NotTaken::UnknownSession)?;
+        used.at = Instant::now();
         input.try_send(message).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => NotTaken::Busy,
             mpsc::error::TrySendError::Closed(_) => NotTaken::UnknownSession,

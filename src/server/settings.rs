@@ -1,9 +1,15 @@
 //! What a server is started with.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, LazyLock},
+};
 
 use super::log::Lines;
 use crate::config::{Config, Environment};
+
+/// Texts by name, made when they are first looked at.
+pub type Setup = Arc<LazyLock<Vec<(String, String)>, Box<dyn FnOnce() -> Vec<(String, String)> + Send>>>;
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
@@ -19,7 +25,7 @@ pub struct Settings {
     /// The lines of the log, if they can be followed.
     pub log: Option<Arc<Lines>>,
     /// What to enter in each client, by its name, for the page; `{origin}` stands for the page's own address.
-    pub setup: Vec<(String, String)>,
+    pub setup: Setup,
     /// The environment in which the registry of MCP servers expands variables.
     pub environment: Environment,
 }
@@ -28,6 +34,7 @@ impl Settings {
     /// A server of this configuration: no demo, no recording.
     pub fn of(config: Config, environment: &Environment) -> Settings {
         let ollama = environment.ollama_url();
-        Settings { config, demo: false, ollama, record: None, log: None, setup: Vec::new(), environment: environment.clone() }
+        let setup = Setup::new(LazyLock::new(Box::new(Vec::new)));
+        Settings { config, demo: false, ollama, record: None, log: None, setup, environment: environment.clone() }
     }
 }

@@ -215,6 +215,16 @@ def children(pid):
     return found
 
 
+def servers(pid):
+    """The children of a daemon that are MCP servers, not what guards them."""
+    found = []
+    for child in children(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{child}/cmdline", "rb") as line:
+            if sys.executable.encode() in line.read():
+                found.append(child)
+    return found
+
+
 def registry(servers):
     def prepare(folder):
         entries = {}
@@ -240,7 +250,7 @@ def a_child_that_hangs_in_its_greeting_dies_with_the_daemon(binary):
             for thread in threads:
                 thread.start()
             for _ in range(100):
-                if len(found := children(daemon.process.pid)) == 2:
+                if len(found := servers(daemon.process.pid)) == 2:
                     break
                 time.sleep(0.1)
             assert len(found) == 2, found
@@ -254,6 +264,38 @@ def a_child_that_hangs_in_its_greeting_dies_with_the_daemon(binary):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(once, range(8)))
+
+
+def a_killed_daemon_takes_its_children_with_it(binary):
+    """SIGKILL: nothing of the daemon runs any more. The server ignores the end of its input; its own child is of its group."""
+    server = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+time.sleep(600)
+"""
+    config = '[mcp]\nregistry = "FOLDER/mcp.json"\nserve_registry = true\n' + says("x").config()
+    with Daemon(binary, config, prepare=registry({"s": server})) as daemon:
+        listing = lambda: contextlib.suppress(Exception).__enter__() or daemon.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        threading.Thread(target=listing, daemon=True).start()
+        found = []
+        for _ in range(100):
+            found = servers(daemon.process.pid)
+            found = found + [grandchild for child in found for grandchild in children(child)]
+            if len(found) == 2:
+                break
+            time.sleep(0.1)
+        assert len(found) == 2, found
+        guards = [child for child in children(daemon.process.pid) if child not in found]
+        daemon.end(signal.SIGKILL)
+        daemon.process.wait(10)
+        for _ in range(100):
+            if not (left := [pid for pid in found + guards if alive(pid)]):
+                break
+            time.sleep(0.1)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        assert not left, "a child outlives the killed daemon"
 
 
 def alive(pid):
@@ -477,7 +519,7 @@ def one_fault_of_the_configuration_is_said_once(binary):
 
 ROWS = [
     a_fault_inside_ends_one_turn_alone, a_tenant_takes_neither_the_count_nor_the_bytes_of_another, a_half_sent_body_has_a_time_limit_on_every_route,
-    a_child_that_hangs_in_its_greeting_dies_with_the_daemon, a_stream_that_the_end_cuts_off_says_so, a_backends_key_comes_back_nowhere,
+    a_child_that_hangs_in_its_greeting_dies_with_the_daemon, a_killed_daemon_takes_its_children_with_it, a_stream_that_the_end_cuts_off_says_so, a_backends_key_comes_back_nowhere,
     metadata_addresses_are_refused_in_every_spelling, a_page_without_an_origin_gets_nothing, probes_without_a_key_name_no_backend,
     a_fence_in_an_argument_does_not_end_the_block, no_control_token_of_a_result_reaches_a_model, a_models_name_of_dots_is_no_folder,
     a_call_that_cannot_be_kept_is_no_command, temporary_files_of_a_killed_process_are_cleared, a_clock_before_1970_is_refused_at_the_start,

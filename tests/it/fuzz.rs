@@ -15,8 +15,18 @@ use crate::{
     seen::{library, schemas},
 };
 
-/// Texts that made the reader panic before 2026-12, by adapter.
+/// Texts that made the reader panic, or never come to an end, before 2026-12, by adapter.
 const TORN: &[(&str, &str)] = &[
+    (
+        "gpt-oss",
+        concat!(
+            "analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"",
+            "analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"",
+            "analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"",
+            "analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"",
+            "analysis to=functions.get_weather(city=\"analysis to=functions.get_weather(city=\"",
+        ),
+    ),
     (
         "functiongemma",
         "xcall:gettime{which:>,keys:[<escape><escape>]}.<start_function_call>gettime{}<end_function_call>call:<call:gettime{}",

@@ -44,13 +44,8 @@ impl Proxy {
     pub(crate) async fn start(config: &str) -> Proxy {
         let config = Config::parse(config, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret-key")])).unwrap();
         let app = server::app(server::Settings {
-            config,
-            demo: false,
-            record: None,
-            log: None,
-            setup: Vec::new(),
-            environment: Environment::default(),
             ollama: "http://127.0.0.1:9".into(),
+            ..server::Settings::of(config, &Environment::default())
         })
         .unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -240,15 +240,7 @@ impl Room {
         let environment = Environment::of_process();
         let mut config = Config::parse(&text, None, &Overrides::default(), &environment).unwrap();
         config.mcp.state = folder.path().join("state");
-        let settings = server::Settings {
-            config,
-            demo: false,
-            record: None,
-            log: None,
-            setup: Vec::new(),
-            environment,
-            ollama: "http://127.0.0.1:9".into(),
-        };
+        let settings = server::Settings { ollama: "http://127.0.0.1:9".into(), ..server::Settings::of(config, &environment) };
         let app = server::app(settings).unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

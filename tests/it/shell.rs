@@ -87,15 +87,7 @@ impl Machine {
         let home = folder.path().to_str().unwrap();
         let environment = Environment::from([("HOME", home), ("PATH", bin.to_str().unwrap())]);
         let config = Config::load(&Overrides { file: Some(file), ..Overrides::default() }, &environment).unwrap();
-        let settings = server::Settings {
-            config,
-            demo: false,
-            record: None,
-            log: None,
-            setup: Vec::new(),
-            ollama: String::new(),
-            environment,
-        };
+        let settings = server::Settings { ollama: String::new(), ..server::Settings::of(config, &environment) };
         let app = server::app(settings).unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -143,6 +143,17 @@ def fits(call):
     )
 
 
+def serve(case, *template):
+    """A llama.cpp server for the tests of a class; its URL."""
+    port = free_port()
+    log = pathlib.Path(tempfile.mkdtemp()) / "llama.log"
+    context = process([sys.executable, str(HERE / "serve.py"), MODEL, str(port), NAME, str(CONTEXT), *template], log)
+    context.__enter__()
+    case.addClassCleanup(context.__exit__, None, None, None)
+    wait_for(lambda: get(f"http://127.0.0.1:{port}/health"), 180)
+    return f"http://127.0.0.1:{port}"
+
+
 class Live(unittest.TestCase):
     def setUp(self):
         begun = time.monotonic()
@@ -150,16 +161,7 @@ class Live(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        port = free_port()
-        cls.llama = f"http://127.0.0.1:{port}"
-        log = pathlib.Path(tempfile.mkdtemp()) / "llama.log"
-        serve = [sys.executable, str(HERE / "serve.py"), MODEL, str(port), NAME, str(CONTEXT)]
-        cls.server = cls.enterClassContext(process(serve, log)) if hasattr(cls, "enterClassContext") else None
-        if cls.server is None:  # Python 3.10
-            context = process(serve, log)
-            cls.server = context.__enter__()
-            cls.addClassCleanup(context.__exit__, None, None, None)
-        wait_for(lambda: get(f"{cls.llama}/health"), 180)
+        cls.llama = serve(cls)
 
     def test_the_server_and_its_model_are_recognised(self):
         command = [TOOLGLOT, "doctor", "--json", "--backend", self.llama, "--listen", f"127.0.0.1:{free_port()}"]
@@ -220,20 +222,6 @@ class Live(unittest.TestCase):
                         if choice is named:
                             self.assertEqual({name for name, _ in calls} - {"set_light"}, set())
 
-    def test_late_system_messages_are_answered(self):
-        """Templates guard against a second system message (llama.cpp#20733)."""
-        messages = [
-            {"role": "system", "content": "You are brief."},
-            {"role": "system", "content": "You speak English."},
-            {"role": "user", "content": "Hello!"},
-            {"role": "assistant", "content": "Hello."},
-            {"role": "system", "content": "It is Monday."},
-            {"role": "user", "content": "What day is it?"},
-        ]
-        with proxy(self.llama, "native") as base:
-            for tools in (None, TOOLS):
-                chat(base, "", tools=tools, messages=messages)
-
     def test_a_tool_with_a_pattern_is_answered(self):
         """llama.cpp makes a grammar only of patterns between ^ and $ (llama.cpp#26930)."""
         odd = tool("save_note", "Saves a note.", {"title": {"type": "string", "pattern": "\\S", "maxLength": 100000}}, ["title"])
@@ -241,12 +229,6 @@ class Live(unittest.TestCase):
             for choice in ("auto", "required"):
                 for stream in (False, True):
                     chat(base, "Save a note titled Milk.", stream=stream, tools=[odd], tool_choice=choice)
-
-    def test_a_beginning_of_the_answer_is_answered(self):
-        messages = [{"role": "user", "content": "Count to ten."}, {"role": "assistant", "content": "One, two,"}]
-        with proxy(self.llama, "native") as base:
-            chat(base, "", messages=messages)
-            chat(base, "", messages=[*messages, {"role": "assistant", "content": "three,"}])
 
     def test_a_client_that_goes_stops_the_model(self):
         busy = lambda: any(slot["is_processing"] for slot in get(f"{self.llama}/slots"))
@@ -268,6 +250,62 @@ class Live(unittest.TestCase):
                 body = {"model": NAME, "messages": [{"role": "user", "content": "word " * words}], "max_tokens": 4}
                 status, raw = send(f"{url}/v1/chat/completions", body)
                 self.assertEqual((status, json.loads(raw)["error"]["code"]), (400, "context_length_exceeded"), raw)
+
+
+class Guarded(unittest.TestCase):
+    """The same server with a template that refuses what Qwen3.5's refuses. What is asked here is refused without toolglot."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.llama = serve(cls, str(HERE / "guarded.jinja"))
+
+    def refused(self, **body):
+        status, raw = send(f"{self.llama}/v1/chat/completions", {"model": NAME, "max_tokens": 8, **body})
+        self.assertGreaterEqual(status, 400, raw[:500])
+        return raw
+
+    def test_late_system_messages_are_answered(self):
+        """llama.cpp#20733, opencode#17638."""
+        messages = [
+            {"role": "system", "content": "You are brief."},
+            {"role": "system", "content": "You speak English."},
+            {"role": "user", "content": "Hello!"},
+            {"role": "assistant", "content": "Hello."},
+            {"role": "system", "content": "It is Monday."},
+            {"role": "user", "content": "What day is it?"},
+        ]
+        self.assertIn("System message must be at the beginning", self.refused(messages=messages))
+        with proxy(self.llama, "native") as base:
+            for tools in (None, TOOLS):
+                chat(base, "", tools=tools, messages=messages)
+
+    def test_a_beginning_of_the_answer_is_answered(self):
+        messages = [{"role": "user", "content": "Count to ten."}, {"role": "assistant", "content": "One, two,"}]
+        twice = [*messages, {"role": "assistant", "content": "three,"}]
+        self.refused(messages=twice)
+        with proxy(self.llama, "native") as base:
+            chat(base, "", messages=messages)
+            chat(base, "", messages=twice)
+
+    def test_all_of_it_in_one_conversation_is_answered(self):
+        odd = tool("save_note", "Saves a note.", {"title": {"type": "string", "pattern": "\\S"}}, ["title"])
+        messages = [
+            {"role": "system", "content": "You are brief."},
+            {"role": "user", "content": "Count to ten."},
+            {"role": "system", "content": "It is Monday."},
+            {"role": "assistant", "content": "One, two,"},
+            {"role": "assistant", "content": "three,"},
+        ]
+        self.refused(messages=messages, tools=[odd])
+        with proxy(self.llama, "native") as base:
+            for stream in (False, True):
+                chat(base, "", stream=stream, tools=[odd], messages=messages)
+
+    def test_a_conversation_without_a_user_is_answered(self):
+        messages = [{"role": "system", "content": "Greet the user in five words."}]
+        self.assertIn("No user query found", self.refused(messages=messages))
+        with proxy(self.llama, "native") as base:
+            chat(base, "", messages=messages)
 
 
 if __name__ == "__main__":

@@ -249,7 +249,7 @@ impl Scanner {
                 Some(false) => {}
             }
         }
-        let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
+        let found = self.buf.next_marker(&adapter.triggers, end);
         if let Some(progress) = self.step_named_line(found.map_or_else(|held| held, |found| found.at), end, out) {
             return Err(progress);
         }

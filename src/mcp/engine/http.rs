@@ -73,7 +73,7 @@ async fn streamable(State(routes): State<Routes>, request: Request) -> Response 
 /// `/sse`: a GET without a session is of the old dialect, everything else of the new one.
 async fn either(State(routes): State<Routes>, request: Request) -> Response {
     if request.method() == Method::GET && !request.headers().contains_key(SESSION) {
-        return sse::open(&routes.engine);
+        return sse::open(&routes.engine, request.extensions().get::<Caller>());
     }
     routes.streamable(request).await
 }

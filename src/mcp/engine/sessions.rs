@@ -40,13 +40,21 @@ pub(super) struct Sessions {
 
 /// When a session was last used, and whose it is. The SDK opens a session without telling for whom: until the answer is known,
 /// it has no owner.
-struct Used {
-    at: Instant,
-    owner: Option<Arc<str>>,
+pub(super) struct Used {
+    pub(super) at: Instant,
+    pub(super) owner: Option<Arc<str>>,
 }
 
 /// After this time without a message a session is closed.
-const IDLE: Duration = Duration::from_secs(5 * 60);
+pub(super) const IDLE: Duration = Duration::from_secs(5 * 60);
+
+/// The session to close before another one is opened: of the owner that has most of them, the one that was silent longest.
+pub(super) fn makes_room<'s, Id>(open: impl Iterator<Item = (&'s Id, &'s Used)> + Clone) -> Option<&'s Id> {
+    let mut counts: HashMap<&Option<Arc<str>>, usize> = HashMap::new();
+    open.clone().for_each(|(_, used)| *counts.entry(&used.owner).or_default() += 1);
+    let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    open.filter(|(_, used)| used.owner == *most).min_by_key(|(_, used)| used.at).map(|(id, _)| id)
+}
 
 impl Sessions {
     pub(super) fn new(limit: usize) -> Sessions {
@@ -74,11 +82,7 @@ impl Sessions {
         if open.len() < self.limit {
             return None;
         }
-        let mut counts: HashMap<&Option<Arc<str>>, usize> = HashMap::new();
-        used.values().for_each(|used| *counts.entry(&used.owner).or_default() += 1);
-        let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-        let own = used.iter().filter(|(_, used)| used.owner == *most);
-        own.min_by_key(|(_, used)| used.at).map(|(id, _)| id.clone())
+        makes_room(used.iter()).cloned()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The server side of HTTP with server-sent events as of 2024-11-05: `GET /sse` opens a session and says where to post, `POST
 //! /sse/message` accepts a message at once, and the stream carries the answers.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     body::Bytes,
@@ -16,7 +16,10 @@ use http::{StatusCode, request::Parts};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
 use serde_json::json;
 
-use super::{Engine, NotTaken, sessions::with_service_info};
+use super::{
+    Caller, Engine, NotTaken,
+    sessions::{IDLE, with_service_info},
+};
 
 /// How often a stream without messages shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -28,16 +31,15 @@ pub(super) struct Address {
     session_id: String,
 }
 
-/// `GET /sse`.
-pub(super) fn open(engine: &Engine) -> Response {
-    let Some(session) = engine.open() else {
-        return error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many MCP sessions are open");
-    };
+/// `GET /sse`. The session ends with its stream, which ends if the client does not greet. A client that has greeted may be silent
+/// as long as it likes: unlike one of streamable HTTP, it would not begin again by itself.
+pub(super) fn open(engine: &Engine, caller: Option<&Caller>) -> Response {
+    let session = engine.open(caller.map(|caller| Arc::clone(&caller.name)));
     let endpoint = Event::default().event("endpoint").data(format!("/sse/message?session_id={}", session.id));
-    let messages = stream::unfold(session, |mut session| async move {
-        let message = session.output.recv().await?;
+    let messages = stream::unfold((session, IDLE), |(mut session, patience)| async move {
+        let message = tokio::time::timeout(patience, session.output.recv()).await.ok()??;
         let data = serde_json::to_string(&with_service_info(message)).ok()?;
-        Some((Event::default().event("message").data(data), session))
+        Some((Event::default().event("message").data(data), (session, Duration::MAX)))
     });
     let events = stream::once(std::future::ready(endpoint)).chain(messages).map(Ok::<_, Infallible>);
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()

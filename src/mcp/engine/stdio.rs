@@ -24,10 +24,10 @@ impl Engine {
     /// the last message.
     ///
     /// # Errors
-    /// Too many sessions are open, a message is too large, or the output cannot be written.
+    /// A message is too large, or the output cannot be written.
     pub async fn stdio(&self, mut input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> Result<(), Error> {
         let broken = |error: std::io::Error| Error::proxy(format!("standard output: {error}"));
-        let mut session = self.open().ok_or_else(|| Error::proxy("too many MCP sessions are open"))?;
+        let mut session = self.open(None);
         let mut lines = Frames::new(Framing::Lines, LINE_BYTES);
         let mut open: HashSet<RequestId> = HashSet::new();
         let mut ended = false;

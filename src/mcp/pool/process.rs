@@ -1,6 +1,7 @@
 //! A transport over a child's standard input and output, one JSON-RPC message per line. It replaces the SDK's, because an
 //! operator wants to know more: the last lines on standard error, lines that were too long, lines that were not JSON. The
-//! child gets a minimal environment and its own process group, which ends with the connection.
+//! child gets a minimal environment and its own process group, which ends with the connection, and with this process however
+//! that ends: on Unix a shell waits for it ([`guard`]), on Windows the system closes the job.
 
 use std::{borrow::Cow, io, process::Stdio, sync::Arc, time::Duration};
 
@@ -32,6 +33,9 @@ pub(super) struct Process {
     lines: Frames,
     errors: Option<ChildStderr>,
     error_lines: Frames,
+    /// Outlives this process to kill the group. Killed itself where the group is.
+    #[cfg(unix)]
+    guard: Option<tokio::process::Child>,
     /// Nothing of the group is left to be killed.
     ended: bool,
     fault: Fault,
@@ -82,6 +86,8 @@ impl Process {
         wrapped.wrap(process_wrap::tokio::JobObject);
         let mut child = wrapped.spawn()?;
         Ok(Process {
+            #[cfg(unix)]
+            guard: child.id().and_then(guard),
             input: Arc::new(Input { pipe: Mutex::new(child.stdin().take()), broken: Notify::new() }),
             output: child.stdout().take(),
             lines: Frames::new(Framing::Lines, MESSAGE_BYTES),
@@ -161,8 +167,24 @@ impl Process {
             self.ended = true;
             // It fails where nobody is left.
             let _ = self.child.start_kill();
+            // Before its input ends: the number of the group may be another's by then.
+            #[cfg(unix)]
+            if let Some(mut guard) = self.guard.take() {
+                let _ = guard.start_kill();
+            }
         }
     }
+}
+
+/// Starts a shell that kills this process group as soon as its input ends. Only this process can end it, by its own end: after
+/// SIGKILL, too, when nothing of it runs any more. `None` where there is no shell.
+#[cfg(unix)]
+fn guard(group: u32) -> Option<tokio::process::Child> {
+    const SCRIPT: &str = "trap '' HUP INT TERM; read -r never; kill -s KILL -- \"-$1\"";
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", SCRIPT, "sh", &group.to_string()]).env_clear().current_dir("/").process_group(0).kill_on_drop(true);
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    shell.spawn().inspect_err(|error| tracing::debug!(%error, "nothing ends an MCP server if toolglot is killed")).ok()
 }
 
 impl Drop for Process {

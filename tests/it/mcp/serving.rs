@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use toolglot::{
     config::{RegistryHttp, Secret},
-    mcp::engine::{Engine, Options},
+    mcp::engine::{Caller, Engine, Options},
 };
 use tower::ServiceExt;
 
@@ -53,16 +53,21 @@ struct Stream {
 }
 
 impl Stream {
-    async fn open(engine: &Engine) -> Result<Stream, u16> {
-        let answer: Response = engine.routes::<()>().oneshot(request("GET", "/sse", &Value::Null)).await.unwrap();
-        if answer.status() != 200 {
-            return Err(answer.status().as_u16());
-        }
+    async fn open(engine: &Engine) -> Stream {
+        Stream::of(engine, "").await
+    }
+
+    /// A stream that somebody opens.
+    async fn of(engine: &Engine, name: &str) -> Stream {
+        let mut request = request("GET", "/sse", &Value::Null);
+        request.extensions_mut().insert(Caller { name: name.into(), servers: None });
+        let answer: Response = engine.routes::<()>().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
         let mut stream = Stream { path: String::new(), events: answer.into_body().into_data_stream(), pending: String::new() };
         let first = stream.event().await;
         assert!(first.starts_with("event: endpoint\ndata: /sse/message?session_id="), "{first}");
         stream.path = first.split("data: ").nth(1).unwrap().trim().to_owned();
-        Ok(stream)
+        stream
     }
 
     async fn event(&mut self) -> String {
@@ -97,7 +102,7 @@ impl Stream {
 async fn the_legacy_pair_in_all_its_steps() {
     let bench = Bench::new(json!({}));
     let engine = bench.engine(false);
-    let mut stream = Stream::open(&engine).await.unwrap();
+    let mut stream = Stream::open(&engine).await;
     stream.begin(&engine).await;
     // The other spelling of the same address.
     stream.path = stream.path.replace("session_id", "sessionId");
@@ -167,7 +172,7 @@ async fn a_post_to_the_base_address_is_answered_directly() {
 async fn a_slow_tool_delays_no_ping() {
     let bench = Bench::new(json!({"slow": shell("sleep 2; text slept")}));
     let engine = bench.engine(true);
-    let mut stream = Stream::open(&engine).await.unwrap();
+    let mut stream = Stream::open(&engine).await;
     stream.begin(&engine).await;
     stream.post(&engine, rpc(2, "tools/call", json!({"name": "slow__act", "arguments": {}}))).await;
     stream.post(&engine, rpc(3, "ping", json!({}))).await;
@@ -181,7 +186,7 @@ async fn a_bare_name_means_the_server_of_the_sessions_last_result() {
     let list = r#"reply '{"tools":[{"name":"list","inputSchema":{"type":"object"}},{"name":"read_file","inputSchema":{"type":"object"}}]}'"#;
     let bench = Bench::new(json!({"one": shell_with("text from_one", list), "two": shell_with("text from_two", list)}));
     let engine = bench.engine(true);
-    let mut stream = Stream::open(&engine).await.unwrap();
+    let mut stream = Stream::open(&engine).await;
     stream.begin(&engine).await;
     let call = |id: u32, name: &str| rpc(id, "tools/call", json!({"name": name, "arguments": {}}));
     let mut said = Vec::new();
@@ -224,15 +229,18 @@ async fn values_get_their_declared_types_and_failures_may_be_text() {
 async fn sessions_are_bounded_on_both_transports() {
     let bench = Bench::new(json!({}));
     let engine = Engine::new(Arc::clone(&bench.pool), Options { sessions: 5, ..Options::default() });
-    let mut streams = Vec::new();
+    let mut anns = Stream::of(&engine, "ann").await;
+    let mut bobs = Vec::new();
     for _ in 0..5 {
-        streams.push(Stream::open(&engine).await.unwrap());
+        bobs.push(Stream::of(&engine, "bob").await);
     }
-    assert_eq!(Stream::open(&engine).await.err(), Some(503));
-    streams.pop();
+    assert_eq!(engine.open_sessions(), 5);
+    assert!(bobs[0].events.next().await.is_none(), "of whoever has most, the one that was silent longest makes room");
+    anns.begin(&engine).await;
+    bobs[4].begin(&engine).await;
+    bobs.pop();
     super::eventually("a place is free again", || engine.open_sessions() == 4).await;
-    assert!(Stream::open(&engine).await.is_ok());
-    // Streamable HTTP: the session that was silent longest makes room.
+    // The same of streamable HTTP.
     let routes = engine.routes::<()>();
     let begin = || {
         let mut request = request(
@@ -275,6 +283,21 @@ async fn sessions_are_bounded_on_both_transports() {
     assert_eq!((end().await, use_it(&last).await, end().await), (204, 404, 404));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_legacy_session_whose_client_does_not_greet_ends() {
+    let bench = Bench::new(json!({}));
+    let engine = bench.engine(false);
+    let (mut silent, mut greeted) = (Stream::open(&engine).await, Stream::open(&engine).await);
+    greeted.begin(&engine).await;
+    let begun = tokio::time::Instant::now();
+    // Until then there are comments that keep it alive.
+    while silent.events.next().await.is_some() {}
+    assert!(begun.elapsed() > Duration::from_secs(60) && begun.elapsed() < Duration::from_secs(600), "{:?}", begun.elapsed());
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    greeted.post(&engine, rpc(7, "ping", json!({}))).await;
+    while !greeted.event().await.contains("\"id\":7") {}
+}
+
 /// Ten thousand clients that come and go leave nothing behind.
 #[test]
 fn legacy_sessions_that_come_and_go_leave_nothing() {
@@ -286,7 +309,7 @@ fn legacy_sessions_that_come_and_go_leave_nothing() {
     let visit = |count: usize| {
         runtime.block_on(async {
             for at in 0..count {
-                let mut stream = Stream::open(&engine).await.unwrap();
+                let mut stream = Stream::open(&engine).await;
                 if at % 10 == 0 {
                     stream.begin(&engine).await;
                 }

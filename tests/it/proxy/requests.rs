@@ -229,16 +229,8 @@ async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
         &Environment::default(),
     )
     .unwrap();
-    let app = server::app(server::Settings {
-        config,
-        demo: false,
-        record: None,
-        log: None,
-        setup: Vec::new(),
-        environment: Environment::default(),
-        ollama: String::new(),
-    })
-    .unwrap();
+    let app =
+        server::app(server::Settings { ollama: String::new(), ..server::Settings::of(config, &Environment::default()) }).unwrap();
     let listener = tokio::net::TcpListener::bind(outer_url.trim_start_matches("http://")).await.unwrap();
     tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });
     let outer = Proxy::at(outer_url);

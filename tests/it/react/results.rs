@@ -210,15 +210,8 @@ async fn the_example_of_the_readme_works_without_a_model() {
     let environment = Environment::of_process();
     let mut config = Config::parse(&text, None, &Overrides::default(), &environment).unwrap();
     config.mcp.state = folder.path().join("state");
-    let settings = server::Settings {
-        config,
-        demo: true,
-        record: None,
-        log: None,
-        setup: Vec::new(),
-        environment,
-        ollama: "http://127.0.0.1:9".into(),
-    };
+    let settings =
+        server::Settings { demo: true, ollama: "http://127.0.0.1:9".into(), ..server::Settings::of(config, &environment) };
     let app = server::app(settings).unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,9 +1,12 @@
 //! The text that is not yet emitted, and the budget for rescans.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use super::strings::Strings;
-use crate::event::FinishReason;
+use crate::{
+    adapter::triggers::{Found, Triggers},
+    event::FinishReason,
+};
 
 /// The budget for rescans. Text that was held in vain is rescanned: up to `REREAD` bytes for each byte of the answer, plus
 /// [`FREE_HOLDS`] holds. Beyond that, a whole call must fit into [`HASTY_BYTES`].
@@ -24,6 +27,8 @@ pub(super) struct Buffer {
     gone: usize,
     /// Bytes that were held in vain.
     wasted: usize,
+    /// Positions in the answer at which no marker begins.
+    clear: Range<usize>,
     /// Position in the answer up to which the text is a value that is not a call.
     inside_value: usize,
     /// Follows the strings of values that are not calls. Not even a marked call begins in them.
@@ -88,6 +93,21 @@ impl Buffer {
         by
     }
 
+    /// The next marker at or after the scan position; see [`Triggers::next`]. Text without markers is searched once.
+    pub(super) fn next_marker<'t>(&mut self, triggers: &'t Triggers, over: bool) -> Result<Found<'t>, usize> {
+        let pos = self.in_answer(self.pos);
+        let known = self.clear.contains(&pos);
+        let found = triggers.next(&self.text, if known { self.place(self.clear.end) } else { self.pos }, over);
+        let to = found.map_or_else(|held| held, |found| found.at);
+        self.clear = if known { self.clear.start } else { pos }..self.in_answer(to);
+        found
+    }
+
+    /// Records that other markers count, or other text follows.
+    pub(super) fn forget_markers(&mut self) {
+        self.clear = 0..0;
+    }
+
     // `from` is the start of the text that is not yet emitted, `pos` the end of the scanned text. The methods that move them, and
     // what each does with the text before them:
     //
@@ -139,12 +159,14 @@ impl Buffer {
         self.strings.is_open_after(&self.text[..at], self.gone);
         self.text.replace_range(at..to, "");
         self.pos = at;
+        self.forget_markers();
     }
 
     /// Drops the text from `at` on.
     pub(super) fn truncate(&mut self, at: usize) {
         self.text.truncate(at);
         self.pos = self.pos.min(at);
+        self.forget_markers();
     }
 
     /// Converts an offset into a position in the answer.

@@ -249,8 +249,8 @@ impl Scanner {
     }
 
     /// Tries a call whose header begins at `at` with a marker of length `marker`.
-    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
-        self.begin(at, Marker { length: marker, is_token: true }, vec![Entry::new(form, at, true)], None);
+    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) -> bool {
+        self.begin(at, Marker { length: marker, is_token: true }, vec![Entry::new(form, at, true)], None)
     }
 
     /// Tries a code fence whose whole content may be a call.

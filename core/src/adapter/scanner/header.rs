@@ -82,9 +82,8 @@ impl Scanner {
             }
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
-                // If the text begins inside the header, the prompt wrote the marker.
-                self.begin_headed(at, marker, form);
-                return Some(true);
+                // If the text begins inside the header, the prompt wrote the marker. In a string of a value it is text.
+                return self.begin_headed(at, marker, form).then_some(true);
             }
         }
         if is_stripped && marker == 0 {

@@ -83,6 +83,7 @@ impl Scanner {
         if let Some(shown) = family.and_then(|family| self.adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(&shown.family);
+            self.buf.forget_markers();
             return true;
         }
         if let Some(progress) = self.step_frame(found, aside, end, out) {

@@ -1,55 +1,173 @@
-//! No text costs more than its length: fragments of tags, repeated as a model in a loop repeats them.
+//! No text costs more than its length: what the adapters look for, repeated as a model in a loop repeats it. Mixtures are read at
+//! 15 kB, and what takes long there at 60 kB, too; in whichever pieces they come, the answer is the same. Two fixed mixtures of each
+//! adapter are read with every `cargo test`; `PROPTEST_CASES=50 cargo test -p toolglot-core --lib fragments` reads 50 random ones.
 
 use std::{
-    sync::Arc,
+    fs,
+    sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
 
+use proptest::{
+    prelude::*,
+    test_runner::{RngAlgorithm, TestRng, TestRunner},
+};
+
 use crate::{
-    adapter::{Adapter, Scanner, scanner::Options},
-    event::{Channel, FinishReason, Tool, ToolChoice, Tools},
+    adapter::{Adapter, GENERIC, Scanner, Syntax, scanner::Options},
+    event::{Channel, FinishReason},
+    pieces::{PIECES, tools},
     seen::{Seen, library, schemas},
 };
 
-/// What models in loops have repeated, by the adapter.
-const LOOPS: [(&str, &str); 5] = [
+/// What models in loops have repeated, and what once took too long, by the adapter.
+const LOOPS: [(&str, &str); 7] = [
     ("hermes", "<function=get_weather><parameter=city>"),
     ("generic", "<get_weather><city>"),
     ("generic", "&lt;tool_call&gt;&lt;function=get_weather&gt;&lt;parameter=city&gt;"),
     ("qwen3-coder", "</parameter></function>"),
     ("generic", "I check.\n\n<parameter=run>\n<parameter=command>\ndf "),
+    // A line with a name: all text after it was searched for markers.
+    ("generic", "\nget_weather(city=\""),
+    // A header in a string: it was tried again for ever.
+    ("gpt-oss", "analysis to=functions.get_weather(city=\""),
 ];
-/// How much longer the long text may take than the short one, which is a quarter of it.
+/// How long the texts are, in bytes.
+const SHORT: usize = 15_000;
+const LONG: usize = 60_000;
+/// How much longer a text may take than one that is a quarter of it.
 const FACTOR: u32 = 5;
 /// Shorter times are noise.
 const FLOOR: Duration = Duration::from_millis(400);
 /// How often a fragment is measured before it counts as too slow.
 const TRIES: usize = 3;
 
-/// How long it takes to read `fragment`, repeated up to so many bytes.
-fn time(adapter: &Arc<Adapter>, tools: &Arc<Tools>, fragment: &str, bytes: usize) -> Duration {
-    let text = fragment.repeat(bytes / fragment.len() + 1);
-    let begun = Instant::now();
-    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), schemas(), Options::default());
+/// What an adapter looks for: the words of its own forms, without those that differ in their bars and blanks alone.
+fn words(adapter: &Adapter) -> Vec<String> {
+    let own = if adapter.name == GENERIC { adapter.calls.len() } else { adapter.own_calls };
+    let mut words: Vec<String> = adapter.framing.markers().cloned().collect();
+    for call in &adapter.calls[..own] {
+        let markers = [&call.section, &call.section_close, &call.open, &call.stripped, &call.close, &call.transcript];
+        words.extend(markers.into_iter().flatten().cloned());
+        words.extend(call.fence.iter().map(|language| format!("```{language}\n")));
+        match &call.syntax {
+            Syntax::Named(named) => {
+                words.extend([&named.open, &named.close, &named.prefix, &named.skip].into_iter().flatten().cloned());
+                words.extend(named.id.iter().flatten().cloned());
+            }
+            Syntax::Tagged(tags) | Syntax::Element(tags) => {
+                words.extend(tags.name.iter().chain(&tags.argument).chain(&tags.value).flatten().chain(&tags.skip).cloned());
+                words.extend(tags.type_tag.iter().flatten().cloned());
+            }
+            Syntax::Lax(lax) => words.extend(lax.open.iter().chain(&lax.strings).cloned()),
+            Syntax::Nested(nested) => words.extend(nested.name.iter().flatten().map(|word| format!("{}{word}", nested.prefix))),
+            Syntax::Json(_) | Syntax::Python | Syntax::Recipient(_) => {}
+        }
+    }
+    if let Some(recipient) = &adapter.framing.recipient {
+        words.extend([&recipient.start, &recipient.end, &recipient.to, &recipient.prefix].into_iter().flatten().cloned());
+        words.extend([&recipient.reasoning, &recipient.content].into_iter().flatten().cloned());
+        words.push(recipient.message.clone());
+        words.extend(recipient.channel.clone());
+    }
+    let plain =
+        |word: &String| word.to_lowercase().replace(['▁', '_', ' ', '\n', '\t'], "").replace("||", "|").replace(['｜', '‖'], "|");
+    words.retain(|word| !word.is_empty());
+    words.sort_by_cached_key(plain);
+    words.dedup_by_key(|word| plain(word));
+    words
+}
+
+/// The adapter, what is written once, and what is repeated.
+type Loop<'a> = (&'a Arc<Adapter>, String, String);
+
+/// A mixture: what is written once, and what is repeated.
+fn mixtures(adapter: &Adapter) -> impl Strategy<Value = [String; 2]> {
+    // Two of three words are the family's own.
+    let own = || prop::sample::select(words(adapter));
+    let piece = || prop_oneof![2 => own(), 1 => prop::sample::select(PIECES).prop_map(str::to_owned)];
+    (prop::collection::vec(piece(), 0..3), prop::collection::vec(piece(), 1..4))
+        .prop_map(|(once, again)| [once.concat(), again.concat()])
+}
+
+/// The processor time of this thread, where the system tells; other processes do not count in it.
+fn computed() -> Duration {
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let of_thread = fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = of_thread.and_then(|stat| stat.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(|| BEGUN.elapsed(), Duration::from_nanos)
+}
+
+/// Reads so many bytes in pieces of this size.
+fn read((adapter, once, again): &Loop<'_>, bytes: usize, size: usize) -> (Seen, Duration) {
+    let text = once.clone() + &again.repeat(bytes / again.len() + 1);
+    let begun = computed();
+    let mut scanner = Scanner::new(Arc::clone(adapter), tools(), schemas(), Options::default());
     let mut seen = Seen::default();
-    for piece in text.as_bytes().chunks(512) {
-        scanner.push(Channel::Content, &String::from_utf8_lossy(piece), &mut seen);
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(size));
+        scanner.push(Channel::Content, piece, &mut seen);
+        rest = after;
     }
     scanner.finish(FinishReason::Stop, &mut seen);
-    begun.elapsed()
+    (seen, computed() - begun)
+}
+
+/// That it is read the same in two ways. Returns how long it took.
+fn is_read_the_same(each: &Loop<'_>, bytes: usize) -> Result<Duration, TestCaseError> {
+    let (one, computed) = read(each, bytes, 512);
+    let (other, _) = read(each, bytes, 4093);
+    prop_assert_eq!(one, other, "{}: {:?}, {:?} in pieces of 512 and 4093 bytes", each.0.name, each.1, each.2);
+    Ok(computed)
+}
+
+fn check(each: &Loop<'_>) -> Result<(), TestCaseError> {
+    let short = is_read_the_same(each, SHORT)?;
+    let (_, shorter) = read(each, SHORT / 4, 512);
+    if short * FACTOR <= FLOOR || (short <= FLOOR && short <= shorter * FACTOR) {
+        return Ok(());
+    }
+    let times = || (read(each, SHORT, 512).1, read(each, LONG, 512).1);
+    let slow = |&(short, long): &(Duration, Duration)| long > FLOOR && long > short * FACTOR;
+    // Caches, a busy processor: not each time.
+    let measured: Vec<_> = (0..TRIES).map(|_| times()).take_while(slow).collect();
+    prop_assert!(measured.len() < TRIES, "{}: {:?}, {:?} takes {:?} for 15 kB and 60 kB", each.0.name, each.1, each.2, measured);
+    Ok(())
 }
 
 #[test]
-fn the_time_for_repeated_tags_grows_with_their_length() {
-    let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
-    let tools = Arc::new(Tools::new([Tool::new("get_weather", "", schema)], ToolChoice::Auto));
-    let check = |adapter: &Arc<Adapter>, fragment: &str| {
-        let times = || (time(adapter, &tools, fragment, 15_000), time(adapter, &tools, fragment, 60_000));
-        let in_proportion = |(short, long): (Duration, Duration)| long <= FLOOR || long <= short * FACTOR;
-        // Other processes delay a run, but not all of them.
-        assert!((0..TRIES).any(|_| in_proportion(times())), "{fragment:?}: {:?} for 15 kB and 60 kB", times());
-    };
+fn the_time_for_what_models_repeated_grows_with_its_length() {
     for (adapter, fragment) in LOOPS {
-        check(library().get(adapter).unwrap(), fragment);
+        check(&(library().get(adapter).unwrap(), String::new(), fragment.to_owned())).unwrap();
     }
+}
+
+#[test]
+fn each_word_of_each_adapter_may_be_repeated() {
+    for adapter in library().iter() {
+        for word in words(adapter) {
+            is_read_the_same(&(adapter, String::new(), word), 2_000).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_time_for_repeated_words_of_any_adapter_grows_with_their_length() {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let mut failed = Vec::new();
+    for adapter in library().iter() {
+        let config = ProptestConfig {
+            cases: cases.unwrap_or(2),
+            failure_persistence: None,
+            max_shrink_iters: 0,
+            ..ProptestConfig::default()
+        };
+        let mut runner = match cases {
+            Some(_) => TestRunner::new(config),
+            None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+        };
+        failed.extend(runner.run(&mixtures(adapter), |[once, again]| check(&(adapter, once, again))).err());
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
 }
