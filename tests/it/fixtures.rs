@@ -48,6 +48,31 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
     assert!(failures.is_empty(), "{} of {} fixtures:\n{}", failures.len(), paths.len(), failures.join("\n"));
 }
 
+#[test]
+fn every_fixture_says_where_it_comes_from() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let (mut paths, mut wrong) = (Vec::new(), Vec::new());
+    collect(&root, &mut paths);
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let head = text.lines().take_while(|line| line.starts_with('#'));
+        let sources: Vec<&str> = head.filter_map(|line| line.strip_prefix("# source: ")).collect();
+        let known = |source: &str| match source.split_once(' ') {
+            Some(("issue", thread)) => thread.contains('/') && thread.contains('#'),
+            Some(("recorded" | "template" | "suite" | "spec", what)) => !what.is_empty(),
+            _ => source == "own",
+        };
+        if !matches!(sources.as_slice(), [source] if known(source)) {
+            wrong.push(format!("{}: {sources:?}", path.display()));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "issue OWNER/REPO#N, recorded MODEL SERVER DATE, template MODEL, suite NAME, spec NAME or own:\n{}",
+        wrong.join("\n")
+    );
+}
+
 pub(crate) fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
