@@ -93,7 +93,9 @@ pub(super) fn start(
     let filter: Targets = (verbosity.filter().unwrap_or(environment.log_filter()).parse())
         .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is not a filter: {error}")).with_code("configuration"))?;
     // The MCP SDK traces whole messages, with the arguments that policies hide: no filter of a user lets them through.
-    let no_messages = filter_fn(|event| *event.level() != Level::TRACE || !event.target().starts_with("rmcp"));
+    // Its warnings are what the other side did, as often as it does it.
+    let of_sdk = |level: Level| level != Level::TRACE && level != Level::WARN;
+    let no_messages = filter_fn(move |event| of_sdk(*event.level()) || !event.target().starts_with("rmcp"));
     let followed = Arc::new(Lines::default());
     let lines = Arc::clone(&followed);
     let (writer, is_terminal) = match file {

@@ -118,7 +118,8 @@ impl Metrics {
 
 impl Counted {
     fn add(&mut self, name: &'static str, labels: &[(&str, &str)], by: u64) {
-        *self.counters.entry((name, written(labels))).or_default() += by;
+        let counter = self.counters.entry((name, written(labels))).or_default();
+        *counter = counter.saturating_add(by);
     }
 }
 

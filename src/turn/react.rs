@@ -205,10 +205,11 @@ impl Agent {
     /// Takes a whole answer. `said` is the part of it that the client has.
     pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> Step {
         self.used.rounds += 1;
-        self.used.tokens += match outcome.usage {
-            Some(usage) => usage.prompt_tokens + usage.completion_tokens,
+        let tokens = match outcome.usage {
+            Some(usage) => usage.total_tokens(),
             None => Size::of(&plan.chat, &plan.tools).tokens() + tokens::usual(said.len() as u64),
         };
+        self.used.tokens = self.used.tokens.saturating_add(tokens);
         self.trace.fixes(self.used.rounds, &outcome.checked);
         let (written, thought) = self.collected.take();
         if self.last.is_some() {

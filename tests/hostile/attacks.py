@@ -125,6 +125,22 @@ def a_fault_inside_ends_one_turn_alone(binary):
         assert "toolglot_panics_total 0" in metrics, "and this is none any more"
 
 
+def a_usage_beyond_every_number_ends_no_turn(binary):
+    """Twice in one turn, because the model is asked again."""
+    most = 2**64 - 1
+    call = [{"index": 0, "id": "c", "type": "function", "function": {"name": "t", "arguments": '{"a": {}}'}}]
+    events = [{"choices": [{"index": 0, "delta": {"tool_calls": call}, "finish_reason": "tool_calls"}]},
+              {"choices": [], "usage": {"prompt_tokens": most, "completion_tokens": most, "total_tokens": most}}]
+    stream = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
+    fake = Fake(lambda line, body: models("m") if line.startswith("GET") else http(stream, content="text/event-stream"))
+    tool = {"type": "function", "function": {"name": "t", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}}
+    with Daemon(binary, fake.config()) as daemon:
+        for _ in range(2):
+            status, raw = chat(daemon, stream=True, tools=[tool])
+            assert status == 200 and b"[DONE]" in raw, (status, raw[-300:])
+        assert "panicked" not in daemon.log(), daemon.log()[-1000:]
+
+
 def a_result_of_many_items_is_bounded(binary):
     """250,000 items of 31 bytes; and 60,000, which are read."""
     server = """
@@ -150,6 +166,29 @@ for line in sys.stdin:
         assert b"too much memory" in raw, raw[:300]
         peak = daemon.memory()[1] - before
         assert peak <= 8 * 250_000 * 31 + 50 * MB, f"{peak / MB:.0f} MB"
+
+
+def a_server_that_asks_without_end_takes_neither_memory_nor_the_log(binary):
+    """It asks, and reads no answer."""
+    server = """
+import sys, json
+for line in sys.stdin:
+    m = json.loads(line)
+    r = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}},
+         "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}}.get(m.get("method"))
+    if "id" in m: print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r or {}}), flush=True)
+    while m.get("method") == "tools/list":
+        print('{"jsonrpc":"2.0","id":"q","method":"ping"}')
+        print('{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}')
+"""
+    config = '[mcp]\nregistry = "FOLDER/mcp.json"\nserve_registry = true\n' + says("x").config()
+    with Daemon(binary, config, prepare=registry({"s": server})) as daemon:
+        status, raw = daemon.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        assert status == 200 and b"s__t" in raw, (status, raw[:300])
+        before, _ = daemon.memory()
+        time.sleep(5)
+        assert daemon.memory()[0] - before < 20 * MB, f"{(daemon.memory()[0] - before) / MB:.0f} MB"
+        assert len(daemon.log()) < 20_000, daemon.log()[-500:]
 
 
 def a_list_of_a_million_models_is_bounded(binary):
@@ -518,7 +557,7 @@ def one_fault_of_the_configuration_is_said_once(binary):
 
 
 ROWS = [
-    a_fault_inside_ends_one_turn_alone, a_tenant_takes_neither_the_count_nor_the_bytes_of_another, a_half_sent_body_has_a_time_limit_on_every_route,
+    a_fault_inside_ends_one_turn_alone, a_usage_beyond_every_number_ends_no_turn, a_tenant_takes_neither_the_count_nor_the_bytes_of_another, a_half_sent_body_has_a_time_limit_on_every_route,
     a_child_that_hangs_in_its_greeting_dies_with_the_daemon, a_killed_daemon_takes_its_children_with_it, a_stream_that_the_end_cuts_off_says_so, a_backends_key_comes_back_nowhere,
     metadata_addresses_are_refused_in_every_spelling, a_page_without_an_origin_gets_nothing, probes_without_a_key_name_no_backend,
     a_fence_in_an_argument_does_not_end_the_block, no_control_token_of_a_result_reaches_a_model, a_models_name_of_dots_is_no_folder,
@@ -526,7 +565,7 @@ ROWS = [
     a_recording_of_a_long_name_is_written, one_fault_of_the_configuration_is_said_once,
 ]
 # These measure memory, or change what belongs to the process.
-ALONE = [a_result_of_many_items_is_bounded, a_list_of_a_million_models_is_bounded, the_log_is_its_owners]
+ALONE = [a_result_of_many_items_is_bounded, a_server_that_asks_without_end_takes_neither_memory_nor_the_log, a_list_of_a_million_models_is_bounded, the_log_is_its_owners]
 
 
 def judged(row, binary):

@@ -5,7 +5,10 @@
 use std::{fs, path::Path, sync::OnceLock};
 
 use proptest::prelude::*;
-use toolglot::{adapter::scanner::Options, event::FinishReason};
+use toolglot::{
+    adapter::scanner::{MayAsk, Options},
+    event::FinishReason,
+};
 
 use crate::{
     fixtures::collect,
@@ -107,7 +110,7 @@ proptest! {
         which in any::<u16>(),
         changes in prop::collection::vec(any::<Change>(), 0..6),
         cuts in prop::collection::vec(any::<u16>(), 0..5),
-        flags in any::<u8>(),
+        flags in any::<u16>(),
     ) {
         let (family, text) = &corpus()[usize::from(which) % corpus().len()];
         // Every fourth text is read by another family's adapter.
@@ -116,10 +119,13 @@ proptest! {
         let adapter = own.unwrap_or(all[usize::from(which / 7) % all.len()]);
         let text = changed(text.clone(), &changes, &adapter.markers());
         let options = Options {
-            framing: flags & 4 == 0,
+            // A call of nothing leaves nothing.
+            framing: flags & 4 == 0 || text.contains("no_function"),
             reasoning_open: flags & 24 == 24,
             held_bytes: if flags & 32 == 0 { 16 * 1024 } else { 48 },
             argument_bytes: if flags & 64 == 0 { 1024 * 1024 } else { 96 },
+            elements: flags & 0x300 == 0x300,
+            may_ask: if flags & 0x400 == 0 { MayAsk::Never } else { MayAsk::Now },
             ..Options::default()
         };
         let reason = if flags & 128 == 0 { FinishReason::Stop } else { FinishReason::Length };

@@ -1,21 +1,37 @@
 //! Reads answers that the SDK's types do not know. One item of content of a new type, or with a missing field, makes the SDK
 //! refuse the whole result, although the tool has run; one wrong tool makes it refuse the whole list. Here what can be read stays,
-//! and the rest is named.
+//! and the rest is named. A server whose questions wait for their answers is not read on: the SDK holds each of them in memory.
 
-use std::{borrow::Cow, future::Future};
+use std::{borrow::Cow, future::Future, sync::Arc};
 
 use rmcp::{
     RoleClient,
-    model::{CallToolResult, ContentBlock, CustomResult, ListToolsResult, ServerJsonRpcMessage, ServerResult, Tool},
+    model::{
+        CallToolResult, ContentBlock, CustomResult, JsonRpcMessage, ListToolsResult, ServerJsonRpcMessage, ServerResult, Tool,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
 
 use crate::redact;
 
 /// A transport whose answers are read leniently.
-pub(super) struct Lenient<T>(pub(super) T);
+pub(super) struct Lenient<T> {
+    inner: T,
+    /// One for each question of the server that may still be asked.
+    questions: Arc<Semaphore>,
+}
+
+/// How many questions of a server may wait for their answers.
+const QUESTIONS: usize = 64;
+
+impl<T> Lenient<T> {
+    pub(super) fn new(inner: T) -> Lenient<T> {
+        Lenient { inner, questions: Arc::new(Semaphore::new(QUESTIONS)) }
+    }
+}
 
 /// The key in a list's `_meta` that says which of its tools were left out.
 pub(super) const LEFT_OUT: &str = "toolglot/leftOut";
@@ -30,11 +46,22 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Lenient<T> {
     }
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.0.send(message)
+        let answers = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+        let questions = Arc::clone(&self.questions);
+        let sent = self.inner.send(message);
+        async move {
+            let sent = sent.await;
+            questions.add_permits(usize::from(answers));
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        let mut message = self.0.receive().await?;
+        let question = self.questions.acquire().await.ok()?;
+        let mut message = self.inner.receive().await?;
+        if matches!(message, ServerJsonRpcMessage::Request(_)) {
+            question.forget();
+        }
         if let ServerJsonRpcMessage::Response(response) = &mut message
             && let ServerResult::CustomResult(CustomResult(value)) = &response.result
         {
@@ -48,7 +75,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Lenient<T> {
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
-        self.0.close()
+        self.inner.close()
     }
 }
 

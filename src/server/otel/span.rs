@@ -41,7 +41,7 @@ pub(super) fn spans(context: &Context, facts: &Facts, now: SystemTime) -> Vec<St
     attributes.extend(facts.client.as_ref().map(|client| text("toolglot.client", client)));
     attributes.extend(Some(&facts.tenant).filter(|tenant| !tenant.is_empty()).map(|tenant| text("toolglot.tenant", tenant)));
     if let Some(turn) = turn {
-        if turn.usage.prompt_tokens + turn.usage.completion_tokens > 0 {
+        if turn.usage.total_tokens() > 0 {
             attributes.push(number("gen_ai.usage.input_tokens", turn.usage.prompt_tokens));
             attributes.push(number("gen_ai.usage.output_tokens", turn.usage.completion_tokens));
         }

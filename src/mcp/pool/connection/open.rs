@@ -85,7 +85,7 @@ impl Connection {
         lifecycle: ClientLifecycleMode,
         fault: Fault,
     ) -> Result<Connection, Error> {
-        match Listener::default().serve_with_lifecycle(Lenient(transport), lifecycle).await {
+        match Listener::default().serve_with_lifecycle(Lenient::new(transport), lifecycle).await {
             Ok(service) => Ok(Connection::new(service, dialect, fault)),
             Err(error) => match fault.describe() {
                 Some(reason) => Err(Error::tool(reason).with_code(PUZZLED)),
