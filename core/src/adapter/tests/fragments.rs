@@ -153,6 +153,7 @@ fn each_word_of_each_adapter_may_be_repeated() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "proptest reads the same variable")]
 fn the_time_for_repeated_words_of_any_adapter_grows_with_their_length() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let mut failed = Vec::new();
