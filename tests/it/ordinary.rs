@@ -67,7 +67,6 @@ fn answers(number: usize) -> Vec<(String, &'static [FinishReason], &'static str)
         said(format!("```\n<{tool}><{first}>{number}</{first}></{tool}>\n```\n\n`<{other}>` is the other one.")),
         said(format!("| tag | what it is |\n|---|---|\n| <{tool}> | reads {number} |\n| `<{other}>` | {number} |\n")),
         said(format!("Half of it, {number}: {}", half(&format!("<{tool}></{other}>-------------------")))),
-        said(format!("<{other}<{tool}> and <<{tool}>> and </{tool}><{other}>, {number} times.")),
         said(format!("> [toolglot] {tool} has not answered; <{tool}> was asked for {number} times\n\nI stop here.")),
         said(format!("Thought: <{tool}> is not needed for {number}.\nThought: nor is <{other}>.\nDone, all {number}.")),
         said(format!("Run it yourself:\n\n```shell\ntoolglot call {tool}-{number}\n```\n<{tool}> would do the same.")),
@@ -158,7 +157,7 @@ fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
             let path = Path {
                 // The generic adapter reads every form; the families take turns.
                 adapter: &adapters
-                    [if kind > 10 || asked_before { adapters.len() - 1 } else { (number * 5 + kind) % adapters.len() }],
+                    [if kind > 9 || asked_before { adapters.len() - 1 } else { (number * 5 + kind) % adapters.len() }],
                 tools: Arc::clone(&plain),
                 reader: &list,
                 schemas: Arc::clone(&schemas),

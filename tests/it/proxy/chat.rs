@@ -357,7 +357,7 @@ async fn a_client_that_leaves_a_long_call_ends_the_upstream_request() {
 
 #[tokio::test]
 async fn what_arrives_together_leaves_together() {
-    let markers = "<tool_call>".repeat(200);
+    let markers = format!("{}.", "<tool_call>".repeat(200));
     let script = |text_of: String| move |_: usize, _: &Seen| Script::lines(vec![text(&text_of), done("stop")]);
     let (proxy, _fake) = with_ollama(script(markers.clone())).await;
     let saw = stream(&proxy).await;

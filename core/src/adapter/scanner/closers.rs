@@ -55,7 +55,11 @@ impl Scanner {
                 let glue = match bullet(rest, end) {
                     Start::Maybe if self.at_line_start(at) => return Some(false),
                     Start::Yes(length) if self.at_line_start(at) => length,
-                    _ => rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len(),
+                    _ => {
+                        let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
+                        // White space after them may come with the next piece: it never belongs to them.
+                        rest[..rest.len() - after.len()].trim_end().len()
+                    }
                 };
                 if glue > 0 && self.buf.pos() < at + glue {
                     self.buf.scan_to(at + glue);
