@@ -153,11 +153,7 @@ fn each_word_of_each_adapter_may_be_repeated() {
 }
 
 #[test]
-<<<<<<< HEAD
 #[allow(clippy::disallowed_methods, reason = "how many cases are drawn is the developer's choice")]
-=======
-#[allow(clippy::disallowed_methods, reason = "proptest reads the same variable")]
->>>>>>> attack
 fn the_time_for_repeated_words_of_any_adapter_grows_with_their_length() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let mut failed = Vec::new();
