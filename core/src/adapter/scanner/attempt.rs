@@ -129,12 +129,19 @@ impl Scanner {
                 return Decision::Again;
             }
             Step::More => self.buf.waste(window - body),
-            Step::Done { calls, end: stop } => return self.decide_whole(calls, stop, candidate, attempt, out),
+            Step::Done { calls, end: stop } => {
+                // What ends here only at the end of the answer was searched to that end.
+                if end {
+                    self.buf.waste((window - body).saturating_sub(stop));
+                }
+                return self.decide_whole(calls, stop, candidate, attempt, out);
+            }
             // No unmarked call begins inside it either: more of the value may follow.
             Step::Passed { end: stop, is_json: true } if !marked && !self.tools.must_call() => {
                 self.buf.pass_value(body + stop);
             }
-            Step::Passed { end: stop, .. } => self.buf.waste(stop),
+            // At the end of the answer, the whole rest may have been searched for the end of the value.
+            Step::Passed { end: stop, .. } => self.buf.waste(if end { window - body } else { stop }),
             Step::Torn { .. } | Step::Cut { .. } if candidate.mentions => {}
             Step::Torn { whole, torn, why, end: stop } => {
                 if marked && !self.is_drafting() {
