@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What models in loops have repeated, and what once took too long, by the adapter.
-const LOOPS: [(&str, &str); 7] = [
+const LOOPS: [(&str, &str); 9] = [
     ("hermes", "<function=get_weather><parameter=city>"),
     ("generic", "<get_weather><city>"),
     ("generic", "&lt;tool_call&gt;&lt;function=get_weather&gt;&lt;parameter=city&gt;"),
@@ -31,6 +31,9 @@ const LOOPS: [(&str, &str); 7] = [
     ("generic", "\nget_weather(city=\""),
     // A header in a string: it was tried again for ever.
     ("gpt-oss", "analysis to=functions.get_weather(city=\""),
+    // A value that only the end of the answer ends: each was searched to that end.
+    ("hermes", "{'name': 'get_weather', 'arguments': {'city': True}}</scratch_pad><tool_call>"),
+    ("hunyuan3", "<tool_call>{'name': 'get_weather', 'arguments': {'city': True}}"),
 ];
 /// How long the texts are, in bytes.
 const SHORT: usize = 15_000;
