@@ -315,8 +315,9 @@ time.sleep(600)
 """
     config = '[mcp]\nregistry = "FOLDER/mcp.json"\nserve_registry = true\n' + says("x").config()
     with Daemon(binary, config, prepare=registry({"s": server})) as daemon:
-        listing = lambda: contextlib.suppress(Exception).__enter__() or daemon.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-        threading.Thread(target=listing, daemon=True).start()
+        asking = daemon.socket()
+        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+        asking.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
         found = []
         for _ in range(100):
             found = servers(daemon.process.pid)
