@@ -165,7 +165,7 @@ test("the keyboard is enough", async () => {
   await page.locator("#rows tr:focus").waitFor();
   await page.locator("#tab-turns").focus();
   await page.keyboard.press("ArrowRight");
-  assert.match(await page.locator("#plots").innerText(), /[1-9]\d* requests/);
+  await page.locator("#plots", { hasText: /[1-9]\d* requests/ }).waitFor();
   await page.keyboard.press("ArrowRight");
   await page.locator("#models td", { hasText: "qwen3:8b" }).first().waitFor();
   await page.locator("#counts li", { hasText: /\d calls? in \d+ turns/ }).waitFor();
