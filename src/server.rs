@@ -63,7 +63,7 @@ use received::Prefix;
 pub use counts::only_listed;
 pub use log::Lines;
 pub use run::serve;
-pub use settings::{Settings, Setup};
+pub use settings::Settings;
 pub use state::{App, Live, State, app, library};
 
 /// All routes. The state may be replaced while they serve.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::Args;
+use serde_json::{Map, Value};
 
 use super::output::{self, columns, print};
 use crate::{
@@ -45,7 +46,7 @@ impl Adapters {
             None => server::library(&Config::load(&Overrides::default(), environment)?)?,
         };
         let text = match &self.model {
-            None if self.markdown => table(&library)?,
+            None if self.markdown => table(&library),
             None => list(&library),
             Some(model) => {
                 let template = self.template.as_ref().map(|path| output::read_or_input(path, input)).transpose()?;
@@ -70,10 +71,8 @@ fn list(library: &Library) -> String {
 }
 
 /// One row of a Markdown table for each adapter.
-fn table(library: &Library) -> Result<String, Error> {
-    let serde_json::Value::Object(arguments) = serde_json::json!({"city": "Oslo"}) else {
-        return Err(Error::proxy("not an object"));
-    };
+fn table(library: &Library) -> String {
+    let arguments = Map::from_iter([("city".to_owned(), Value::from("Oslo"))]);
     let call = [Written { name: "get_weather".to_owned(), id: Some("call1".to_owned()), arguments }];
     let code = |text: &str| {
         let (ticks, text) = (if text.contains('`') { "`` " } else { "`" }, text.replace('\n', "⏎").replace('|', "\\|"));
@@ -88,7 +87,7 @@ fn table(library: &Library) -> Result<String, Error> {
         let call = adapter.write(&call).map_or_else(|| "bare JSON, common tags".to_owned(), |text| code(&text));
         let _ = writeln!(out, "| {} | {models} | {call} | {} |", adapter.name, adapter.proven().0);
     }
-    Ok(out)
+    out
 }
 
 /// Everything that decides how the answers of this model are read.

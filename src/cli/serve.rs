@@ -1,6 +1,6 @@
 //! `toolglot serve` and `toolglot record`: read the configuration, start the log, run the server.
 
-use std::{path::PathBuf, sync::LazyLock};
+use std::path::PathBuf;
 
 use super::{
     given::Given,
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     config::Environment,
     error::Error,
-    server::{self, Settings, Setup},
+    server::{self, Settings},
 };
 
 #[derive(Debug, clap::Args)]
@@ -45,15 +45,9 @@ impl Serve {
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
         config.check_exposure()?;
-        let listen = config.listen.clone();
         let log = Some(log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?);
-        let served = server::serve(Settings {
-            demo: self.demo,
-            record,
-            log,
-            setup: Setup::new(LazyLock::new(Box::new(move || setup::texts(&listen)))),
-            ..Settings::of(config, environment)
-        });
+        let served =
+            server::serve(Settings { demo: self.demo, record, log, setup: setup::texts, ..Settings::of(config, environment) });
         if let (Some(_), Err(error)) = (&self.log_file, &served) {
             // Standard error hears of it too, but whoever reads the file does not.
             tracing::error!("{error}");

@@ -1,15 +1,9 @@
 //! What a server is started with.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, LazyLock},
-};
+use std::{path::PathBuf, sync::Arc};
 
 use super::log::Lines;
-use crate::config::{Config, Environment};
-
-/// Texts by name, made when they are first looked at.
-pub type Setup = Arc<LazyLock<Vec<(String, String)>, Box<dyn FnOnce() -> Vec<(String, String)> + Send>>>;
+use crate::config::{Config, Environment, Listen};
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
@@ -24,8 +18,9 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// The lines of the log, if they can be followed.
     pub log: Option<Arc<Lines>>,
-    /// What to enter in each client, by its name, for the page; `{origin}` stands for the page's own address.
-    pub setup: Setup,
+    /// What to enter in each client that talks to this address, by the client's name, for the page; `{origin}` stands for the page's
+    /// own address.
+    pub setup: fn(&Listen) -> Vec<(String, String)>,
     /// The environment in which the registry of MCP servers expands variables.
     pub environment: Environment,
 }
@@ -34,7 +29,7 @@ impl Settings {
     /// A server of this configuration: no demo, no recording.
     pub fn of(config: Config, environment: &Environment) -> Settings {
         let ollama = environment.ollama_url();
-        let setup = Setup::new(LazyLock::new(Box::new(Vec::new)));
-        Settings { config, demo: false, ollama, record: None, log: None, setup, environment: environment.clone() }
+        let environment = environment.clone();
+        Settings { config, demo: false, ollama, record: None, log: None, setup: |_| Vec::new(), environment }
     }
 }

@@ -35,7 +35,8 @@ pub(super) fn fixes_around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     fixes
 }
 
-/// How sure it is that a text around the arguments is none of them: with a quote it may be the rest of a string, unless it is an object.
+/// How sure it is that a text around the arguments is none of them: with a quote it may be the rest of a string, unless it is an
+/// object.
 fn level(around: &str) -> Verdict {
     let values = around.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     let mut objects = serde_json::Deserializer::from_str(values).into_iter::<HashMap<String, IgnoredAny>>();

@@ -105,7 +105,8 @@ struct Watch {
 const OFTEN: Duration = Duration::from_millis(250);
 /// Length of a call in the list, in characters.
 const CALLED_CHARS: usize = 80;
-/// Maximum length of the client's body of which the requests to backends are kept, in bytes: to write one takes many times the memory.
+/// Maximum length of the client's body of which the requests to backends are kept, in bytes: to write one takes many times the
+/// memory.
 const REQUEST_BYTES: usize = 512 * 1024;
 /// Maximum number of events that are kept; adjacent pieces of text are one.
 const SAID: usize = 2000;

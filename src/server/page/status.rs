@@ -21,9 +21,11 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
     if lists > 0 && chats == 0 {
         problems.push(only_listed(lists));
     }
+    let settings = &app.process.settings;
+    let setup = (settings.setup)(&settings.config.listen).into_iter().map(|(name, text)| (name, Value::from(text)));
     let counts = app.process.page.counts(&sender.tenant.name);
     reply::json(&json!({
-        "setup": app.process.settings.setup.iter().cloned().map(|(name, text)| (name, Value::from(text))).collect::<Map<_, _>>(),
+        "setup": setup.collect::<Map<_, _>>(),
         "version": env!("CARGO_PKG_VERSION"),
         "backends": surveyed,
         "problems": problems,

@@ -175,10 +175,9 @@ impl Layer<'_> {
             return Some(vec![Found::default()]);
         }
         let written = unquote(name);
-        // Two names are two calls or none. The fixer refuses a key with two values.
+        // Two names are two calls or none.
         if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
-            let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
-            return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
+            return Some(vec![Found { call: Parsed { name: written, id, arguments: twice(key, [name, other]) }, closed: true }]);
         }
         // A name may be quoted twice.
         let written = match written.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
@@ -189,8 +188,8 @@ impl Layer<'_> {
         if let Some((key, first)) = given
             && let Some((_, other)) = members.iter().find(|(known, other)| known == key && other.trim() != first.trim())
         {
-            let arguments = format!("{{\"{key}\": {first}, \"{key}\": {other}}}");
-            return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: is_closed(value) }]);
+            let call = Parsed { name: written, id, arguments: twice(key, [first, other]) };
+            return Some(vec![Found { call, closed: is_closed(value) }]);
         }
         let describes = || !context.marked && describes(members, key, &written, context.tools);
         let only = || only_object(members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
@@ -214,13 +213,18 @@ impl Layer<'_> {
     }
 }
 
+/// An object in which a key has two values. The fixer decides about it.
+fn twice(key: &str, [first, other]: [&str; 2]) -> String {
+    format!("{{\"{key}\": {first}, \"{key}\": {other}}}")
+}
+
 /// The value of a member of an object.
 fn member<'t>(members: &[(String, &'t str)], key: &str) -> Option<&'t str> {
     members.iter().find(|(known, _)| known == key).map(|(_, value)| *value)
 }
 
-/// The calls in a value whose syntax must be repaired without a guess: `{"name" "f", "arguments": {..}}`. All must be of offered tools. A call
-/// that the repair closed is not `closed`.
+/// The calls in a value whose syntax must be repaired, without a guess: `{"name" "f", "arguments": {..}}`. All must be of offered
+/// tools. A call that the repair closed is not `closed`.
 pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
     let report = fix(value, None, &[], End::Closed);
     let plain = report.accepted().filter(|_| matches!(report.verdict, Verdict::Lossless | Verdict::Coerced))?;

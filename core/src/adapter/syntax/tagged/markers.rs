@@ -69,8 +69,7 @@ impl Markers<'_> {
             return Seen::Maybe;
         }
         let [open, close] = &self.tagged.name;
-        let attributes = self.attributes(&text[at..], end);
-        let nameless = match attributes {
+        let nameless = match self.attributes(&text[at..], end) {
             Seen::Yes((length, named)) => {
                 at += length;
                 !named
@@ -122,8 +121,8 @@ impl Markers<'_> {
         Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
     }
 
-    /// The attributes after an opener that ends with a blank: `id="1" name="f">`. `Yes` has the offset of the name in them, or of what
-    /// follows their tag, and whether it is the name.
+    /// The attributes after an opener that ends with a blank: `id="1" name="f">`. `Yes` has the offset of the name in them, or of
+    /// what follows their tag, and whether it is the name.
     fn attributes(&self, text: &str, end: bool) -> Seen<(usize, bool)> {
         let word = text.len() - text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
         let (call, stop) = (self.context.call, text.find('>').unwrap_or(text.len()));
@@ -133,13 +132,13 @@ impl Markers<'_> {
         if stop == text.len() {
             return if end { Seen::No } else { Seen::Maybe };
         }
-        let name = |label: &str| text[..stop].find(label).map(|at| at + label.len());
-        match text[word..].starts_with('=') && word > 0 {
-            true => Seen::Yes(
-                name(" name=").or_else(|| name("name=").filter(|&at| at == 5)).map_or((stop + 1, false), |at| (at, true)),
-            ),
-            false => Seen::No,
+        if word == 0 || !text[word..].starts_with('=') {
+            return Seen::No;
         }
+        let (first, other) = ("name=", " name=");
+        let begun = || text.starts_with(first).then_some(first.len());
+        let name = text[..stop].find(other).map(|at| at + other.len()).or_else(begun);
+        Seen::Yes(name.map_or((stop + 1, false), |at| (at, true)))
     }
 
     /// Whether an opener of the form is the tag of an argument too.
