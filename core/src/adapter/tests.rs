@@ -155,7 +155,6 @@ const MODELS: &[(&str, &[&str])] = &[
         ],
     ),
     ("generic", &["some-model-of-mine", "gpt-4o", "IQuestLab/IQuest-Coder-V1-40B-Instruct"]),
-    ("cwm", &["facebook/cwm", "cwm-sft"]),
     ("pangu", &["openPangu-Embedded-7B", "FreedomIntelligence/openPangu-Embedded-1B"]),
     ("rwkv", &["BlinkDL/rwkv-7-world"]),
     ("solar-open2", &["upstage/Solar-Open2-100B"]),
