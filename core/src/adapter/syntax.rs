@@ -7,10 +7,8 @@ use super::{Call, Syntax};
 
 pub(crate) mod ahead;
 mod assignments;
-mod doubled;
 pub(super) mod element;
 pub(super) mod entities;
-mod expression;
 pub(crate) mod field;
 pub(super) mod json;
 pub(super) mod lax;

@@ -2,15 +2,11 @@
 
 use super::typing::{Hint, Types};
 
-mod block;
-
 /// How far a value may extend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     /// Up to the next assignment.
     Free,
-    /// Up to the end of its line, or of a block of YAML.
-    Blocks,
     /// Up to the end of its line.
     Lines,
 }
@@ -34,11 +30,9 @@ pub(super) fn assignments(text: &str, types: &Types, values: Values) -> Result<V
         }
         let (key, length) = key(&text[at..], types).ok_or(Unread::Other)?;
         let start = at + length + gap(&text[at + length..], |c| matches!(c, ' ' | '\t'));
-        if let Some(block) = block::read(text, at, start) {
-            let (value, end) = block.filter(|_| values != Values::Lines).ok_or(Unread::Unclear)?;
-            pairs.push((key.to_owned(), types.value(key, &value, Hint::None)));
-            at = end;
-            continue;
+        let line = text[start..].lines().next().unwrap_or_default().trim_end();
+        if matches!(line, "|" | "|-" | ">" | ">-") && text[at..start].trim_end().ends_with(':') {
+            return Err(Unread::Unclear);
         }
         let stop = text[start..].find('\n').filter(|_| values != Values::Free).map_or(text.len(), |length| start + length);
         let after = &text[start..stop];
@@ -113,7 +107,7 @@ mod tests {
             ("city='it's here', days=3", Some(r#"city="it's here" days=3"#)),
             ("city=Oslo place=3", Some(r#"city="Oslo place=3""#)),
             ("city:\n  Oslo\ndays: 3", Some(r#"city="Oslo" days=3"#)),
-            ("  city: >-\n    New\n    York\n  days: 3\n", Some(r#"city="New York" days=3"#)),
+            ("  city: >-\n    New\n    York\n  days: 3\n", None),
             ("tags:\n  - a\n  - b | c\n", Some(r#"tags=["a","b | c"]"#)),
             // Is it one line or two? Is it a list of one text?
             ("city:\n  New\n  York", None),

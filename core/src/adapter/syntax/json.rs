@@ -7,13 +7,12 @@ use super::{
     Context, Parsed, Step, WORD_BYTES,
     members::members,
     typing::Types,
-    value::{TornReader, Trail, ValueReader, is_json, plain_end, reopened, reopened_to_end},
+    value::{TornReader, Trail, ValueReader, is_json, plain_end},
 };
 use crate::{
     adapter::JsonKeys,
     event::Tools,
     fix::name::{is_known, known_tool},
-    json::extent::PlainExtent,
 };
 
 mod begins;
@@ -22,12 +21,9 @@ mod described;
 mod flags;
 mod keys;
 mod phases;
-mod seam;
 
 use calls::{Found, calls, repaired, written_name};
 pub(super) use calls::{bundled, introduced};
-pub(super) use keys::IDS;
-use seam::{Seam, seam};
 
 /// Reads one or more JSON values in a row.
 #[derive(Debug, Default)]
@@ -37,10 +33,6 @@ pub(crate) struct JsonReader {
     start: usize,
     /// Number of calls before it.
     before: usize,
-    /// Where it seemed to end although it continues.
-    seeming_end: Option<usize>,
-    /// Whether it continues although its brackets are balanced, once that was decided.
-    torn: Option<bool>,
     /// The code fence between the marker and the values.
     fence: Option<String>,
     /// Whether the header is the name of an offered tool.
@@ -72,7 +64,7 @@ impl JsonReader {
                 Phase::Before => self.before_value(text, keys, context),
                 Phase::Quoted(seen) => self.in_string(seen, text, keys, context),
                 Phase::Inside(value) => self.in_value(value, text, keys, context),
-                Phase::After(end, trail) => self.after_value(end, trail, text, keys, context),
+                Phase::After(end, trail) => self.after_value(end, trail, text, context),
                 Phase::Torn(torn) => self.in_torn_value(torn, text, keys, context),
             };
             if let ControlFlow::Break(step) = read {
@@ -91,8 +83,6 @@ impl JsonReader {
     /// Reads the calls of the value that ends at `end`. Returns `false` if it contains none.
     fn take(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         let value = &text[self.start..end];
-        let whole = self.seeming_end.and_then(|end| reopened(value, end - self.start));
-        let value = whole.as_deref().unwrap_or(value);
         match calls(value, keys, context, false).or_else(|| repaired(value, keys, context)) {
             // The value after a tool's name is its arguments, which may have a member `name`.
             Some(found) if self.titled && !found.iter().all(|found| is_known(context.tools, &found.call.name)) => false,
@@ -119,46 +109,10 @@ impl JsonReader {
         true
     }
 
-    /// Reads the calls before the seam of a value that contains two.
-    fn split(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> Option<Seam> {
-        let value = &text[self.start..end];
-        if is_json(value) {
-            return None;
-        }
-        let seam = seam(value, keys, context)?;
-        let seam = Seam { end: self.start + seam.end, next: self.start + seam.next, ..seam };
-        self.take(text, seam.end, keys, context).then_some(seam)
-    }
-
-    /// Whether a value continues after `end` although its brackets are balanced: its call is open, or is open once its syntax is
-    /// repaired.
-    fn is_torn(&self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
-        let value = &text[self.start..end];
-        let open = |found: Vec<Found>| found.iter().any(|found| !found.closed);
-        !is_json(value)
-            && match calls(value, keys, context, false) {
-                Some(found) => open(found) && !PlainExtent::closes(value),
-                None => repaired(value, keys, context).is_some_and(open),
-            }
-    }
-
     /// Reads the calls of a torn value again, and replaces those read before.
     fn retake(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         self.calls.truncate(self.before);
         self.take(text, end, keys, context)
-    }
-
-    /// Adds braces right after a value with broken quotes to it. Returns how many there are.
-    fn widen(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> usize {
-        let braces = text[end..].bytes().take_while(|&byte| byte == b'}').count();
-        if braces > 0
-            && !is_json(&text[self.start..end])
-            && let Some(found) = calls(&text[self.start..end + braces], keys, context, false)
-        {
-            self.calls.truncate(self.before);
-            self.calls.extend(found.into_iter().map(|found| found.call));
-        }
-        braces
     }
 
     /// Finishes at `end`. `Reject` if no call was read.
@@ -186,10 +140,6 @@ impl JsonReader {
 
     /// The text ended before the value did, or its quotes are broken.
     fn end_anyhow(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
-        let goes_on = self.seeming_end.and_then(|end| reopened_to_end(&text[self.start..], end - self.start));
-        if goes_on.is_some() && self.take(text, text.len(), keys, context) {
-            return self.leave(text.len());
-        }
         match plain_end(&text[self.start..], context.close) {
             Some((begin, end)) if self.take(text, self.start + begin, keys, context) => self.leave(self.start + end),
             _ => self.cut(text, keys, context),

@@ -4,7 +4,7 @@
 
 use super::{
     Closing, Context, Parsed, Start, Step, WORD_BYTES, blank,
-    literal::{Dialect, Item, Literal, Node, Read},
+    literal::{self, Attempts, Dialect, Item, Node, Read},
     markdown::name_length,
     place::Document,
     starts_with_any, unclosed,
@@ -31,7 +31,7 @@ struct Body {
     document: Document,
     /// The tool's parameters.
     keys: Vec<String>,
-    literal: Literal,
+    attempts: Attempts,
     /// The search for the closing marker of a malformed call.
     torn: Option<Closing>,
 }
@@ -65,7 +65,7 @@ impl LaxReader {
     }
 
     fn step(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Option<Step> {
-        let Some(Body { name, open, document, keys, literal, torn }) = &mut self.body else {
+        let Some(Body { name, open, document, keys, attempts, torn }) = &mut self.body else {
             return self.head(text, lax, context);
         };
         if let Some(closing) = torn {
@@ -81,17 +81,15 @@ impl LaxReader {
             });
         }
         let ends = |rest: &str| ends(rest, lax, context);
-        let dialect = Dialect { delimiters: &lax.strings, loose: true, words: true, keys, ends: &ends, end: context.end };
-        let read = match literal.read(text, dialect) {
-            Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
-            // A value without delimiters contains one.
-            Read::Done { items, .. } if items.iter().any(|(_, node)| node.has_bare(&lax.strings)) => None,
+        if !attempts.is_due(text, *open, context.end) {
+            return Some(Step::More);
+        }
+        let dialect = Dialect { delimiters: &lax.strings, loose: true, keys, ends: &ends, end: context.end, lenient: false };
+        let read = match literal::read(text, *open, dialect) {
             Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
-            Read::More if !context.end => return Some(Step::More),
-            Read::More if literal.refused_end() && !context.marked => return Some(Step::Reject),
-            Read::More => {
-                let items = literal.unclosed().filter(|_| context.marked);
-                let so_far = items.and_then(|items| arguments(items, document));
+            Read::More(_) if !context.end => return Some(Step::More),
+            Read::More(items) => {
+                let so_far = items.filter(|_| context.marked).and_then(|items| arguments(items, document));
                 return Some(self.cut(so_far));
             }
             Read::Fail => None,
@@ -114,7 +112,7 @@ impl LaxReader {
     fn open(&mut self, name: String, open: usize, context: Context<'_>) {
         let document = Document::new(known_tool(context.tools, &name));
         let keys = document.root().keys();
-        self.body = Some(Body { name, open, document, keys, literal: Literal::new(open), torn: None });
+        self.body = Some(Body { name, open, document, keys, attempts: Attempts::default(), torn: None });
     }
 
     /// Reads what is before a call or after the last one.

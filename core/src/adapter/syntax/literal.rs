@@ -1,12 +1,12 @@
 //! Parses bracketed values other than JSON into a tree: Python literals (`(city="Oslo", tags=['a'])`), and brace dictionaries
 //! with bare keys and special delimiters (`{city:<|"|>Oslo<|"|>, days:3}`).
 //!
-//! The text is read strictly first. If that fails, a quote inside a string is not escaped. Then the text is read again, and a
-//! string ends only where structure follows. Nothing is closed that the model did not close.
+//! The text is read strictly and as a whole. If that fails, a quote inside a string may not be escaped: then the text up to the
+//! closing marker is read again, and a string ends only where structure follows. Nothing is closed that the model did not close.
 
-use super::{Start, ahead::Seen, blank, starts_with_any};
+use super::{Start, blank, markdown::name_length, starts_with_any};
+use crate::fix::name::fold;
 
-mod lookahead;
 mod token;
 mod written;
 
@@ -16,6 +16,8 @@ pub(crate) use written::Written;
 const KEY_BYTES: usize = 128;
 /// Maximum depth of brackets.
 const DEPTH: usize = 128;
+/// So many closing brackets are tried one by one. After that, the text must have grown by an eighth.
+const TRIED: usize = 16;
 
 /// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,18 +33,6 @@ pub(crate) enum Node {
     Dict(Vec<(String, Node)>),
 }
 
-impl Node {
-    /// Whether a text without quotes in it holds one of these delimiters, or what remains of one.
-    pub(crate) fn has_bare(&self, delimiters: &[String]) -> bool {
-        match self {
-            Node::Bare(text) => token::holds_delimiter(text, delimiters),
-            Node::Text(_) | Node::Atom(_) => false,
-            Node::List(items) => items.iter().any(|item| item.has_bare(delimiters)),
-            Node::Dict(members) => members.iter().any(|(_, node)| node.has_bare(delimiters)),
-        }
-    }
-}
-
 /// A member of the outermost brackets: its key, if any, and its value.
 pub(crate) type Item = (Option<String>, Node);
 
@@ -53,311 +43,216 @@ pub(crate) struct Dialect<'a> {
     pub(crate) delimiters: &'a [String],
     /// Whether unquoted text extends to the next key or bracket and every member has a key. Otherwise the values are Python's.
     pub(crate) loose: bool,
-    /// Whether a name is accepted as a string. Otherwise only literals are values.
-    pub(crate) words: bool,
     /// The known keys of the outermost brackets.
     pub(crate) keys: &'a [String],
     /// Whether the call may end before this text.
     pub(crate) ends: &'a dyn Fn(&str) -> Start,
     /// Whether the text is complete.
     pub(crate) end: bool,
+    /// Whether quotes in a string may not be escaped: it ends only where structure follows. Only for a text that is complete.
+    pub(crate) lenient: bool,
 }
 
-/// The result of a reading step.
+/// The result of reading.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Read {
-    /// The brackets are still open.
-    More,
+    /// The text ends inside the brackets. The members are those of the outermost brackets if only the closing one is missing.
+    More(Option<Vec<Item>>),
     /// The text does not follow the dialect.
     Fail,
     /// The members. The text continues at `end`, after the closing bracket.
     Done { items: Vec<Item>, end: usize },
 }
 
-/// A resumable reader of one bracketed value.
-#[derive(Debug)]
-pub(crate) struct Literal {
-    start: usize,
-    /// A string ends only where structure follows.
-    lenient: bool,
-    stack: Vec<Frame>,
-    expect: Expect,
-    /// The offset up to which everything was consumed.
-    at: usize,
-    /// The current token.
-    token: Option<token::Token>,
-    /// A closing bracket was passed over because nothing fitting follows it.
-    refused_end: bool,
+/// When a growing text is worth reading: at each of its closing brackets, as long as they are few.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    seen: usize,
+    tried: usize,
+    last: usize,
 }
 
-#[derive(Debug)]
-struct Frame {
+impl Attempts {
+    /// Whether the text from `start` on may hold a whole value now. `end`: it is complete.
+    pub(crate) fn is_due(&mut self, text: &str, start: usize, end: bool) -> bool {
+        let closes = text.as_bytes()[self.seen.max(start)..].iter().any(|byte| matches!(byte, b')' | b'}' | b']'));
+        let grown = self.tried < TRIED || text.len() - start > self.last + self.last / 8;
+        if !end && !(closes && grown) {
+            if !closes {
+                self.seen = text.len();
+            }
+            return false;
+        }
+        (self.seen, self.last, self.tried) = (text.len(), text.len() - start, self.tried + 1);
+        true
+    }
+}
+
+/// Reads the brackets that open at `start`.
+pub(crate) fn read(text: &str, start: usize, dialect: Dialect<'_>) -> Read {
+    let mut parser = Parser { text, at: start, dialect, depth: 0, key: None, so_far: None };
+    match parser.brackets() {
+        Ok(items) => Read::Done { items: items.members, end: parser.at },
+        Err(Stop::More) => Read::More(parser.so_far),
+        Err(Stop::Fail) => Read::Fail,
+    }
+}
+
+/// Why nothing more is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    More,
+    Fail,
+}
+
+/// The members between a pair of brackets.
+struct Members {
     close: u8,
-    items: Vec<Item>,
-    key: Option<String>,
+    members: Vec<Item>,
     /// A comma was read. In parentheses it makes a tuple.
     comma: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expect {
-    /// A member, or the closing bracket.
-    Item,
-    /// The value of a key.
-    Value,
-    /// A comma, or the closing bracket.
-    After,
+struct Parser<'a> {
+    text: &'a str,
+    /// The offset up to which everything was read.
+    at: usize,
+    dialect: Dialect<'a>,
+    depth: usize,
+    /// The key of the value that is read.
+    key: Option<String>,
+    so_far: Option<Vec<Item>>,
 }
 
-impl Literal {
-    /// Reads the brackets that open at `start`.
-    pub(crate) fn new(start: usize) -> Literal {
-        Literal { start, lenient: false, stack: Vec::new(), expect: Expect::Value, at: start, token: None, refused_end: false }
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
     }
 
-    /// Whether a closing bracket was passed over because nothing fitting follows it.
-    pub(crate) fn refused_end(&self) -> bool {
-        self.refused_end
+    /// The next byte after whitespace.
+    fn next(&mut self) -> Result<u8, Stop> {
+        self.at += blank(self.rest());
+        self.rest().bytes().next().ok_or(Stop::More)
     }
 
-    /// Whether other damage explains these members better than unescaped quotes: a string contains the key of another parameter
-    /// (`f(a="x", b=="y")`).
-    pub(crate) fn is_damaged(&self, items: &[Item], dialect: Dialect<'_>) -> bool {
-        if !self.lenient {
-            return false;
-        }
-        let texts = || items.iter().filter_map(|(_, node)| if let Node::Text(text) = node { Some(&**text) } else { None });
-        let missing = |key: &&String| !items.iter().any(|(given, _)| given.as_ref() == Some(key));
-        let separator = if dialect.loose { ':' } else { '=' };
-        let is_sign = |c: char| !(c.is_alphanumeric() || c == '_' || c == ' ');
-        let swallows = |text: &str, key: &str| {
-            text.match_indices(key).any(|(at, _)| {
-                let (before, after) = (text[..at].trim_end(), &text[at + key.len()..]);
-                let signs = &after[..after.len() - after.trim_start_matches(is_sign).len()];
-                before.ends_with(['"', '\'', ',', ';']) && (signs.contains(separator) || signs.starts_with(['"', '\'']))
-            })
-        };
-        // In Python, a quote at an end that has no pair may be the one that is missing elsewhere.
-        let unpaired =
-            |text: &str, quote: char| (text.starts_with(quote) || text.ends_with(quote)) && text.matches(quote).count() % 2 == 1;
-        let odd = |text: &str| ['"', '\''].into_iter().any(|quote| unpaired(text, quote));
-        dialect.keys.iter().filter(missing).any(|key| texts().any(|text| swallows(text, key)))
-            || !dialect.loose && texts().any(odd)
-    }
-
-    /// The members of the outermost brackets, if only the closing bracket is missing.
-    pub(crate) fn unclosed(&self) -> Option<Vec<Item>> {
-        match self.stack.as_slice() {
-            [outermost] if !self.lenient && self.token.is_none() && self.expect == Expect::After => Some(outermost.items.clone()),
-            _ => None,
-        }
-    }
-
-    /// Reads on. `text` is the same text, longer with every call.
-    pub(crate) fn read(&mut self, text: &str, dialect: Dialect<'_>) -> Read {
-        loop {
-            match self.step(text, dialect) {
-                Some(Read::Fail) if !self.lenient => *self = Literal { lenient: true, ..Literal::new(self.start) },
-                Some(read) => return read,
-                None => {}
-            }
-        }
-    }
-
-    fn step(&mut self, text: &str, dialect: Dialect<'_>) -> Option<Read> {
-        if self.token.is_some() {
-            return self.step_token(text, dialect);
-        }
-        self.at += blank(&text[self.at..]);
-        let rest = &text[self.at..];
-        let Some(&first) = rest.as_bytes().first() else { return Some(Read::More) };
-        if first == b'#' && !dialect.loose {
-            let Some(newline) = rest.find('\n') else { return Some(Read::More) };
-            self.at += newline;
-            return None;
-        }
-        if self.expect != Expect::Value && self.stack.last().is_some_and(|frame| frame.close == first) {
-            return match self.closed_too_early(text, dialect) {
-                Start::Maybe => Some(Read::More),
-                Start::Yes(length) => {
-                    self.at += length;
-                    self.expect = Expect::After;
-                    None
-                }
-                Start::No => {
-                    self.at += 1;
-                    self.pop()
-                }
-            };
-        }
-        // An extra comma.
-        let after_comma = self.expect == Expect::Item && self.stack.last().is_some_and(|frame| frame.comma);
-        if first == b',' && after_comma {
-            self.at += 1;
-            return None;
-        }
-        // `f(**{"a": 1})`.
-        if first == b'*' && !dialect.loose && self.expect == Expect::Item && self.stack.len() == 1 {
-            if rest.starts_with("**{") {
-                self.at += 2;
-                return None;
-            }
-            if !dialect.end && "**{".starts_with(rest) {
-                return Some(Read::More);
-            }
-        }
-        match self.expect {
-            Expect::After => self.after(text, first, dialect),
-            Expect::Item => match self.member(text, dialect) {
-                Start::Maybe => Some(Read::More),
-                Start::Yes(_) => None,
-                Start::No if dialect.loose && self.in_members() && first != b'{' => Some(Read::Fail),
-                Start::No => self.value(text, first, dialect),
-            },
-            Expect::Value => self.value(text, first, dialect),
-        }
-    }
-
-    fn after(&mut self, text: &str, first: u8, dialect: Dialect<'_>) -> Option<Read> {
-        let frame = self.stack.last_mut()?;
-        if first == b',' {
-            frame.comma = true;
-            self.at += 1;
-            self.expect = Expect::Item;
-            return None;
-        }
-        if self.in_members() && (dialect.loose || self.stack.len() == 1) {
-            match lookahead::key(&text[self.at..], dialect) {
-                Seen::Yes((key, _)) if dialect.keys.contains(&key) => {
-                    self.expect = Expect::Item;
-                    return None;
-                }
-                Seen::Maybe => return Some(Read::More),
-                _ => {}
-            }
-        }
-        let after_text = matches!(self.stack.last()?.items.last(), Some((_, Node::Text(_))));
-        // A quote opened the string, and a delimiter closes it once more: `'text'<|"|>`.
-        match starts_with_any(&text[self.at..], dialect.delimiters, dialect.end) {
-            Start::Yes(length) if after_text => match self.follows(text, self.at + length, dialect) {
-                Start::Yes(_) => {
-                    self.at += length;
-                    return None;
-                }
-                Start::Maybe => return Some(Read::More),
-                Start::No => {}
-            },
-            Start::Maybe => return Some(Read::More),
-            _ => {}
-        }
-        // Python joins adjacent strings, also with a `+` between them.
-        let joins = !dialect.loose && after_text;
-        let plus = usize::from(joins && first == b'+');
-        let next = self.at + plus + blank(&text[self.at + plus..]);
-        match text.as_bytes().get(next) {
-            Some(b'"' | b'\'') if joins && !lookahead::is_in_code(text, self.at, next) => {
-                self.at = next;
-                self.open_string(text, dialect)
-            }
-            None if joins && !dialect.end => Some(Read::More),
-            _ => Some(Read::Fail),
-        }
-    }
-
-    /// Whether another known key follows the bracket that closes everything. `Yes` has the length of the closing brackets.
-    fn closed_too_early(&self, text: &str, dialect: Dialect<'_>) -> Start {
-        if !dialect.loose || self.stack.len() != 1 {
-            return Start::No;
-        }
-        let rest = &text[self.at..];
-        let after = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '}');
-        let Some(next) = after.strip_prefix(',') else {
-            return if after.is_empty() && !dialect.end { Start::Maybe } else { Start::No };
-        };
-        match lookahead::key(next.trim_start(), dialect) {
-            Seen::Yes((key, _)) if dialect.keys.contains(&key) => Start::Yes(rest.len() - after.len()),
-            Seen::Maybe => Start::Maybe,
-            _ => Start::No,
-        }
-    }
-
-    /// Reads a key and its separator, if the next member has one.
-    fn member(&mut self, text: &str, dialect: Dialect<'_>) -> Start {
-        if !self.in_members() {
-            return Start::No;
-        }
-        match lookahead::key(&text[self.at..], dialect) {
-            Seen::Yes((key, length)) => {
-                if let Some(frame) = self.stack.last_mut() {
-                    frame.key = Some(key);
-                }
-                self.at += length;
-                self.expect = Expect::Value;
-                Start::Yes(length)
-            }
-            Seen::Maybe => Start::Maybe,
-            Seen::No => Start::No,
-        }
-    }
-
-    fn value(&mut self, text: &str, first: u8, dialect: Dialect<'_>) -> Option<Read> {
-        let close = match first {
+    fn brackets(&mut self) -> Result<Members, Stop> {
+        let close = match self.next()? {
             b'{' => b'}',
             b'[' => b']',
             b'(' => b')',
-            _ if self.stack.is_empty() => return Some(Read::Fail),
-            _ => return self.open_string(text, dialect),
+            _ => return Err(Stop::Fail),
         };
-        if self.stack.len() >= DEPTH {
-            return Some(Read::Fail);
+        if self.depth >= DEPTH {
+            return Err(Stop::Fail);
         }
-        self.stack.push(Frame { close, items: Vec::new(), key: None, comma: false });
         self.at += 1;
-        self.expect = Expect::Item;
-        None
-    }
-
-    /// Adds a complete value to the brackets around it.
-    fn put(&mut self, node: Node) -> Option<Read> {
-        let Some(frame) = self.stack.last_mut() else { return Some(Read::Fail) };
-        match (frame.items.last_mut(), &node) {
-            (Some((_, Node::Text(text))), Node::Text(more)) if self.expect == Expect::After => text.append(more),
-            _ => {
-                let key = frame.key.take();
-                frame.items.push((key, node));
+        self.depth += 1;
+        let mut read = Members { close, members: Vec::new(), comma: false };
+        let mut separated = true;
+        loop {
+            let next = self.next();
+            if next == Err(Stop::More) && self.depth == 1 && !separated {
+                self.so_far = Some(read.members.clone());
             }
-        }
-        self.expect = Expect::After;
-        None
-    }
-
-    fn pop(&mut self) -> Option<Read> {
-        let Some(frame) = self.stack.pop() else { return Some(Read::Fail) };
-        if self.stack.is_empty() {
-            return Some(Read::Done { items: frame.items, end: self.at });
-        }
-        let keyed = frame.items.iter().filter(|(key, _)| key.is_some()).count();
-        let node = match frame.close {
-            b'}' if keyed == frame.items.len() => {
-                Node::Dict(frame.items.into_iter().filter_map(|(key, value)| Some((key?, value))).collect())
-            }
-            _ if keyed > 0 => return Some(Read::Fail),
-            close => {
-                let mut items: Vec<Node> = frame.items.into_iter().map(|(_, value)| value).collect();
-                match (close, items.len(), frame.comma) {
-                    (b')', 1, false) => items.pop()?,
-                    _ => Node::List(items),
+            match next? {
+                byte if byte == close => break,
+                b',' => {
+                    self.at += 1;
+                    (separated, read.comma) = (true, true);
+                }
+                _ if !separated => return Err(Stop::Fail),
+                first => {
+                    let key = if close == b']' { None } else { self.key()? };
+                    if key.is_none() && self.dialect.loose && close != b']' && first != b'{' {
+                        return Err(Stop::Fail);
+                    }
+                    self.key.clone_from(&key);
+                    read.members.push((key, self.value()?));
+                    separated = false;
                 }
             }
-        };
-        self.expect = Expect::Value;
-        self.put(node)
+        }
+        self.at += 1;
+        self.depth -= 1;
+        Ok(read)
     }
 
-    /// Whether the innermost brackets may contain keys.
-    fn in_members(&self) -> bool {
-        self.stack.last().is_some_and(|frame| frame.close != b']')
+    /// Reads a key and its separator, if the next member has one.
+    fn key(&mut self) -> Result<Option<String>, Stop> {
+        let found = key(self.rest(), self.dialect)?;
+        Ok(found.map(|(key, length)| {
+            self.at += length;
+            key
+        }))
     }
+
+    fn value(&mut self) -> Result<Node, Stop> {
+        if !matches!(self.next()?, b'{' | b'[' | b'(') {
+            return self.token();
+        }
+        let Members { close, members, comma } = self.brackets()?;
+        let keyed = members.iter().filter(|(key, _)| key.is_some()).count();
+        match close {
+            b'}' if keyed == members.len() => {
+                Ok(Node::Dict(members.into_iter().filter_map(|(key, value)| Some((key?, value))).collect()))
+            }
+            _ if keyed > 0 => Err(Stop::Fail),
+            close => {
+                let mut items: Vec<Node> = members.into_iter().map(|(_, value)| value).collect();
+                match (close, items.len(), comma) {
+                    (b')', 1, false) => items.pop().ok_or(Stop::Fail),
+                    _ => Ok(Node::List(items)),
+                }
+            }
+        }
+    }
+}
+
+/// The key that `text` begins with, and its length including `:` or `=`.
+fn key(text: &str, dialect: Dialect<'_>) -> Result<Option<(String, usize)>, Stop> {
+    let first = text.bytes().next().ok_or(Stop::More)?;
+    let (from, length) = match (first, starts_with_any(text, dialect.delimiters, dialect.end)) {
+        (b'"' | b'\'', _) => (1, text.bytes().skip(1).take(KEY_BYTES).position(|byte| byte == first)),
+        (_, Start::Maybe) => return Err(Stop::More),
+        (_, Start::Yes(length)) => (length, text[length..].find(&text[..length]).filter(|&at| at <= KEY_BYTES)),
+        (_, Start::No) => {
+            let window = &text[..text.floor_char_boundary(KEY_BYTES)];
+            (0, if dialect.loose { words_length(window) } else { name_length(window, "_-.$") })
+        }
+    };
+    let Some(length) = length else { return if text.len() > from + KEY_BYTES { Ok(None) } else { Err(Stop::More) } };
+    let name = &text[from..from + length];
+    let end = from + length + from;
+    let sign = end + blank(&text[end..]);
+    match text.as_bytes().get(sign..) {
+        _ if name.is_empty() || name.starts_with(' ') => Ok(None),
+        None | Some([]) => Err(Stop::More),
+        Some([b'=']) if !dialect.end => Err(Stop::More),
+        Some([b'=', b'=', ..]) => Ok(None),
+        Some([b':' | b'=', ..]) => Ok(Some((name.to_owned(), sign + 1))),
+        Some(_) => Ok(None),
+    }
+}
+
+/// The length of a key of one or more words: `first name`.
+fn words_length(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += name_length(&text[at..], "_-.$")?;
+        match text[at..].strip_prefix(' ').map(|after| after.chars().next()) {
+            None => return Some(at),
+            Some(None) => return None,
+            Some(Some(next)) if next.is_alphanumeric() => at += 1,
+            Some(Some(_)) => return Some(at),
+        }
+    }
+}
+
+/// Whether a key may belong to the outermost brackets. A key of several words must be a parameter: it looks like text before a
+/// colon.
+fn is_known(keys: &[String], key: &str) -> bool {
+    let folded = fold(key);
+    (keys.is_empty() && !key.contains(' ')) || keys.iter().any(|known| fold(known) == folded)
 }
 
 #[cfg(test)]

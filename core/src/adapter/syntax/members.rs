@@ -1,7 +1,6 @@
 //! Splits a JSON-like object into members, or an array into elements, one level deep, as slices of the source. Reads strict JSON
 //! and its usual variations (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not validated.
 
-use super::{Start, value::lacks_key};
 use crate::json::{extent::Extent, lex::is_odd_space};
 
 /// Typographic quotes that replace `"`, opening and closing.
@@ -25,7 +24,7 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         if rest.is_empty() || rest.starts_with('}') {
             // An escape, a quote or no member after the object: its brace was part of the string.
             let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')'));
-            if (after.starts_with(['\\', '"']) || lacks_key(after, true) != Start::No)
+            if after.starts_with(['\\', '"'])
                 && let Some((_, value)) = out.last_mut()
             {
                 *value = &last[..whole(last)];
@@ -89,7 +88,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
         // A quote or no object after an object: its brace was inside a string, and the rest of the text belongs to it.
         let follows = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '}');
         if begun.starts_with('{')
-            && (follows.starts_with('"') || lacks_key(follows, true) != Start::No)
+            && follows.starts_with('"')
             && let Some(element) = out.last_mut()
         {
             let whole = begun.trim_end();

@@ -11,7 +11,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{After, FRAMING, Got, TornReader, Trail, ValueReader, goes_on, is_json, plain_end, reopened, reopened_to_end},
+    value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, plain_end},
 };
 use crate::{
     adapter::Named,
@@ -19,12 +19,10 @@ use crate::{
     fix::name::known_tool,
 };
 
-mod assigned;
 pub(in crate::adapter::syntax) mod bare;
 mod head;
 mod line;
 
-use assigned::{Assigned, Progress};
 use head::{FENCE, Head, Without, head, takes_nothing, without_arguments};
 use line::Line;
 
@@ -52,8 +50,6 @@ enum Body {
     Torn(TornReader),
     /// Text in place of the arguments, up to the closing marker.
     Bare(Closing),
-    /// `key="value"` in place of the arguments.
-    Assigned(Assigned),
     /// The arguments end here.
     Ended {
         end: usize,
@@ -91,7 +87,6 @@ impl NamedReader {
                 Body::Quoted { quote, seen } => arguments.quoted(*quote, seen),
                 Body::Torn(torn) => Break(arguments.torn(torn)),
                 Body::Bare(closing) => Break(arguments.bare(closing)),
-                Body::Assigned(assigned) => Break(arguments.assigned(assigned)),
                 Body::Ended { end, trail } => arguments.end(*end, trail),
             };
             match read {
@@ -149,12 +144,7 @@ impl Arguments<'_> {
                 Start::Maybe => return Break(Step::More),
                 Start::No if is_bare(head, context) => Body::Bare(Closing::after(from)),
                 Start::No if self.takes_line() => return self.line(),
-                Start::No if known_tool(context.tools, &head.name).is_none() => return Break(Step::Reject),
-                Start::No => match assigned::begins(&text[from..], context.end) {
-                    Start::Yes(_) => Body::Assigned(Assigned::at(from)),
-                    Start::Maybe => return Break(Step::More),
-                    Start::No => return Break(Step::Reject),
-                },
+                Start::No => return Break(Step::Reject),
             },
         })
     }
@@ -180,16 +170,6 @@ impl Arguments<'_> {
         }
     }
 
-    fn assigned(self, assigned: &mut Assigned) -> Step {
-        let types = Types::new(known_tool(self.context.tools, &self.head.name));
-        match assigned.read(self.text, &types, self.context) {
-            Progress::More => Step::More,
-            Progress::No => Step::Reject,
-            Progress::Cut => Step::cut(Parsed::new(self.head.name.as_str(), UNFINISHED)),
-            Progress::Done { arguments, end } => self.done(Parsed { arguments, ..self.up_to(self.from) }, end),
-        }
-    }
-
     fn value(self, value: &mut ValueReader) -> Read {
         match value.read(self.text, self.context.close, self.context.end) {
             Got::More if self.context.end => Break(self.ended_anyhow()),
@@ -201,45 +181,21 @@ impl Arguments<'_> {
 
     /// A string, scanned up to `seen`.
     fn quoted(self, quote: u8, seen: &mut usize) -> Read {
-        let text = self.text;
-        loop {
-            let rest = text.as_bytes().get(*seen..).unwrap_or_default();
-            match memchr::memchr2(quote, b'\\', rest) {
-                Some(found) if rest[found] == quote => {
-                    let end = *seen + found + 1;
-                    return match text[end..].trim_start().as_bytes().first() {
-                        None if !self.context.end => Break(Step::More),
-                        // Members without their brace.
-                        Some(b':') => Continue(Body::Torn(TornReader::inside(end))),
-                        _ => Continue(Body::ended(end)),
-                    };
-                }
-                Some(found) => *seen += found + 2,
-                None => {
-                    *seen = (*seen).max(text.len());
-                    return Break(self.unfinished());
-                }
+        match closing_quote(self.text, *seen, quote) {
+            Ok(end) => Continue(Body::ended(end)),
+            Err(looked) => {
+                *seen = looked;
+                Break(self.unfinished())
             }
         }
     }
 
     fn torn(self, torn: &mut TornReader) -> Step {
-        let Arguments { from, text, context, .. } = self;
-        let (seeming_end, inside) = (torn.end, torn.inside);
-        match torn.read(text, context.close) {
-            Some((begin, end)) => {
-                let call = self.up_to(begin);
-                let whole = reopened(&call.arguments, seeming_end - from).filter(|_| inside);
-                self.done(Parsed { arguments: whole.unwrap_or(call.arguments), ..call }, end)
-            }
-            None if context.end && torn.goes_on(text, from, context.cut) => {
-                match reopened_to_end(&text[from..], seeming_end - from) {
-                    Some(arguments) => self.done(Parsed { arguments, ..self.up_to(text.len()) }, text.len()),
-                    None => self.ended_anyhow(),
-                }
-            }
-            None if context.end => self.done(self.up_to(torn.end), torn.end),
-            None => Step::More,
+        match torn.read(self.text, self.context.close) {
+            Some((begin, end)) => self.done(self.up_to(begin), end),
+            None if !self.context.end => Step::More,
+            None if torn.goes_on(self.text, self.from, self.context.cut) => self.ended_anyhow(),
+            None => self.done(self.up_to(torn.end), torn.end),
         }
     }
 
@@ -276,47 +232,24 @@ impl Arguments<'_> {
         if head.fenced && trail.end == end && trail.fence(text, FENCE, context.end) == Start::Maybe {
             return Break(Step::More);
         }
-        let after = match trail.read(text, context.close, context.end) {
-            after if text[from..].starts_with('{') => after.of_object(&text[end..], context.close, context.end),
-            after => after,
-        };
-        let is_text = self.takes_line() && !line::is_value(&text[from..end]);
-        let begun = if matches!(after, After::Nothing) { self.is_begun(end) } else { Start::No };
-        let is_broken = || !is_text && text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim());
-        match after {
+        let is_broken = || text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim());
+        match trail.read(text, context.close, context.end) {
             After::More => Break(Step::More),
             After::Marker(at) => Break(self.announced(end, at)),
-            After::Inside => Continue(Body::Torn(TornReader::inside(end))),
-            After::Nothing if begun == Start::Maybe => Break(Step::More),
             // A limit may have cut a text that only begins with a string or a list.
             After::Nothing if context.end && context.cut && !text[from..].starts_with('{') && text[end..].trim().is_empty() => {
                 Break(Step::cut(self.up_to(end)))
             }
-            After::Nothing if begun != Start::No => Continue(Body::Bare(Closing::after(end))),
-            After::Nothing if is_broken() => match goes_on(&text[end..]) {
-                Start::Yes(_) if context.close.is_empty() => Continue(Body::Torn(TornReader::inside(end))),
-                // Only the rest of the text shows whether the value goes on.
-                _ if !context.close.is_empty() || runs_on(&text[end..]) => Continue(Body::Torn(TornReader::after(end))),
-                Start::Maybe if !context.end => Break(Step::More),
-                _ => Break(self.done(self.up_to(end), trail.end)),
-            },
+            // A string or a list may be the beginning of a text.
+            After::Nothing if !context.close.is_empty() && !self.takes_line() && !text[from..].starts_with('{') => {
+                Continue(Body::Bare(Closing::after(end)))
+            }
+            // Only the rest of the text shows whether the value goes on.
+            After::Nothing if !context.close.is_empty() && !self.takes_line() && is_broken() => {
+                Continue(Body::Torn(TornReader::after(end)))
+            }
             After::Nothing => Break(self.announced(end, trail.end)),
         }
-    }
-
-    /// Whether the string or list that ends at `end` is only the beginning of a text on its line: `"a" > b`, `[ -f a ] && b`.
-    fn is_begun(self, end: usize) -> Start {
-        let value = &self.text[self.from..end];
-        let inside = value.get(1..).unwrap_or_default().trim_start();
-        let may_be = match value.as_bytes().first() {
-            Some(b'"' | b'\'') => !inside.starts_with(['{', '[']),
-            Some(b'[') => !inside.starts_with(['{', '[', '"']) && !is_json(value),
-            _ => false,
-        };
-        let after = &self.text[end..];
-        // Before a closing marker, the text may have several lines.
-        let after = if self.context.close.is_empty() { after } else { after.trim_start() };
-        if may_be && !self.takes_line() { line::goes_on(after, self.context) } else { Start::No }
     }
 
     /// The call with the arguments up to `end`.
@@ -331,10 +264,9 @@ impl Arguments<'_> {
         if !self.takes_line() {
             return self.done(call, to);
         }
-        let text = line::content(self.text, self.from, end, self.head.fenced);
         let arguments = match known_tool(self.context.tools, &call.name) {
-            Some(tool) => line::arguments(text, tool),
-            None => Some(text.to_owned()),
+            Some(tool) => line::arguments(&call.arguments, tool),
+            None => Some(call.arguments.clone()),
         };
         arguments.map_or_else(|| self.unfinished(), |arguments| self.done(Parsed { arguments, ..call }, to))
     }
@@ -364,12 +296,6 @@ impl Arguments<'_> {
             None => Step::Reject,
         }
     }
-}
-
-/// Whether the text after a value, up to the end of its line, is neither framing nor markup.
-fn runs_on(text: &str) -> bool {
-    let line = text.lines().next().unwrap_or_default().trim_start_matches(FRAMING);
-    !line.is_empty() && !line.starts_with(['[', '<'])
 }
 
 /// Whether text may take the place of the arguments: between the marker before them and that after the call, after any marker, or

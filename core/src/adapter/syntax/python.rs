@@ -3,7 +3,7 @@
 
 use super::{
     Closing, Context, Parsed, Start, Step, WORD_BYTES, blank,
-    literal::{Dialect, Item, Literal, Node, Read},
+    literal::{self, Attempts, Dialect, Item, Node, Read},
     place::Document,
     starts_with_any, unclosed,
 };
@@ -15,7 +15,7 @@ mod items;
 #[cfg(test)]
 mod tests;
 
-use ends::{closes, ends, ends_as_a_call, in_lines, prints};
+use ends::{closes, ends_as_a_call, in_lines, prints};
 use head::{Head, head, is_builtin};
 use items::{arguments, words_fit};
 
@@ -43,7 +43,15 @@ enum Phase {
     /// Before a call.
     Head,
     /// Inside its parentheses, with `around` others open around the call.
-    Arguments { name: String, around: usize, document: Box<Document>, keys: Vec<String>, literal: Box<Literal> },
+    Arguments {
+        name: String,
+        around: usize,
+        document: Box<Document>,
+        keys: Vec<String>,
+        open: usize,
+        attempts: Attempts,
+        closing: Option<Closing>,
+    },
     /// After a call that still has this many parentheses around it.
     Around(usize),
     /// After a call. `newline`: a newline was read since.
@@ -79,31 +87,39 @@ impl PythonReader {
         match &mut self.phase {
             Phase::Begin => self.begin(text, context),
             Phase::Head => self.head(text, context),
-            Phase::Arguments { name, around, document, keys, literal } => {
-                let bracket = self.bracket;
-                let ends = |rest: &str| ends(rest, bracket, context);
-                let dialect = Dialect { delimiters: &[], loose: false, words: true, keys, ends: &ends, end: context.end };
+            Phase::Arguments { name, around, document, keys, open, attempts, closing } => {
+                if closing.is_none() && !attempts.is_due(text, *open, context.end) {
+                    return Some(Step::More);
+                }
+                let ends = |_: &str| Start::No;
+                let dialect = Dialect { delimiters: &[], loose: false, keys, ends: &ends, end: context.end, lenient: false };
                 let assigned = &self.assigned;
                 let waits = |items: &[Item]| {
                     items.iter().any(|(_, node)| matches!(node, Node::Bare(text) if assigned.iter().any(|name| name == text)))
                 };
-                let read = match literal.read(text, dialect) {
+                let mut read = if closing.is_none() { literal::read(text, *open, dialect) } else { Read::Fail };
+                if read == Read::Fail && context.marked && !context.close.is_empty() {
+                    read = match closing.get_or_insert(Closing::after(*open)).find(text, context.close) {
+                        Some((begin, _)) => literal::read(&text[..begin], *open, Dialect { end: true, lenient: true, ..dialect }),
+                        None if context.end => Read::Fail,
+                        None => return Some(Step::More),
+                    };
+                }
+                let read = match read {
                     Read::Done { items, end } if waits(&items) => {
                         self.phase = Phase::Waiting(Closing::after(end));
                         return None;
                     }
-                    Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
                     Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
                     }
-                    Read::Done { .. } => None,
-                    Read::More if context.end => {
-                        let items = literal.unclosed().filter(|_| context.marked && *around == 0);
+                    Read::More(_) if closing.is_none() && !context.end => return Some(Step::More),
+                    Read::More(items) if closing.is_none() => {
+                        let items = items.filter(|_| context.marked && *around == 0);
                         let so_far = items.and_then(|items| arguments(items, document));
                         return Some(self.cut(so_far));
                     }
-                    Read::More => return Some(Step::More),
-                    Read::Fail => None,
+                    Read::Done { .. } | Read::More(_) | Read::Fail => None,
                 };
                 match read {
                     Some((arguments, end)) => {
@@ -239,9 +255,9 @@ impl PythonReader {
                 self.assigned.extend(variable);
                 let name = callee(name, context);
                 let document = Document::new(known_tool(context.tools, &name));
-                let literal = Box::new(Literal::new(self.at + open));
                 let keys = document.root().keys();
-                self.phase = Phase::Arguments { name, around, document: Box::new(document), keys, literal };
+                let (document, open, attempts) = (Box::new(document), self.at + open, Attempts::default());
+                self.phase = Phase::Arguments { name, around, document, keys, open, attempts, closing: None };
                 None
             }
             Head::Maybe if !context.end => Some(Step::More),

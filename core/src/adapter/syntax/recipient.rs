@@ -189,18 +189,14 @@ impl RecipientReader {
                     Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
                     Got::Balanced(end) => self.body = Body::Ended(Trail::after(end)),
                 },
-                Body::Ended(trail) => {
-                    let after = trail.read(text, &data.end, context.end);
-                    match after.of_object(&text[trail.end..], ends, context.end) {
-                        After::More => return Step::More,
-                        After::Marker(at) => return done(&text[from..trail.end], at),
-                        After::Inside => self.body = Body::Torn(TornReader::inside(trail.end)),
-                        After::Nothing if is_json(text[from..trail.end].trim()) => {
-                            return done(&text[from..trail.end], trail.end);
-                        }
-                        After::Nothing => self.body = Body::Torn(TornReader::after(trail.end)),
+                Body::Ended(trail) => match trail.read(text, &data.end, context.end) {
+                    After::More => return Step::More,
+                    After::Marker(at) => return done(&text[from..trail.end], at),
+                    After::Nothing if is_json(text[from..trail.end].trim()) => {
+                        return done(&text[from..trail.end], trail.end);
                     }
-                }
+                    After::Nothing => self.body = Body::Torn(TornReader::after(trail.end)),
+                },
                 Body::Torn(torn) => {
                     return match torn.read(text, ends) {
                         Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),

@@ -242,7 +242,7 @@ impl TaggedReader {
 
     /// Reads assignments that a marker closed. The marker ends at `end`.
     fn done_lines(&mut self, body: &str, end: usize, context: Context<'_>) -> Result<Got, Unread> {
-        let values = if context.call.whole_answer { Values::Blocks } else { Values::Free };
+        let values = if context.call.whole_answer { Values::Lines } else { Values::Free };
         match assignments(body, &self.types, values) {
             Ok(pairs) => self.given.extend(pairs),
             Err(assignments::Unread::Unclear) if context.marked => {
@@ -255,7 +255,7 @@ impl TaggedReader {
     }
 
     /// Reads assignments that only the end of the answer closed: the last value has its own end, or no parameter is missing that
-    /// could follow. A block of YAML has no end of its own.
+    /// could follow.
     fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Result<Got, Unread> {
         let pairs = assignments(body, &self.types, Values::Lines).ok().filter(|_| form.open_ended()).unwrap_or_default();
         let given = || pairs.iter().map(|(key, _)| key.as_str());

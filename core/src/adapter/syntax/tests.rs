@@ -283,8 +283,6 @@ fn a_marked_call_with_a_bare_body_is_the_call_or_refused() {
         // A string or a list may be the beginning of the value.
         ("generic", "<tool_call>run_command\n\"a b\" --all\n</tool_call>", run("\"a b\" --all")),
         ("qwen3-coder", "<function=run_command>\"a\" > b</function>", run("\"a\" > b")),
-        ("mistral", "[TOOL_CALLS]run_command[ARGS]\"a\" > b", None),
-        ("generic", "<tool_call>run_command\n[ -f a ] && rm a\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=add>\n3, 4\n</function>\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=put>\na.txt\n</function>\n</tool_call>", None),
     ]);
@@ -331,68 +329,13 @@ fn a_line_after_its_marker_is_the_value_as_it_stands() {
     let run = |command: &str| Some(("run_command", json!({"command": command})));
     for (input, want) in [
         ("\"hello\" > a.txt\n", run("\"hello\" > a.txt")),
-        ("'a b' --all\n", run("'a b' --all")),
-        ("\"x\" OR \"y\"\n", run("\"x\" OR \"y\"")),
-        ("\"a\\\"b\" c\n", run("\"a\\\"b\" c")),
-        ("`date` > a\n", run("`date` > a")),
         ("[ -f a ] && rm a\n", run("[ -f a ] && rm a")),
-        ("[id].tsx\n", run("[id].tsx")),
-        // What encloses the whole line is no part of it.
         ("\"ls -l\"", run("ls -l")),
-        ("\"ls\".\n", run("ls")),
-        ("`ls -l`\n", run("ls -l")),
-        ("``ls``\n", run("ls")),
-        ("```ls```\n", run("ls")),
-        ("```sh\ncd a\n```\n", run("cd a")),
         ("\"{\\\"command\\\": \\\"ls\\\"}\"\n", run("ls")),
         ("`{\"command\": \"ls\"}`\n", run("ls")),
-        ("\"ls\" Observation: a\n", run("ls")),
-        // It is unknown where they end, or what they are.
-        ("cat > a <<EOF\nhello\nEOF\n", None),
-        ("make && \\\ncargo test\n", None),
-        ("\"a\n", None),
-        ("\"print(\"a\")\nprint(\"b\")\"\n", None),
-        ("\"\"\"ls\"\"\"\n", None),
-        ("`ls\n", None),
-        ("\"ls\", \"/tmp\"\n", None),
-        ("\"command\": \"ls\"\n", None),
-        ("[a] {\"command\": \"ls\"}\n", None),
+        // It is unknown where it ends.
         ("\"ls\" > a", None),
     ] {
         check(&[("generic", &format!("Thought: I do it.\nAction: run_command\nAction Input: {input}"), want)]);
-    }
-    let add = Some(("add", json!({"a": 1, "b": 2})));
-    for (name, want) in
-        [("add (two numbers)", add.clone()), ("Add - adds them", add.clone()), ("`add` tool", add.clone()), ("add: a sum", add)]
-    {
-        check(&[("generic", &format!("Thought: I add.\nAction: {name}\nAction Input: {{\"a\": 1, \"b\": 2}}\n"), want)]);
-    }
-    for name in ["add (not needed)", "add or erase", "addition (two)", "add the numbers"] {
-        is_text(&format!("Thought: I add.\nAction: {name}\nAction Input: {{\"a\": 1, \"b\": 2}}\n"));
-    }
-}
-
-#[test]
-fn arguments_may_be_assignments_after_the_name() {
-    let run = |command: &str| Some(("run_command", json!({"command": command})));
-    let search = |query: &str| Some(("web-search", json!({"query": query})));
-    check(&[
-        ("generic", "[Calling tool=\"web-search\" query=\"rain\"]", search("rain")),
-        ("minimax-m2", "[Calling tool=\"run_command\" command=\"ls [a]*\"]", run("ls [a]*")),
-        ("generic", "[Tool call=run_command command='say \"a\"']", run("say \"a\"")),
-        ("generic", "[Calling tool=\"run_command\" command=\"say \"]\" > a\"]", run("say \"]\" > a")),
-        ("generic", "web-search query=\"rain\"", search("rain")),
-    ]);
-    for text in [
-        "[Calling tool=\"run_command\" command=ls -l]",
-        "[Calling tool=\"run_command\" command=\"ls\"",
-        "[Calling tool=\"run_command\" command=\"<command>\"]",
-        "web-search query=\"rain\" finds it.",
-        "[Calling tools: run_command(command=\"a\"), web-search(query=\"b\")]",
-        "[Calling tool=\"run_command\" command=\"a\"\"]",
-        "[Calling tool=\"run_command\" command=\"a\", tool=\"web-search\" query=\"b\"]",
-        "web-search query=rain",
-    ] {
-        is_text(text);
     }
 }

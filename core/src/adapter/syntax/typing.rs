@@ -152,25 +152,12 @@ impl<'a> Type<'a> {
         literal(text).is_some_and(|(_, value)| !value.is_string() && self.0.accepts(&value) == Some(true))
     }
 
-    /// Reads a list or object written as elements, or a list with a dash before each item. `None`: it is not accepted here.
+    /// Reads a list with a dash before each item. `None`: it is not accepted here.
     fn listed(self, text: &str) -> Option<String> {
-        let written = if let Some(elements) = elements(text) {
-            let (first, _) = *elements.first()?;
-            if elements.iter().all(|(name, _)| *name == first) && !self.0.has(first) {
-                let items = elements.iter().map(|(_, inner)| self.element().value(inner.trim(), Hint::None));
-                format!("[{}]", items.collect::<Vec<_>>().join(","))
-            } else {
-                let members = elements
-                    .iter()
-                    .map(|(name, inner)| format!("{}:{}", Value::from(*name), self.member(name).value(inner.trim(), Hint::None)));
-                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-            }
-        } else {
-            let items: Option<Vec<&str>> = text.trim().lines().map(|line| line.trim().strip_prefix("- ")).collect();
-            let items =
-                items.filter(|items| items.len() > 1)?.into_iter().map(|item| self.element().value(item.trim(), Hint::None));
-            format!("[{}]", items.collect::<Vec<_>>().join(","))
-        };
+        let items: Option<Vec<&str>> = text.trim().lines().map(|line| line.trim().strip_prefix("- ")).collect();
+        let items = items.filter(|items| items.len() > 1)?.into_iter();
+        let values: Vec<String> = items.map(|item| self.element().value(item.trim(), Hint::None)).collect();
+        let written = format!("[{}]", values.join(","));
         self.takes(&written).then_some(written)
     }
 
@@ -206,22 +193,6 @@ fn unquoted(text: &str) -> Option<(char, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
     let inner = text[1..].strip_suffix(quote)?;
     (!inner.is_empty() && !inner.contains([quote, '\n'])).then_some((quote, inner))
-}
-
-/// The names and contents of adjacent elements, if the text is nothing else: `<item>a</item><item>b</item>`.
-fn elements(text: &str) -> Option<Vec<(&str, &str)>> {
-    let mut found = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let (name, after) = rest.strip_prefix('<')?.split_once('>')?;
-        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) {
-            return None;
-        }
-        let (inner, next) = after.split_once(&format!("</{name}>"))?;
-        found.push((name, inner));
-        rest = next.trim_start();
-    }
-    (!found.is_empty()).then_some(found)
 }
 
 /// The JSON or Python literal that a text spells: its JSON text with numbers as written, and its value.

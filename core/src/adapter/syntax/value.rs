@@ -7,11 +7,6 @@ use crate::json::extent::{Extent, Halt, PlainExtent};
 /// Extra braces, separators and whitespace after a value.
 pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
-/// Maximum length of a key after an object that was closed too early, in bytes.
-const KEY_BYTES: usize = 64;
-/// Maximum length of a string after an object that is looked at, in bytes. A longer one is no key.
-const STRING_BYTES: usize = 1024;
-
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
 pub(crate) struct ValueReader {
@@ -95,8 +90,6 @@ pub(crate) enum After {
     More,
     /// A closing marker that ends at this offset. Extra braces and separators before it are framing.
     Marker(usize),
-    /// More of the value: its seeming end is inside one of its strings.
-    Inside,
     /// Nothing that belongs to the call.
     Nothing,
 }
@@ -158,49 +151,26 @@ impl Trail {
     }
 }
 
-impl After {
-    /// Like [`Trail::read`], after an object: if nothing of the call follows, the object itself may continue. `text` begins after
-    /// the object, and `close` may end it.
-    pub(crate) fn of_object(self, text: &str, close: &[String], over: bool) -> After {
-        match self {
-            After::Nothing => match ends_inside(text, close, over) {
-                Start::Maybe => After::More,
-                Start::Yes(_) => After::Inside,
-                Start::No => After::Nothing,
-            },
-            after => after,
-        }
-    }
-}
-
 /// Searches for the closing marker of a value with broken quotes, whose brackets say nothing: the first marker after a closing
 /// bracket.
 #[derive(Debug)]
 pub(crate) struct TornReader {
     /// Where the value seemed to end.
     pub(crate) end: usize,
-    /// Whether that is certainly not its end.
-    pub(crate) inside: bool,
     seen: usize,
 }
 
 impl TornReader {
     /// The value seemed to end at `end`.
     pub(crate) fn after(end: usize) -> TornReader {
-        TornReader { end, inside: false, seen: end }
-    }
-
-    /// The value seemed to end at `end`, which is inside one of its strings.
-    pub(crate) fn inside(end: usize) -> TornReader {
-        TornReader { end, inside: true, seen: end }
+        TornReader { end, seen: end }
     }
 
     /// Whether the value that begins at `start` goes on after its seeming end, now that no marker comes: a bracket of its text is
     /// open there, a quote follows, which prose between calls rarely has, or a limit `cut` the text that follows.
     pub(crate) fn goes_on(&self, text: &str, start: usize, cut: bool) -> bool {
         let after = &text[self.end..];
-        self.inside
-            || after.contains(['"', '\u{201c}', '\u{201d}'])
+        after.contains(['"', '\u{201c}', '\u{201d}'])
             || cut && !after.trim_matches(FRAMING).is_empty()
             || !PlainExtent::closes(&text[start..self.end])
     }
@@ -246,101 +216,6 @@ pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> 
         }
     }
     end.map(|end| (end, text.len()))
-}
-
-/// Whether the seeming end of a value is inside one of its strings: a quote or an escape follows it at once. Also whether another
-/// member follows, so that the value was closed too early.
-fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
-    let rest = text.trim_start_matches(['}', ']', ')']);
-    let mut after = rest.trim_start();
-    while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| after.strip_prefix(escape)) {
-        after = next.trim_start();
-    }
-    let escapes = after.len() < rest.trim_start().len() || rest.starts_with(['"', '\\', '\u{201c}', '\u{201d}']);
-    for found in [member(after, over), lacks_key(after, over)] {
-        if found != Start::No {
-            return found;
-        }
-    }
-    match starts_with_any(after, close, over) {
-        _ if matches!(after, "" | "\\") && !over => Start::Maybe,
-        Start::No if escapes && !after.is_empty() => Start::Yes(0),
-        Start::Maybe => Start::Maybe,
-        _ => Start::No,
-    }
-}
-
-/// Whether the object that follows has a string where its key should be (`, {" >> a"}`), or a string that an object closes follows
-/// (`"\n >> a"}`): the object before it ended inside a string with broken quotes.
-pub(super) fn lacks_key(text: &str, over: bool) -> Start {
-    let text = text.strip_prefix(',').unwrap_or(text).trim_start();
-    let inside = text.trim_start_matches('{').trim_start();
-    let is_object = inside.len() < text.len();
-    if is_object && text[1..].trim_start().starts_with('{') {
-        return Start::Yes(0);
-    }
-    // An object that is cut off before the colon shows nothing.
-    let undecided = match over {
-        false => Start::Maybe,
-        true if is_object => Start::Yes(0),
-        true => Start::No,
-    };
-    if !inside.starts_with('"') {
-        return if inside.is_empty() && !text.is_empty() { undecided } else { Start::No };
-    }
-    // Only its beginning is looked at, so that a long string is not searched again for each of its pieces.
-    let window = &inside[..inside.floor_char_boundary(STRING_BYTES)];
-    let Ok(end) = closing_quote(window, 1, b'"') else {
-        return if window.len() < inside.len() { if is_object { Start::Yes(0) } else { Start::No } } else { undecided };
-    };
-    match inside[end..].trim_start().chars().next() {
-        None => undecided,
-        Some(next) if is_object && next != ':' || !is_object && next == '}' => Start::Yes(0),
-        Some(_) => Start::No,
-    }
-}
-
-/// Whether a list continues after a value, with a comma and the next element.
-pub(crate) fn goes_on(text: &str) -> Start {
-    let rest = text.trim_start();
-    match rest.strip_prefix(',').map(str::trim_start) {
-        Some("") => Start::Maybe,
-        Some(next) if next.starts_with(['{', '[', '"']) => Start::Yes(0),
-        None if rest.is_empty() => Start::Maybe,
-        _ => Start::No,
-    }
-}
-
-/// Whether another member follows, with or without a comma: a bracket closed the object before it too early.
-fn member(text: &str, over: bool) -> Start {
-    let rest = text.strip_prefix(',').unwrap_or(text).trim_start();
-    let Some(key) = rest.strip_prefix('"') else {
-        return if rest.is_empty() && !text.is_empty() && !over { Start::Maybe } else { Start::No };
-    };
-    match key.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))) {
-        Some(length) if length == 0 || length > KEY_BYTES || !key[length..].starts_with('"') => Start::No,
-        Some(length) => match key[length + 1..].trim_start().chars().next() {
-            Some(':') => Start::Yes(0),
-            None if !over => Start::Maybe,
-            _ => Start::No,
-        },
-        None if key.len() <= KEY_BYTES && !over => Start::Maybe,
-        None => Start::No,
-    }
-}
-
-/// Removes the brackets that close an object at `end` although another member follows. `None`: no member follows.
-pub(crate) fn reopened(value: &str, end: usize) -> Option<String> {
-    let before = value.get(..end)?.strip_suffix(['}', ']'])?;
-    let rest = value[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']'));
-    (member(rest, true) != Start::No).then(|| format!("{before}{}{rest}", if rest.starts_with(',') { "" } else { ", " }))
-}
-
-/// Like [`reopened`], at the end of the text: only if the whole text belongs to the object then.
-pub(crate) fn reopened_to_end(value: &str, end: usize) -> Option<String> {
-    let whole = reopened(value, end)?;
-    let stop = Extent::default().feed(whole.as_bytes())?;
-    whole[stop..].trim_matches(FRAMING).is_empty().then_some(whole)
 }
 
 /// The offset after the quote that closes a string. `Err` has the offset up to which there is none.

@@ -99,18 +99,10 @@ fn one_slip_does_not_lose_a_parameter() {
     for (adapter, text) in [
         ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}, \"days\": 2}\n</tool_call>"),
         ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}, \"days\": 2}}\n</tool_call>"),
-        ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}}, \"days\": 2}}\n</tool_call>"),
-        ("llama3", "{\"name\": \"forecast\", \"parameters\": {\"place\": \"Turku\"}}, \"days\": 2}}"),
-        ("llama3", "{\"name\": \"forecast\", \"parameters\": {\"place\": \"Turku\"}} \"days\": 2}"),
-        ("mistral", "[TOOL_CALLS]forecast[ARGS]{\"place\": \"Turku\"}, \"days\": 2}"),
-        ("mistral", "[TOOL_CALLS]forecast[ARGS]{\"place\": \"Turku\"}}, \"days\": 2}}"),
         ("gemma4", "<|tool_call>call:forecast(){place:<|\"|>Turku<|\"|>,days:2}<tool_call|>"),
         ("hermes", "<tool_call>\nforecast( place = \"Turku\" , days = 2 )\n</tool_call>"),
         ("hermes", "forecast {\"place\": \"Turku\", \"days\": 2}"),
-        ("llama3", "[forecast(**{\"place\": \"Turku\", \"days\": 2})]"),
-        ("gemma4", "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|> days:2}<tool_call|>"),
         ("gemma4", "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|>,,days:2}<tool_call|>"),
-        ("gemma4", "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|>}, days:2}<tool_call|>"),
         (
             "qwen3-coder",
             "<function=forecast>\n<parameter=place>\nTurku\n</parameter>\n<parameter days>\n2\n</parameter>\n</function>",
@@ -258,19 +250,6 @@ fn one_character_too_few_or_too_many_changes_no_value() {
     }
     assert!(delivered > 200, "{delivered}");
     assert!(wrong.len() * 50 <= delivered, "{} of {delivered}:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-/// Where a quote is lost, what is a string turns around: brackets in strings seem to close the arguments, but a list goes on.
-#[test]
-fn a_list_goes_on_after_a_quote_was_lost() {
-    let schema = r#"{"type":"object","properties":{"file":{"type":"string"},"edits":{"type":"array","items":{"type":"object"}}},"required":["file"]}"#;
-    let tools = || Tools::new([Tool::new("patch", "Changes a file.", schema)], ToolChoice::Auto);
-    let arguments = r#"{"file": "a.rs", "edits: [{"from": "x", "to": "let s = \"y\";"}, {"from": "v", "to": "w"}]}"#;
-    for text in [format!("[TOOL_CALLS]patch[ARGS]{arguments}"), format!("[TOOL_CALLS]patch[ARGS]{arguments}\n")] {
-        let seen = read_with(tools(), "mistral", false, &text);
-        let calls: Vec<_> = seen.all_calls().map(|call| (call.arguments.trim().to_owned(), call.whole)).collect();
-        assert_eq!(calls, [(arguments.to_owned(), true)], "{text}");
-    }
 }
 
 /// Models wrap the arguments as code would. Each member inside the brackets is a part of them.

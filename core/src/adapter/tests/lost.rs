@@ -320,9 +320,6 @@ fn forms_that_lost_a_piece_or_have_one_too_many() {
         let seen = read(adapter, false, answer);
         assert_eq!((seen.text().trim(), calls(&seen)), ("", vec![LAMP.to_owned()]), "{adapter}: {answer}");
     }
-    // Gemma 4: a quote opens the value, quote and delimiter close it.
-    let seen = ports("gemma4", "<|tool_call>call:scan_ports{host_name:'a'<|\"|>,ports:[<|\"|>22<|\"|>]}<tool_call|>");
-    assert_eq!(calls(&seen), ["scan_ports {\"host_name\":\"a\",\"ports\":[\"22\"]}"]);
     for answer in [
         "<any:tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</any:tool_call>\nThis is how it is written.",
         "<any:example>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</any:example>",

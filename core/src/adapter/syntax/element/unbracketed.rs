@@ -71,7 +71,7 @@ fn arguments(written: &str, types: &Types) -> Option<String> {
     }
     let members = match body.starts_with('<') {
         true => loose::values(&loose::elements(body, types)?, types),
-        false => quoted(body, types).or_else(|| assignments(written, types, Values::Blocks).ok())?,
+        false => quoted(body, types).or_else(|| assignments(written, types, Values::Lines).ok())?,
     };
     let known = !members.is_empty() && types.take(members.iter().map(|(key, _)| key.as_str()));
     known.then(|| object(&members))

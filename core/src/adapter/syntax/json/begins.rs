@@ -3,7 +3,6 @@
 use super::{
     super::{
         Context, Start, WORD_BYTES,
-        doubled::DOUBLED,
         members::{beyond_comments, members},
     },
     calls::wraps,
@@ -51,7 +50,7 @@ pub(super) fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     if context.marked || context.tools.choice != ToolChoice::Auto {
         return Some(true);
     }
-    let key = beyond_comments(rest.strip_prefix(DOUBLED).unwrap_or(&rest[1..]));
+    let key = beyond_comments(&rest[1..]);
     let quote = key.chars().next()?;
     if matches!(key, "/" | "#") || QUOTES.iter().any(|quote| quote.len() > key.len() && quote.starts_with(key)) {
         return None;

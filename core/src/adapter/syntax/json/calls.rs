@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::{
     super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
-        doubled::{DOUBLED, halved},
         entities::unescaped,
         members::{elements, is_closed, is_open, members, unquote},
         python::PythonReader,
@@ -80,7 +79,7 @@ impl Layer<'_> {
 
     fn calls(self, value: &str) -> Option<Vec<Found>> {
         let Layer { keys, context, open, .. } = self;
-        if let Some(plain) = decoded(value, open) {
+        if let Some(plain) = decoded(value) {
             return self.inner(plain.trim());
         }
         if let Some(list) = elements(value) {
@@ -239,14 +238,10 @@ pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
-/// Decodes a value that was escaped as a whole: a call as a JSON string, with doubled braces, or with HTML entities for its
-/// quotes.
-fn decoded(value: &str, open: bool) -> Option<String> {
+/// Decodes a value that was escaped as a whole: a call as a JSON string, or with HTML entities for its quotes.
+fn decoded(value: &str) -> Option<String> {
     if value.starts_with(['"', '\'']) {
         return Some(unquote(value));
-    }
-    if value.starts_with(DOUBLED) {
-        return Some(halved(value, open));
     }
     let first = value.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
     let escaped = !value.contains('"') && ["&quot;", "&#34;"].iter().any(|quote| first.starts_with(quote));
@@ -298,7 +293,7 @@ pub(crate) fn introduced(name: &str, value: &str, context: Context<'_>) -> Optio
 /// The name in a value that may be incomplete.
 pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
     let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
-    let members = members(if value.starts_with(DOUBLED) { &value[1..] } else { value })?;
+    let members = members(value)?;
     match wrapped(&members).or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
         Some(inner) if inner.starts_with(['{', '[']) => {
             (depth < NESTED_WRAPPERS).then(|| written_name(inner, keys, depth + 1))?

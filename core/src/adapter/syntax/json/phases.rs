@@ -7,7 +7,6 @@ use super::{
     JsonReader, Phase,
     begins::{opening_fence, plausible},
     complete,
-    seam::next_value,
 };
 use crate::{
     adapter::{
@@ -75,7 +74,7 @@ impl JsonReader {
             Some(false) => return Break(self.leave(self.start)),
             _ => {}
         }
-        (self.before, self.seeming_end, self.torn) = (self.calls.len(), None, None);
+        self.before = self.calls.len();
         self.go_on(match first {
             Some(b'"' | b'\'') => Phase::Quoted(self.start + 1),
             _ => Phase::Inside(ValueReader::at(self.start)),
@@ -92,20 +91,8 @@ impl JsonReader {
     }
 
     pub(super) fn in_value(&mut self, mut value: ValueReader, text: &str, keys: &JsonKeys, context: Context<'_>) -> Read {
-        let got = value.read(text, context.close, context.end);
-        let end = match got {
-            Got::More if !context.end => return self.wait(Phase::Inside(value)),
-            Got::More => text.len(),
-            Got::Closed(end, _) | Got::Balanced(end) => end,
-        };
-        if let Some(seam) = self.split(text, end, keys, context) {
-            if seam.marked {
-                return Break(self.leave(seam.next));
-            }
-            self.start = seam.next;
-            return self.go_on(Phase::Before);
-        }
-        match got {
+        match value.read(text, context.close, context.end) {
+            Got::More if !context.end => self.wait(Phase::Inside(value)),
             Got::More => Break(self.end_anyhow(text, keys, context)),
             Got::Closed(begin, end) if self.take(text, begin, keys, context) => Break(self.leave(end)),
             Got::Balanced(end) if self.take(text, end, keys, context) => self.go_on(Phase::After(end, Trail::after(end))),
@@ -118,14 +105,7 @@ impl JsonReader {
     }
 
     /// After the value that ended at `value_end`.
-    pub(super) fn after_value(
-        &mut self,
-        value_end: usize,
-        mut trail: Trail,
-        text: &str,
-        keys: &JsonKeys,
-        context: Context<'_>,
-    ) -> Read {
+    pub(super) fn after_value(&mut self, value_end: usize, mut trail: Trail, text: &str, context: Context<'_>) -> Read {
         if let Some(fence) = &self.fence
             && trail.end == value_end
             && trail.fence(text, fence, context.end) == Start::Maybe
@@ -134,30 +114,13 @@ impl JsonReader {
         }
         let end = trail.end;
         let after = trail.read(text, context.close, context.end);
-        let after = after.of_object(&text[end..], context.close, context.end);
-        if matches!(after, After::Nothing) {
-            let torn = self.torn.unwrap_or_else(|| self.is_torn(text, value_end, keys, context));
-            self.torn = Some(torn);
-            match torn.then(|| next_value(&text[end..], keys, context)) {
-                Some(Start::Yes(_)) => return self.go_on(Phase::Torn(TornReader::inside(end))),
-                Some(Start::Maybe) => return self.wait(Phase::After(value_end, trail)),
-                Some(Start::No) | None => {}
-            }
-        }
         match after {
             After::More => self.wait(Phase::After(value_end, trail)),
-            After::Marker(at) => {
-                self.widen(text, value_end, keys, context);
-                Break(self.leave(at))
-            }
-            After::Inside => {
-                self.seeming_end = Some(value_end);
-                self.go_on(Phase::Torn(TornReader::inside(end)))
-            }
+            After::Marker(at) => Break(self.leave(at)),
             // A tag in prose before a code block.
             After::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => Break(Step::Reject),
             After::Nothing if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) => {
-                let braces = self.widen(text, value_end, keys, context);
+                let braces = text[value_end..].bytes().take_while(|&byte| byte == b'}').count();
                 Break(self.leave(end.max(value_end + braces)))
             }
             After::Nothing => self.between(value_end, trail, text, context),

@@ -4,14 +4,13 @@ use super::*;
 use crate::{adapter::syntax::place::Document, event::Tool};
 
 /// The members of the bracket that `text` begins with, as JSON; fed whole and in single characters, with the same result.
-fn read(text: &str, loose: bool, words: bool, schema: &str) -> Option<Value> {
+fn read(text: &str, loose: bool, schema: &str) -> Option<Value> {
     let tool = Tool::new("f", "", schema);
     let document = Document::new(Some(&tool));
     let delimiters = ["<|\"|>".to_owned()];
     let keys = document.root().keys();
     let run = |pieces: &[usize]| {
-        let mut literal = Literal::new(0);
-        let mut last = Read::More;
+        let mut last = Read::More(None);
         for &to in pieces {
             let end = to == text.len();
             let ends = |rest: &str| match rest.trim() {
@@ -20,8 +19,8 @@ fn read(text: &str, loose: bool, words: bool, schema: &str) -> Option<Value> {
                 _ => Start::No,
             };
             let delimiters: &[String] = if loose { &delimiters } else { &[] };
-            last = literal.read(&text[..to], Dialect { delimiters, loose, words, keys: &keys, ends: &ends, end });
-            if last != Read::More {
+            last = super::read(&text[..to], 0, Dialect { delimiters, loose, keys: &keys, ends: &ends, end, lenient: false });
+            if !matches!(last, Read::More(_)) {
                 break;
             }
         }
@@ -30,7 +29,7 @@ fn read(text: &str, loose: bool, words: bool, schema: &str) -> Option<Value> {
                 let member = |(key, node): Item| (key.unwrap_or_default(), node);
                 serde_json::from_str(&document.root().object(items.into_iter().map(member).collect())).ok()
             }
-            Read::More | Read::Fail => None,
+            Read::More(_) | Read::Fail => None,
         }
     };
     let whole = run(&[text.len()]);
@@ -59,33 +58,20 @@ fn python_values_become_json() {
             r"(a='\U and \'so\' \n', b=[1e5, 0.10, 12345678901234567890123])",
             json!({"a": r"\U and 'so' \n", "b": [1e5, 0.1, 12345678901234567890123_u128 as f64]}),
         ),
-        ("(a=r'\\d+\\'', b=u'ü', c=f'plain')", json!({"a": "\\d+\\'", "b": "ü", "c": "plain"})),
+        ("(a=r'\\d+\\'', b=u'ü')", json!({"a": "\\d+\\'", "b": "ü"})),
         ("(a=007, b=1_000, c=0x1F)", json!({"a": "007", "b": "1_000", "c": "0x1F"})),
-        ("(a=[ # a comment\n 1])", json!({"a": [1]})),
     ] {
-        assert_eq!(read(text, false, false, "{}"), Some(want), "{text}");
+        assert_eq!(read(text, false, "{}"), Some(want), "{text}");
     }
 }
 
 #[test]
 fn an_expression_is_no_value() {
     for text in [
-        "(a=b)", "(a=f(1))", "(a=1 + 2)", "(a=x[0])", "(a=f'{x}')", "(a=not b)", "(a='x' % y)", "(a==1)", "(a=)", "(a=1 b=2)",
+        "(a=f(1))", "(a=1 + 2)", "(a=x[0])", "(a=f'{x}')", "(a=not b)", "(a='x' % y)", "(a==1)", "(a=)", "(a=1 b=2)",
         "(a='x' if y else 'z')", "(a='x' or 'z', b=1)", "(a='x' in 'z')",
     ] {
-        assert_eq!(read(text, false, false, "{}"), None, "{text}");
-    }
-}
-
-#[test]
-fn quotes_that_are_not_escaped_end_a_string_where_structure_follows() {
-    for (text, want) in [
-        ("(a='sed -n '3,5p' x')", json!({"a": "sed -n '3,5p' x"})),
-        ("(a='it's', b='that's all')", json!({"a": "it's", "b": "that's all"})),
-        ("(a='f('x'), g', b=[1, 'y'])", json!({"a": "f('x'), g", "b": [1, "y"]})),
-        ("(a=[\"say \"hi\" now\", \"b\"])", json!({"a": ["say \"hi\" now", "b"]})),
-    ] {
-        assert_eq!(read(text, false, false, "{}"), Some(want), "{text}");
+        assert_eq!(read(text, false, "{}"), None, "{text}");
     }
 }
 
@@ -93,7 +79,7 @@ fn quotes_that_are_not_escaped_end_a_string_where_structure_follows() {
 fn nothing_is_closed_that_the_model_left_open() {
     for text in ["(a='x", "(a='x'", "(a=[1, 2", "(a='x\\", "(a=\"\"\"x\"\"", "(a=1", "(", "{a:<|\"|>x", "{a:x", "{a:{b:1}"] {
         for loose in [false, true] {
-            assert_eq!(read(text, loose, true, "{}"), None, "{text}");
+            assert_eq!(read(text, loose, "{}"), None, "{text}");
         }
     }
 }
@@ -114,22 +100,19 @@ fn a_loose_dictionary_is_typed_by_the_schema() {
         ("(s='x', n=3)", json!({"s": "x", "n": 3})),
         ("{\"s\": \"x\", 'n': 3}", json!({"s": "x", "n": 3})),
         ("{s:<|\"|>a, n:1} b<|\"|>,n:2}", json!({"s": "a, n:1} b", "n": 2})),
-        ("{s:lost its opener<|\"|>,n:2}", json!({"s": "lost its opener", "n": 2})),
-        ("{s:<|\"|>print(<|\"|>hi<|\"|>)<|\"|>,n:2}", json!({"s": "print(<|\"|>hi<|\"|>)", "n": 2})),
-        ("{s:<|\"|>f{a:<|\"|>x<|\"|>} y<|\"|>,n:2}", json!({"s": "f{a:<|\"|>x<|\"|>} y", "n": 2})),
         ("{s:<|\"|>C:\\new<|\"|>}", json!({"s": "C:\\new"})),
     ] {
-        assert_eq!(read(text, true, true, schema), Some(want), "{text}");
+        assert_eq!(read(text, true, schema), Some(want), "{text}");
     }
 }
 
 #[test]
 fn deep_nesting_is_refused_and_not_followed() {
     let deep = format!("(a={}1{})", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(read(&deep[..400], false, false, "{}"), None);
+    assert_eq!(read(&deep[..400], false, "{}"), None);
     let ends = |_: &str| Start::No;
-    let dialect = Dialect { delimiters: &[], loose: false, words: false, keys: &[], ends: &ends, end: true };
-    assert_eq!(Literal::new(0).read(&deep, dialect), Read::Fail);
+    let dialect = Dialect { delimiters: &[], loose: false, keys: &[], ends: &ends, end: true, lenient: false };
+    assert_eq!(super::read(&deep, 0, dialect), Read::Fail);
 }
 
 #[test]
@@ -143,6 +126,6 @@ fn a_torn_delimiter_leaves_nothing_to_read() {
         ("{a:<|\"|>x <|\"|> y<|\"|>}", None),
         ("{a:<|\"|>x < y | \"z\" |> w<|\"|>}", Some(json!({"a": "x < y | \"z\" |> w"}))),
     ] {
-        assert_eq!(read(text, true, false, "{}"), want, "{text}");
+        assert_eq!(read(text, true, "{}"), want, "{text}");
     }
 }

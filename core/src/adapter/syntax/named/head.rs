@@ -12,13 +12,8 @@ use crate::{
         },
     },
     event::{Tool, Tools},
-    fix::name::is_known,
 };
 
-/// The word for a tool after its name.
-const TOOL: &str = "tool";
-/// Words after a name which say that the tool may not be meant.
-const DOUBTS: [&str; 5] = ["not", "no", "or", "if", "unless"];
 /// The fence around arguments.
 pub(super) const FENCE: &str = "```";
 
@@ -72,14 +67,8 @@ pub(super) fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head
         Seen::Yes(Word { name, at: end, length }) => (&text[at + name.start..at + name.end], at + end, length),
         Seen::Maybe | Seen::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
         Seen::Maybe => return Seen::Maybe,
-        Seen::No if !named.line => return Seen::No,
-        Seen::No => match offered(&text[at..], context.tools).map_or_else(|| titled(&text[at..], context), Seen::Yes) {
-            Seen::Yes(name) => (name, at + name.len(), usize::from(text[at + name.len()..].starts_with('\n'))),
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => return Seen::No,
-        },
+        Seen::No => return Seen::No,
     };
-    let is_ended = length > 0;
     let Some((name, written_id)) = name(unglued(written, named, context.tools), named) else { return Seen::No };
     head.name = name;
     head.id = head.id.or(written_id);
@@ -95,14 +84,6 @@ pub(super) fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head
             Seen::Yes((found, length)) => (head.id, at) = (Some(found), at + length),
             Seen::Maybe => return Seen::Maybe,
             Seen::No => return Seen::No,
-        }
-    }
-    if named.line {
-        match described(&text[at..], named, context) {
-            Start::Yes(length) => at += length,
-            Start::Maybe => return Seen::Maybe,
-            Start::No if is_ended => {}
-            Start::No => return Seen::No,
         }
     }
     loop {
@@ -160,56 +141,6 @@ pub(super) fn without_arguments(text: &str, head: &Head, context: Context<'_>) -
         Start::Yes(_) => Without::Torn,
         Start::No if over && needs_none && (head.opened || takes_nothing(&head.name, context)) => Without::Whole,
         Start::No => Without::No,
-    }
-}
-
-/// The name of an offered tool that `text` begins with, in any case.
-fn offered<'t>(text: &'t str, tools: &Tools) -> Option<&'t str> {
-    let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || "_-./".contains(c));
-    let begins = |tool: &Tool| {
-        let name = text.get(..tool.name.len())?;
-        (name.eq_ignore_ascii_case(&tool.name) && !goes_on(&text[name.len()..])).then_some(name)
-    };
-    tools.iter().filter_map(begins).max_by_key(|name| name.len())
-}
-
-/// A line of words that mean an offered tool: `Web Search`.
-fn titled<'t>(text: &'t str, context: Context<'_>) -> Seen<&'t str> {
-    let line = text.find('\n');
-    let words = text[..line.unwrap_or(text.len())].trim_end();
-    if words.len() > WORD_BYTES || words.contains(|c: char| !(c.is_alphanumeric() || c == ' ')) {
-        return Seen::No;
-    }
-    match line {
-        None if !context.end => Seen::Maybe,
-        _ if is_known(context.tools, words) => Seen::Yes(words),
-        _ => Seen::No,
-    }
-}
-
-/// Whether a name is described on the rest of its line, above a marker of the arguments: `add (two numbers)`, `add - adds`, `add
-/// tool`. `Yes` has the length of the rest.
-fn described(text: &str, named: &Named, context: Context<'_>) -> Start {
-    let rest = text.trim_start_matches(' ');
-    let spaced = rest.len() < text.len();
-    let dashed = spaced && (rest.starts_with(['-', '\u{2013}', '\u{2014}']) || rest.starts_with(TOOL));
-    if !(dashed || rest.starts_with(['(', ':'])) {
-        let may_be = spaced && !rest.is_empty() && TOOL.starts_with(rest) && !context.end;
-        return if may_be { Start::Maybe } else { Start::No };
-    }
-    let Some(line) = text.find('\n') else {
-        return if !context.end && text.len() <= WORD_BYTES { Start::Maybe } else { Start::No };
-    };
-    // What may be a call in Python, or JSON, is not a description; nor is what says that this tool is not meant.
-    let doubts = || text[..line].split(|c: char| !c.is_alphabetic()).any(|word| DOUBTS.contains(&word));
-    if line > WORD_BYTES || text[..line].contains(['"', '\'', '=', '{']) || doubts() {
-        return Start::No;
-    }
-    let next = &text[line + blank(&text[line..])..];
-    match starts_with_any(next, named.skip.iter().filter(|marker| !marker.starts_with('`')), context.end) {
-        Start::No if next.is_empty() && !context.end => Start::Maybe,
-        Start::Yes(_) => Start::Yes(line),
-        start => start,
     }
 }
 
