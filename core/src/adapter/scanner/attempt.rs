@@ -59,7 +59,6 @@ impl Scanner {
         let (form, marked, body, is_fallback) = (entry.closed_by, entry.marked, entry.body, entry.is_fallback());
         let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(form)) else { return true };
         let around = if marked { None } else { self.wrap_close() };
-        let around = candidate.tag.as_ref().map(std::slice::from_ref).or(around);
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
         let text_end = if !marked && candidate.fence.is_none() { self.text_end(end).max(body) } else { self.buf.len() };
         let window = self.window(&candidate, body).min(text_end);

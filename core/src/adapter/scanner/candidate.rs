@@ -39,8 +39,6 @@ pub(super) struct Candidate {
     /// Whether only whitespace and calls precede it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
-    /// The closing tag of the tag around it, if that tag is not a marker of the form.
-    pub(super) tag: Option<String>,
     pub(super) tried: Tried,
     /// What was read. Set while more text is needed to decide whether it is meant.
     pub(super) read: Option<Read>,

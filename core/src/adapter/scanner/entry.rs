@@ -1,30 +1,20 @@
 //! Which forms may begin at a position, and where their bodies begin.
 
-use std::sync::Arc;
-
 use super::{
     Region, Scanner,
     candidate::{Candidate, Fence, Marker, Tried},
     entered::{Entered, entry},
 };
-use crate::{
-    adapter::{
-        Call, Syntax,
-        asides::CLIENT_RESULT,
-        syntax::{
-            Start, blank,
-            element::{self, foreign, unbracketed},
-            starts_with_any,
-        },
-        triggers::{Aside, Found},
+use crate::adapter::{
+    Call, Syntax,
+    asides::CLIENT_RESULT,
+    syntax::{
+        Start,
+        element::{self, foreign, unbracketed},
+        starts_with_any,
     },
-    fix::words,
+    triggers::{Aside, Found},
 };
-
-/// Maximum length of the name of a tag around a call, in bytes.
-const TAG_BYTES: usize = 32;
-/// What remains of a fence, a header or a marker whose special characters were lost, at the start of an answer.
-const REMAINS: [&str; 7] = ["json\n", "tool_code\n", "tool_call\n", "python\n", "xml\n", "assistant\n", "tool_call>"];
 
 /// A form to be tried.
 pub(super) struct Entry {
@@ -68,46 +58,8 @@ impl Scanner {
             Start::Yes(_) => self.message.transcript = true,
             Start::No => {}
         }
-        let body = self.past_remains(at, end)?;
-        if body > at {
-            if !end && self.adapter.triggers.may_become(&self.buf[body..]) {
-                return None;
-            }
-            if self.begin_after_remains(at, body, end)? {
-                self.before.set_tried(true);
-                return Some(true);
-            }
-        }
         self.before.set_tried(true);
-        Some(self.begin_bare(at, body, 0))
-    }
-
-    /// Where an unmarked call may begin at the start of the answer: after what remains of a fence, a header or a marker. `None`:
-    /// more text is needed.
-    fn past_remains(&self, at: usize, end: bool) -> Option<usize> {
-        if self.emitted.has_said() || self.emitted.calls() > 0 {
-            return Some(at);
-        }
-        match starts_with_any(&self.buf[at..], REMAINS, end) {
-            Start::Yes(length) => {
-                let body = at + length + blank(&self.buf[at + length..]);
-                (body < self.buf.len() || end).then_some(body)
-            }
-            Start::Maybe => None,
-            Start::No => Some(at),
-        }
-    }
-
-    /// Tries the forms whose marker follows such remains. `None`: more text is needed.
-    fn begin_after_remains(&mut self, at: usize, body: usize, end: bool) -> Option<bool> {
-        let adapter = Arc::clone(&self.adapter);
-        let found = adapter.triggers.next(&self.buf, body, end).ok();
-        let Some(found) = found.filter(|found| found.at == body && !found.mark.calls.is_empty()) else { return Some(false) };
-        let begun = self.begin_marked(found, end)?;
-        if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
-            (candidate.at, candidate.marker) = (at, Marker::text(0));
-        }
-        Some(begun)
+        Some(self.begin_bare(at, 0))
     }
 
     /// Tries the forms that `found` may open. `None`: more text is needed.
@@ -146,10 +98,10 @@ impl Scanner {
     }
 
     /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
-    /// of their own, with the name of a tool. `at` is before `body` if what precedes the call belongs to it.
-    pub(super) fn begin_bare(&mut self, at: usize, body: usize, bracket_length: usize) -> bool {
+    /// of their own, with the name of a tool.
+    pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
-        let rest = &self.buf[body..];
+        let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
         let inside_data = || !self.follows_call() && self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
         if bracket && (self.buf.is_inside_value(at) || inside_data() || self.is_in_block_quote(at)) {
@@ -170,7 +122,7 @@ impl Scanner {
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
-                entries.push(Entry::new(form, body, false));
+                entries.push(Entry::new(form, at, false));
             }
         }
         if entries.is_empty() && bracket {
@@ -191,32 +143,6 @@ impl Scanner {
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry::new(form, at, marked)).collect();
         self.begin(at, Marker::text(1), entries, None)
-    }
-
-    /// Tries the unmarked forms inside a tag whose name speaks of calls: `<action_call>{..}</action_call>`. `None`: more text is
-    /// needed.
-    pub(super) fn begin_call_tag(&mut self, at: usize, end: bool) -> Option<bool> {
-        let (name, body) = match call_tag(&self.buf[at..], end) {
-            Start::Yes(length) => (self.buf[at + 1..at + length - 1].to_owned(), at + length),
-            Start::Maybe => return None,
-            Start::No => return Some(false),
-        };
-        if self.buf.is_inside_value(at) || self.is_in_block_quote(at) {
-            return Some(false);
-        }
-        let fits = |form: &usize| {
-            let call = self.adapter.calls.get(*form);
-            call.is_some_and(|call| {
-                matches!(call.syntax, Syntax::Json(_) | Syntax::Python) && !call.start_only && !call.whole_answer
-            })
-        };
-        let forms = self.adapter.triggers.bare().iter().copied().filter(fits);
-        let entries = forms.map(|form| Entry::new(form, body, false)).collect();
-        let begun = self.begin(at, Marker::text(1), entries, None);
-        if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
-            candidate.tag = Some(format!("</{name}>"));
-        }
-        Some(begun)
     }
 
     /// Whether a tag begins or ends a result, in the form of clients whose prompts ask for elements (`<read_file_result>`: Void).
@@ -286,33 +212,10 @@ impl Scanner {
             confirmed: false,
             fresh: self.before.is_fresh(),
             fence,
-            tag: None,
             tried: Tried::default(),
             mentions: false,
             read: None,
         });
         begun
-    }
-}
-
-/// The last word in the name of a tag around a call. `OF_CALLS` count only with one of `CALLS` in the name.
-const CALLS: [&str; 9] = ["call", "calls", "tool", "function", "action", "actions", "invoke", "invocation", "invocations"];
-const OF_CALLS: [&str; 3] = ["use", "uses", "request"];
-
-/// Whether `text` begins with a tag whose name speaks of calls. `Yes` has the length of the tag.
-fn call_tag(text: &str, end: bool) -> Start {
-    let inside = text.get(1..).unwrap_or_default();
-    let length = element::foreign::name_length(inside);
-    let words = || words(&inside[..length]).map(str::to_ascii_lowercase);
-    match inside[length..].chars().next() {
-        None if !end && length <= TAG_BYTES => Start::Maybe,
-        Some('>')
-            if length <= TAG_BYTES
-                && words().any(|word| CALLS.contains(&word.as_str()))
-                && words().last().is_some_and(|word| [&CALLS[..], &OF_CALLS].concat().contains(&word.as_str())) =>
-        {
-            Start::Yes(length + 2)
-        }
-        _ => Start::No,
     }
 }

@@ -232,10 +232,8 @@ impl Scanner {
         let (at, mark) = (found.at, found.mark);
         match () {
             () if !mark.calls.is_empty() => self.begin_marked(found, end),
-            () if mark.bare => Some(self.begin_bare(at, at, found.len)),
-            () if mark.element && may_be_element && self.begin_element(at, end) => Some(true),
-            () if mark.element && may_be_element => self.begin_call_tag(at, end),
-            () => Some(false),
+            () if mark.bare => Some(self.begin_bare(at, found.len)),
+            () => Some(mark.element && may_be_element && self.begin_element(at, end)),
         }
     }
 

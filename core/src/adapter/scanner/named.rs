@@ -23,7 +23,7 @@ impl Scanner {
             if begins != Seen::No {
                 self.advance(at, out);
                 let is_whole = begins == Seen::Yes(());
-                if is_whole && !self.begin_bare(at, at, 1) {
+                if is_whole && !self.begin_bare(at, 1) {
                     self.not_a_call(at, 1, false, out);
                 }
                 return Some(is_whole);

@@ -141,27 +141,6 @@ fn a_part_of_a_form_may_be_missing() {
 }
 
 #[test]
-fn a_tag_whose_name_speaks_of_calling_is_around_a_call() {
-    let object = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
-    for tag in ["action_call", "mcp-tool-call", "ToolInvocation", "function"] {
-        assert_eq!(calls(&read("hermes", false, &format!("<{tag}>{object}</{tag}>"))), [LAMP], "{tag}");
-        let seen = read("hermes", false, &format!("It is dark.\n\n<{tag}>\n{object}\n</{tag}>"));
-        assert_eq!((seen.text().as_str(), calls(&seen).len()), ("It is dark.", 1), "{tag}");
-    }
-    for answer in [
-        format!("<call_result>\n{object}\n</call_result>"),
-        format!("<tool_example>{object}</tool_example>"),
-        format!("<lamp_settings>{object}</lamp_settings>"),
-        format!("<tool_call_log>{object}</tool_call_log>"),
-        format!("<function_docs>\n{object}\n</function_docs>"),
-        format!("It has this form:\n\n<action_call>\n{object}\n</action_call>\n\nThat is all."),
-        format!("In <action_call>{object}</action_call> the name comes first."),
-    ] {
-        assert_eq!(read("hermes", false, &answer), text(&answer));
-    }
-}
-
-#[test]
 fn headers_without_their_tokens_divide_an_answer() {
     for (answer, reasoning, content, count) in [
         ("analysisThe user greets.assistantfinalHello!", "The user greets.", "Hello!", 0),
@@ -296,6 +275,9 @@ fn forms_that_lost_a_piece_or_have_one_too_many() {
             r#"{"tool_calls": [{"id": "c", "type": "function", "function": {"name": "lamp"}, "parameters": {"on": true}}]}"#,
         ),
         ("hermes", r#"<tool_call>{"type": "function", "function": {"name": "lamp"}, "arguments": {"on": true}}</tool_call>"#),
+        // A message that is an object, and a wrapper without braces. Source: toolcall-repair-bench 45 and 147.
+        ("generic", r#"{"content": "{\"lamp\": {\"on\": true}}"}"#),
+        ("generic", r#"{"tool_call":"lamp":{"on": true}}"#),
         // Tags of other vendors around forms that are known.
         (
             "generic",
@@ -310,11 +292,6 @@ fn forms_that_lost_a_piece_or_have_one_too_many() {
             "<function_invocation>\n<function=lamp>\n<parameter=on>\ntrue\n</parameter>\n</function>\n</function_invocation>",
         ),
         ("generic", "<tool_invocation>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_invocation>"),
-        (
-            "generic",
-            "<any:tool_call>\n<invoke name=\"lamp\">\n<parameter name=\"on\">true</parameter>\n</invoke>\n</any:tool_call>",
-        ),
-        ("generic", "<any:function_calls>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</any:function_calls>"),
         ("generic", "<call_record tool=\"lamp\">\n<parameter name=\"on\">true</parameter>\n</call_record>"),
     ] {
         let seen = read(adapter, false, answer);

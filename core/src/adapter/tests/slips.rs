@@ -377,19 +377,6 @@ fn a_comment_after_an_object_is_read_alike_however_it_is_cut() {
 }
 
 #[test]
-fn what_remains_of_a_fence_or_a_header_before_a_call_is_framing() {
-    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
-    for remains in ["json\n", "tool_code\n\n", "assistant\n\n", "tool_call>", "xml\n"] {
-        let seen = read("gemma3", false, &format!("{remains}{object}"));
-        assert!(is_lamp(&seen) && seen.text().is_empty(), "{remains:?}: {seen:?}");
-    }
-    assert!(is_lamp(&read("gemma3", false, "tool_code\nlamp(on=True)")));
-    for answer in ["json\nis a format.", "python\nprint(1)", "assistant\n{\"a\": 1}", "json", "tool_call>"] {
-        assert_eq!(read("gemma3", false, answer), text(answer));
-    }
-}
-
-#[test]
 fn arguments_may_be_in_an_object_of_their_own() {
     for arguments in [r#"{"arguments": {"on": true}}"#, r#"{"on": true}"#] {
         let seen = read("hermes", false, &format!("<tool_call>\n{{\"name\": \"lamp\"}}\n{arguments}\n</tool_call>"));

@@ -109,6 +109,9 @@ impl Layer<'_> {
     /// The calls in an object.
     fn in_object(self, value: &str, members: &[(String, &str)]) -> Option<Vec<Found>> {
         let Layer { keys, context, .. } = self;
+        if let Some(found) = self.in_said(members) {
+            return Some(found);
+        }
         // Data, unless calls are in it.
         if !context.marked && members.first().is_some_and(|(key, _)| SAID.contains(&key.as_str())) && wrapped(members).is_none() {
             return None;
@@ -116,7 +119,7 @@ impl Layer<'_> {
         let get = |key: &str| member(members, key);
         if let Some(wrapped) = wrapped(members).filter(|value| value.starts_with(['{', '[', '"'])) {
             let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
-            let found = if record { None } else { self.inner(wrapped) };
+            let found = if record { None } else { self.inner(wrapped).or_else(|| without_braces(wrapped, context.tools)) };
             // A string that is no call may be the name.
             if found.is_some() || !wrapped.starts_with('"') {
                 return found;
@@ -150,6 +153,14 @@ impl Layer<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The calls in a message that is an object, if its text is nothing else: `{"content": "{\"name\": ..}"}`. All must be of offered
+    /// tools. Source: toolcall-repair-bench 45 and 59, Qwen3.5 9B.
+    fn in_said(self, members: &[(String, &str)]) -> Option<Vec<Found>> {
+        let [(key, said)] = members else { return None };
+        let calls = || self.inner(said).filter(|found| found.iter().all(|found| is_known(self.context.tools, &found.call.name)));
+        if SAID.contains(&key.as_str()) && said.starts_with('"') { calls() } else { None }
     }
 
     /// The call in an object in which `key` has the name, or the calls in it if they are there.
@@ -210,6 +221,15 @@ impl Layer<'_> {
         let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
         is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }])
     }
+}
+
+/// The call in a wrapper that lacks the braces around its name and arguments: `{"tool_call": "f": {..}}`. Source:
+/// toolcall-repair-bench 147, Gemma 4 E2B.
+fn without_braces(wrapped: &str, tools: &Tools) -> Option<Vec<Found>> {
+    let braced = format!("{{{wrapped}}}");
+    let [(name, arguments)] = &members(&braced)?[..] else { return None };
+    let found = || Found { call: Parsed::new(name, *arguments), closed: is_closed(arguments) };
+    (is_known(tools, name) && arguments.starts_with('{')).then(|| vec![found()])
 }
 
 /// An object in which a key has two values. The fixer decides about it.
