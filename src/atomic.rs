@@ -1,12 +1,14 @@
-//! Atomic writes: a reader, or the next start after a crash, sees either the old content or the new content.
+//! Files. Writes are atomic: a reader, or the next start after a crash, sees either the old content or the new content. Reads end.
 
 use std::{
     fs,
-    io::{self, Write},
+    io::{self, Read, Write},
     path::Path,
     time::{Duration, SystemTime},
 };
 
+/// The largest file that is read.
+const LARGEST: u64 = 16 << 20;
 /// How the name of a temporary file begins.
 const BESIDE: &str = ".toolglot-";
 /// A write takes no longer.
@@ -30,6 +32,23 @@ pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     beside.as_file().sync_all()?;
     beside.persist(&target)?;
     Ok(())
+}
+
+/// The text of a file. What is not a regular file is an error, because reading it might never end; `<(..)` of a shell is read.
+///
+/// # Errors
+/// It cannot be read, is too large, or is not UTF-8.
+pub fn read(file: &Path) -> io::Result<String> {
+    let said = |kind, text: String| Err(io::Error::new(kind, text));
+    if !fs::metadata(file)?.is_file() && !file.starts_with("/dev/fd") && file != Path::new("/dev/null") {
+        return said(io::ErrorKind::InvalidInput, "it is not a regular file".into());
+    }
+    let mut text = String::new();
+    fs::File::open(file)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        return said(io::ErrorKind::FileTooLarge, format!("it is larger than {} MiB", LARGEST >> 20));
+    }
+    Ok(text)
 }
 
 /// Removes the temporary files that a process left in this folder when it was killed. One that is younger than a minute may
@@ -62,6 +81,21 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_might_never_end_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        for endless in [&file, Path::new("/dev/zero"), folder.path()] {
+            assert_eq!(read(endless).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{}", endless.display());
+        }
+        let large = folder.path().join("large");
+        fs::File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        assert_eq!(read(&large).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read(Path::new("/dev/null")).unwrap(), "");
+    }
 
     #[test]
     fn a_file_is_replaced_as_a_whole_and_nothing_stays_beside_it() {

@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::error::Error;
+use crate::{atomic, error::Error};
 use checks::Faults;
 use locate::Located;
 use secret::Source;
@@ -213,7 +213,7 @@ impl Config {
     fn from_file(overrides: &Overrides, environment: &Environment) -> Result<Config, Vec<Error>> {
         let Located { file, passed_over } = locate::locate(overrides.file.as_deref(), Path::new(""), environment);
         let text = match &file {
-            Some(file) => std::fs::read_to_string(file)
+            Some(file) => atomic::read(file)
                 .map_err(|error| vec![Error::proxy(format!("cannot read the configuration {}: {error}", file.display()))])?,
             None => String::new(),
         };

@@ -54,7 +54,7 @@ impl Form {
         }
     }
 
-    /// The conversation as this client begins it.
+    /// The conversation as this client begins it, with the calls and results that a task has.
     pub(crate) fn open(self, task: &Task) -> Vec<Value> {
         let editor = task.tools.iter().any(|tool| tool["name"] == "edit_file");
         let tools = match self {
@@ -62,7 +62,22 @@ impl Form {
             Form::Void => format!("\n\n        Available tools:\n\n    {}\n\n        {DETAILS}", void_tools(&task.tools)),
         };
         let system = editor.then(|| json!({"role": "system", "content": SYSTEM.replace("{tools}", &tools)}));
-        system.into_iter().chain(task.messages.iter().cloned()).collect()
+        let mut messages: Vec<Value> = system.into_iter().collect();
+        let mut rest = task.messages.as_slice();
+        while let [message, after @ ..] = rest {
+            let calls: Vec<Made> = message["tool_calls"].as_array().into_iter().flatten().map(Made::read).collect();
+            if self == Form::Openai || calls.is_empty() {
+                messages.push(message.clone());
+                rest = after;
+                continue;
+            }
+            let (results, after) = after.split_at(calls.len().min(after.len()));
+            let text = |value: &Value| value["content"].as_str().unwrap_or_default().to_owned();
+            let results: Vec<String> = results.iter().map(text).collect();
+            self.extend(&mut messages, &Reply { text: text(message), calls }, &results);
+            rest = after;
+        }
+        messages
     }
 
     /// The request for the next answer.
@@ -210,5 +225,16 @@ mod tests {
         Form::Openai.extend(&mut messages, &reply, &["snow".into()]);
         assert_eq!(messages[0]["tool_calls"][0], call);
         assert_eq!(messages[1], json!({"role": "tool", "tool_call_id": "c1", "content": "snow"}));
+    }
+
+    #[test]
+    fn the_calls_and_results_of_a_task_are_played_in_voids_form() {
+        let tasks = task::own().unwrap();
+        let (task, _) = tasks.iter().find(|(task, _)| task.id == "finished/readme").unwrap();
+        let [_, _, call, result] = &Form::Void.open(task)[..] else { panic!("four messages") };
+        assert!(
+            call["content"].as_str().unwrap().contains("<uri>/workspace/demo/README.md</uri>") && call["tool_calls"].is_null()
+        );
+        assert!(result["role"] == "user" && result["content"].as_str().unwrap().starts_with("<read_file_result>\n# Demo"));
     }
 }

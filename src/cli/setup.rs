@@ -131,7 +131,7 @@ pub(super) fn reachable(listen: &Listen) -> SocketAddr {
 
 /// The file's text; `None` if there is no file.
 pub(super) fn read(file: &Path) -> Result<Option<String>, Error> {
-    match std::fs::read_to_string(file) {
+    match atomic::read(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::proxy(format!("cannot read {}: {error}", file.display()))),

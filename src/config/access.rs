@@ -13,7 +13,7 @@ use super::{
     raw::Raw,
     secret::Source,
 };
-use crate::error::Error;
+use crate::{atomic, error::Error};
 
 /// Who may use the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -178,7 +178,7 @@ pub(super) fn keys(raw: &Raw, source: Source<'_>, faults: &mut Faults) -> (Vec<C
     };
     if let Some(file) = &raw.api_keys_file {
         let file = source.base.join(file);
-        match std::fs::read_to_string(&file) {
+        match atomic::read(&file) {
             Ok(text) => keys.extend(faults.sift(ClientKey::read_all(&text, "api_keys_file")).unwrap_or_default()),
             Err(error) => lacks(format!("`api_keys_file`: cannot read {}: {error}", file.display()), true, faults),
         }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Environment, data_directory, raw};
+use crate::atomic;
 
 /// The result of the search for the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,7 +29,7 @@ pub(super) fn locate(named: Option<&Path>, here: &Path, environment: &Environmen
     let mut passed_over = None;
     if local.is_file() {
         // A file that cannot be read is reported when it is read.
-        if std::fs::read_to_string(&local).map_or(true, |text| is_ours(&text)) {
+        if atomic::read(&local).map_or(true, |text| is_ours(&text)) {
             return Located { file: Some(absolute(&local)), passed_over: None };
         }
         passed_over = Some(absolute(&local));

@@ -5,7 +5,7 @@ use std::{fmt, path::Path};
 use sha2::{Digest, Sha256};
 
 use super::Environment;
-use crate::redact;
+use crate::{atomic, redact};
 
 /// Where a configuration comes from.
 #[derive(Clone, Copy)]
@@ -61,8 +61,8 @@ impl Secret {
             },
             (None, Some(file)) => {
                 let file = source.base.join(file);
-                let text = std::fs::read_to_string(&file)
-                    .map_err(|error| format!("the file {} of `{name}_file`: {error}", file.display()))?;
+                let text =
+                    atomic::read(&file).map_err(|error| format!("the file {} of `{name}_file`: {error}", file.display()))?;
                 match text.trim() {
                     "" => Err(format!("the file {} of `{name}_file` is empty", file.display())),
                     text => Ok(Some(Secret::key(text))),

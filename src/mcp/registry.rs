@@ -281,7 +281,7 @@ impl Registry {
     }
 
     fn read(&self) -> Result<Document, Error> {
-        let text = match std::fs::read_to_string(&self.file) {
+        let text = match atomic::read(&self.file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => EMPTY.to_owned(),
             read => read.map_err(|error| configuration(format!("cannot read {}: {error}", self.file.display())))?,
         };

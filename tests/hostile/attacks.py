@@ -18,7 +18,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from backend import MB
+import stalls
+from backend import MB, Backend
 from daemon import Daemon
 
 KEY = "sk-0123456789abcdef-hostile"
@@ -166,6 +167,26 @@ for line in sys.stdin:
         assert b"too much memory" in raw, raw[:300]
         peak = daemon.memory()[1] - before
         assert peak <= 8 * 250_000 * 31 + 50 * MB, f"{peak / MB:.0f} MB"
+
+
+def a_server_of_lines_that_are_no_messages_stalls_nobody(binary):
+    """300,000 of them at once, before the result. What is measured is as in stalls.py: the work is cut into pieces."""
+    server = """
+import sys, json
+for line in sys.stdin:
+    m = json.loads(line)
+    r = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}},
+         "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}}.get(m.get("method"), {"content": []})
+    if m.get("method") == "tools/call": sys.stdout.write("no message\\n" * 300_000)
+    if "id" in m: print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"""
+    with Backend() as backend:
+        config = 'workers = 1\n[mcp]\nregistry = "FOLDER/mcp.json"\nserve_registry = true\n' + backend.config
+        with Daemon(binary, config, prepare=registry({"s": server})) as daemon:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "s__t", "arguments": {}}}
+            _, computed, (status, raw) = stalls.beside(daemon, lambda: daemon.post("/mcp", call))
+            assert status == 200 and b"result" in raw, (status, raw[:300])
+            assert computed <= stalls.COMPUTED, f"computed for {computed:.0f} ms at once"
 
 
 def a_server_that_asks_without_end_takes_neither_memory_nor_the_log(binary):
@@ -566,7 +587,7 @@ ROWS = [
     a_recording_of_a_long_name_is_written, one_fault_of_the_configuration_is_said_once,
 ]
 # These measure memory, or change what belongs to the process.
-ALONE = [a_result_of_many_items_is_bounded, a_server_that_asks_without_end_takes_neither_memory_nor_the_log, a_list_of_a_million_models_is_bounded, the_log_is_its_owners]
+ALONE = [a_result_of_many_items_is_bounded, a_server_of_lines_that_are_no_messages_stalls_nobody, a_server_that_asks_without_end_takes_neither_memory_nor_the_log, a_list_of_a_million_models_is_bounded, the_log_is_its_owners]
 
 
 def judged(row, binary):

@@ -73,7 +73,8 @@ pub(crate) fn is_method(tools: &Tools, written: &str) -> bool {
 
 /// The offered tool that `written` means in another spelling.
 fn spelt<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
-    spellings(written).iter().find_map(|spelling| meant(tools, spelling))
+    let offered = Vec::from_iter(tools.iter().flat_map(Offered::names));
+    spellings(written).iter().find_map(|spelling| meant(tools, &offered, spelling))
 }
 
 /// The offered tool whose name, of several words, follows a namespace that nobody offers: `github.create_issue`,
@@ -152,7 +153,7 @@ fn spellings(written: &str) -> Vec<&str> {
 }
 
 /// The only tool that this spelling means: exact, written twice, or folded.
-fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
+fn meant<'t>(tools: &'t Tools, offered: &[Offered<'t>], name: &str) -> Option<&'t Tool> {
     if name.is_empty() {
         return None;
     }
@@ -169,35 +170,39 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
     if folded.is_empty() {
         return None;
     }
-    let offered: Vec<Offered<'_>> = tools.iter().flat_map(Offered::names).collect();
     // One certain prefix shows that the client adds them. One in seven has no digit.
     let adds_prefixes = offered.iter().any(|offered| without_random_prefix(offered.name).is_some());
     let bare = |offered: &Offered<'t>| possible_random_prefix(offered.name).filter(|_| adds_prefixes).map(|(_, bare)| bare);
-    unique(&offered, |offered| offered.folded == folded)
+    unique(offered, |offered| offered.folded == folded)
         .or_else(|| {
             let bare = folded.strip_suffix("tool").filter(|bare| !bare.is_empty())?;
-            unique(&offered, |offered| offered.folded == bare)
+            unique(offered, |offered| offered.folded == bare)
         })
-        .or_else(|| unique(&offered, |offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
-        .or_else(|| unique(&offered, |offered| bare(offered).is_some_and(|bare| fold(bare) == folded)))
+        .or_else(|| unique(offered, |offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
+        .or_else(|| unique(offered, |offered| bare(offered).is_some_and(|bare| fold(bare) == folded)))
         .or_else(|| {
             let written = fold(without_random_prefix(name)?);
-            unique(&offered, |offered| match bare(offered) {
+            unique(offered, |offered| match bare(offered) {
                 Some(rest) => fold(rest) == written,
                 None => offered.folded == written,
             })
         })
         .or_else(|| {
             let parts = parts(name);
-            unique(&offered, |offered| {
+            let joined = parts.concat();
+            unique(offered, |offered| {
+                // The cheap check first.
+                if !ends_with(&offered.folded, &joined) {
+                    return false;
+                }
                 let offered = self::parts(offered.name);
                 // Another separator after the server, or no server. A single word could mean anything.
                 let bare = || has_words(name) && parts == offered[1..];
-                parts.concat() == offered.concat() || offered.len() > 1 && bare()
+                joined == offered.concat() || offered.len() > 1 && bare()
             })
         })
         .or_else(|| registered(tools, name))
-        .or_else(|| without_shared_prefix(&offered, name))
+        .or_else(|| without_shared_prefix(offered, name))
 }
 
 /// The only tool of a server or namespace that has this name there, written with or without the server or namespace.
@@ -266,6 +271,12 @@ fn has_words(name: &str) -> bool {
     let mut letters = name.trim_matches(|c: char| !c.is_alphanumeric()).chars();
     letters.next();
     letters.any(|c| c.is_uppercase() || matches!(c, '_' | '-')) && name.contains(char::is_lowercase)
+}
+
+/// Whether a folded name ends with the letters of these parts.
+fn ends_with(folded: &str, joined: &str) -> bool {
+    let mut letters = folded.chars().rev().filter(|c| !matches!(c, ':' | '/'));
+    joined.chars().rev().all(|c| letters.next() == Some(c))
 }
 
 /// The folded parts (server and tool) of `server:tool`, `server.tool`, `server__tool` or `mcp__server__tool`.

@@ -1,12 +1,12 @@
 //! Turns the model's arguments into the tool's arguments. Also reports which values must stay hidden, and which arguments the
 //! model was not allowed to give. The two merges are pure: the model's arguments over the defaults, and the result over internal values.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use super::{Source, View};
-use crate::config::Environment;
+use crate::{atomic, config::Environment};
 
 /// The sources of an operator's values.
 #[derive(Clone, Copy)]
@@ -101,7 +101,7 @@ impl Source {
                     ));
                 }
             },
-            Source::File(file) => match read(&values.folder.join(file)) {
+            Source::File(file) => match atomic::read(&values.folder.join(file)) {
                 Ok(text) => text.trim_end_matches(['\r', '\n']).to_owned(),
                 Err(error) => return Err(format!("the parameter `{name}` comes from the file {}: {error}", file.display())),
             },
@@ -118,14 +118,6 @@ impl Source {
         note_secrets(&value, secrets);
         Ok(Some(value))
     }
-}
-
-/// The text of a regular file. A pipe or a device is an error, because reading it might never end.
-fn read(file: &Path) -> io::Result<String> {
-    if !fs::metadata(file)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    fs::read_to_string(file)
 }
 
 /// Merges two visible parameters with the same target: the later overrides the earlier.

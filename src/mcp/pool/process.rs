@@ -229,6 +229,8 @@ impl Transport<RoleClient> for Process {
             if let Some(message) = self.fault.message(&line) {
                 return Some(message);
             }
+            // Very many lines that are no messages may be there at once.
+            tokio::task::consume_budget().await;
         }
     }
 

@@ -313,3 +313,21 @@ fn a_native_call_without_its_arguments_gives_way_to_the_same_call_in_the_text() 
     assert_eq!(seen(r#"{"a": 1}"#, "run"), (1, false));
     assert_eq!(seen(r#"{"a": 1}"#, "read"), (0, true));
 }
+
+#[cfg(unix)]
+#[test]
+fn the_time_for_many_calls_of_one_answer_grows_with_their_number() {
+    let time = |calls: usize| {
+        let now = || {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            time.tv_sec * 1_000_000_000 + time.tv_nsec
+        };
+        let begun = now();
+        let mut written = told::Written::default();
+        assert!(!(0..calls).any(|n| written.repeats("read", &format!("{{\"line\":{n}}}"), true)));
+        now() - begun
+    };
+    time(100);
+    let (few, many) = (time(2_000), time(20_000));
+    assert!(many < 30 * few, "{few} ns for 2,000 calls, {many} ns for 20,000");
+}

@@ -1,27 +1,26 @@
 //! What the client was told of one answer: its calls and its text. `turn::sent` is about the whole turn.
 
+use std::collections::HashMap;
+
 use crate::same;
 
 /// The delivered calls of this answer.
 #[derive(Debug, Default)]
 pub(super) struct Delivered {
     pub(super) count: u32,
-    calls: Vec<same::Call>,
+    /// How often each was delivered.
+    calls: HashMap<same::Call, usize>,
     /// Whether calls are dropped because the answer repeats them.
     drops: bool,
 }
 
 /// The calls of this answer, delivered or not.
 #[derive(Debug, Default)]
-pub(super) struct Written(Vec<Call>);
-
-#[derive(Debug)]
-struct Call {
-    call: same::Call,
-    /// Whether the backend itself had read it.
-    native: bool,
-    /// Its arguments without whitespace, if it is from the text.
-    letters: String,
+pub(super) struct Written {
+    /// How often the text has each, and how often the backend itself had read it.
+    times: HashMap<same::Call, (usize, usize)>,
+    /// Those of the text: the tool, and the arguments without whitespace.
+    text: Vec<(String, String)>,
 }
 
 /// The text of this answer so far.
@@ -48,11 +47,11 @@ const OPEN_ENDS: [&str; 4] = [":", "\u{ff1a}", "...", "\u{2026}"];
 
 impl Delivered {
     pub(super) fn has(&self, call: &same::Call) -> bool {
-        self.calls.contains(call)
+        self.calls.contains_key(call)
     }
 
     pub(super) fn times(&self, call: &same::Call) -> usize {
-        self.calls.iter().filter(|known| *known == call).count()
+        self.calls.get(call).copied().unwrap_or_default()
     }
 
     /// Records that a call is dropped. Returns whether it is the first one.
@@ -62,7 +61,7 @@ impl Delivered {
 
     /// Counts a call, and returns its index.
     pub(super) fn add(&mut self, call: same::Call) -> u32 {
-        self.calls.push(call);
+        *self.calls.entry(call).or_default() += 1;
         self.count += 1;
         self.count - 1
     }
@@ -73,22 +72,24 @@ impl Written {
     /// in the text what it has read. Each native call repeats one call of the text at most.
     pub(super) fn repeats(&mut self, name: &str, arguments: &str, native: bool) -> bool {
         // The parser may reorder the arguments, and trim whitespace around strings.
-        let call = same::Call::returned(name, arguments);
-        let count = |native: bool| self.0.iter().filter(|known| known.native == native && known.call == call).count();
-        let repeats = if native { count(false) > count(true) } else { count(true) > 0 };
-        let letters = if native { String::new() } else { letters(arguments) };
-        self.0.push(Call { call, native, letters });
-        repeats
+        let (in_text, read) = self.times.entry(same::Call::returned(name, arguments)).or_default();
+        if native {
+            *read += 1;
+            return *in_text >= *read;
+        }
+        *in_text += 1;
+        self.text.push((name.to_owned(), letters(arguments)));
+        *read > 0
     }
 
     /// Whether the backend itself has read a call of this tool.
     pub(super) fn has_native(&self, name: &str) -> bool {
-        self.0.iter().any(|known| known.native && known.call.name() == name)
+        self.times.iter().any(|(call, (_, read))| *read > 0 && call.name() == name)
     }
 
     /// Whether the text has a call of this tool of which these arguments are only the beginning.
     pub(super) fn has_in_text(&self, name: &str, arguments: &str) -> bool {
-        self.0.iter().any(|known| !known.native && known.call.name() == name && begins(arguments, &known.letters))
+        self.text.iter().any(|(own, letters)| own == name && begins(arguments, letters))
     }
 }
 
