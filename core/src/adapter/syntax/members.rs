@@ -1,6 +1,7 @@
 //! Splits a JSON-like object into members, or an array into elements, one level deep, as slices of the source. Reads strict JSON
 //! and its usual variations (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not validated.
 
+use super::{Start, value::runs_on};
 use crate::json::{extent::Extent, lex::is_odd_space};
 
 /// Typographic quotes that replace `"`, opening and closing.
@@ -24,7 +25,7 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         if rest.is_empty() || rest.starts_with('}') {
             // An escape, a quote or no member after the object: its brace was part of the string.
             let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')'));
-            if after.starts_with(['\\', '"'])
+            if runs_on(after, true) != Start::No
                 && let Some((_, value)) = out.last_mut()
             {
                 *value = &last[..whole(last)];
@@ -88,7 +89,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
         // A quote or no object after an object: its brace was inside a string, and the rest of the text belongs to it.
         let follows = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '}');
         if begun.starts_with('{')
-            && follows.starts_with('"')
+            && runs_on(follows, true) != Start::No
             && let Some(element) = out.last_mut()
         {
             let whole = begun.trim_end();

@@ -11,7 +11,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, plain_end},
+    value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, plain_end, runs_on},
 };
 use crate::{
     adapter::Named,
@@ -233,9 +233,12 @@ impl Arguments<'_> {
             return Break(Step::More);
         }
         let is_broken = || text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim());
+        let runs = if text[from..].starts_with('{') { runs_on(&text[end..], context.end) } else { Start::No };
         match trail.read(text, context.close, context.end) {
             After::More => Break(Step::More),
             After::Marker(at) => Break(self.announced(end, at)),
+            After::Nothing if runs == Start::Maybe => Break(Step::More),
+            After::Nothing if runs != Start::No => Continue(Body::Torn(TornReader::after(end))),
             // A limit may have cut a text that only begins with a string or a list.
             After::Nothing if context.end && context.cut && !text[from..].starts_with('{') && text[end..].trim().is_empty() => {
                 Break(Step::cut(self.up_to(end)))

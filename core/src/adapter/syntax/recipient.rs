@@ -9,7 +9,7 @@ use super::{
     tagged::TaggedReader,
     typing::verbatim,
     unclosed,
-    value::{After, Got, TornReader, Trail, ValueReader, is_json, plain_end},
+    value::{After, Got, TornReader, Trail, ValueReader, is_json, plain_end, runs_on},
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, syntax::place::Document},
@@ -189,14 +189,15 @@ impl RecipientReader {
                     Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
                     Got::Balanced(end) => self.body = Body::Ended(Trail::after(end)),
                 },
-                Body::Ended(trail) => match trail.read(text, &data.end, context.end) {
-                    After::More => return Step::More,
-                    After::Marker(at) => return done(&text[from..trail.end], at),
-                    After::Nothing if is_json(text[from..trail.end].trim()) => {
-                        return done(&text[from..trail.end], trail.end);
+                Body::Ended(trail) => {
+                    let end = trail.end;
+                    match (trail.read(text, &data.end, context.end), runs_on(&text[end..], context.end)) {
+                        (After::Marker(at), _) => return done(&text[from..end], at),
+                        (After::More, _) | (After::Nothing, Start::Maybe) => return Step::More,
+                        (After::Nothing, Start::No) if is_json(text[from..end].trim()) => return done(&text[from..end], end),
+                        (After::Nothing, _) => self.body = Body::Torn(TornReader::after(end)),
                     }
-                    After::Nothing => self.body = Body::Torn(TornReader::after(trail.end)),
-                },
+                }
                 Body::Torn(torn) => {
                     return match torn.read(text, ends) {
                         Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),

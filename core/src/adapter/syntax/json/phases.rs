@@ -17,7 +17,7 @@ use crate::{
             blank,
             members::comment,
             torn_arguments,
-            value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json},
+            value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, runs_on},
         },
     },
     fix::name::is_known,
@@ -114,6 +114,13 @@ impl JsonReader {
         }
         let end = trail.end;
         let after = trail.read(text, context.close, context.end);
+        if matches!(after, After::Nothing) {
+            match runs_on(&text[value_end..], context.end) {
+                Start::Yes(_) => return self.go_on(Phase::Torn(TornReader::after(value_end))),
+                Start::Maybe => return self.wait(Phase::After(value_end, trail)),
+                Start::No => {}
+            }
+        }
         match after {
             After::More => self.wait(Phase::After(value_end, trail)),
             After::Marker(at) => Break(self.leave(at)),
