@@ -66,7 +66,6 @@ const LOCKS: &[&str] = &[
     "src/upstream/idle.rs",           // connections between two requests, for seconds
     "src/server/log.rs",              // the last lines of the log
     "src/server/account.rs",          // what became of a request, until its end
-    "src/server/metrics.rs",          // counters
     "src/server/otel.rs",             // spans that wait to be sent
     "src/server/unknown.rs",          // which unknown paths were logged
     "src/server/page/turns.rs",       // the rows of the page, and what was said in the latest turns
