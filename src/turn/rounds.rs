@@ -105,7 +105,8 @@ const HEAVY_BYTES: usize = 64 * 1024;
 
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
-        let shape = Shape::new(plan.reply.shape, Arc::clone(&plan.tools), plan.reply.one_call);
+        let shape =
+            Shape::new(plan.reply.shape, Arc::clone(&plan.tools), plan.reply.one_call).within(plan.reply.workspace.clone());
         let shape = match plan.reply.shell.clone() {
             Some(shell) => shape.in_shell(shell),
             None => shape,

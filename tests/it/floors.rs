@@ -106,7 +106,7 @@ const BUDGETS: &[(&[&str], usize)] = &[
     (&["core/src/adapter"], 2000),
     (&["core/src/fix", "core/src/schema"], 3500),
     (&["core/src/json"], 3100),
-    (&["core/src/event"], 605),
+    (&["core/src/event"], 450),
 ];
 
 /// Parts of the names of model families.
