@@ -172,7 +172,7 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
     let (planned, key) = (plan.asking.learned.clone(), plan.learned_key());
     let asked_again = || app.turns.asked_again.load(Ordering::Relaxed);
     let before = asked_again();
-    let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
+    let (completion, _) = turn::collect(plan, app.turns.clone(), tap.into_iter().collect()).await?;
     let learned = store::read(&*app.turns.store, &key).await.unwrap_or(planned);
     Ok(Tried { completion, learned, asked_again: asked_again() - before })
 }
