@@ -236,6 +236,16 @@ impl Answer {
     }
 }
 
+/// The calls in a text that is a whole answer.
+pub fn calls(setup: Setup, text: &str) -> Vec<ToolCall> {
+    let (mut answer, mut open, mut calls) = (Answer::new(setup), Assembly::default(), Vec::new());
+    let mut keep = |event: Event<'_>| calls.extend(open.event(&event).map(|(_, call)| call));
+    answer.delta(Delta::Text(Channel::Content, text), &mut keep);
+    answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
+    answer.finish(&mut keep);
+    calls
+}
+
 /// Whether the arguments of a native call have no open brackets.
 fn closed(arguments: &str) -> bool {
     let text = arguments.trim();
