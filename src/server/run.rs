@@ -236,6 +236,8 @@ async fn end(
     all_done: impl Future<Output = Option<()>>,
 ) -> End {
     first.await;
+    // Caught from here on: whoever reads the line below may send it at once.
+    let second = signal();
     let app = live.app();
     let Config { drain_seconds: seconds, drain_announce_seconds: announce_seconds, .. } = app.config;
     app.process.draining.announce();
@@ -260,7 +262,7 @@ async fn end(
             sleep(LAST_WORDS).await;
             return End::Now;
         }
-        () = signal() => return End::Now,
+        () = second => return End::Now,
     }
     let _ = stage.send(Stage::Ending);
     tokio::select! {
