@@ -2,6 +2,8 @@
 //! [`openai::ChatRequest`](crate::openai::ChatRequest) without a tool prompt, and a table [`Tools`]. The events of an answer
 //! become the client's calls ([`shape`]) and the client's bytes ([`front`]). Synchronous and pure.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -15,12 +17,13 @@ pub mod front;
 mod input;
 pub mod profile;
 pub mod shape;
-mod workspace;
+pub mod workspace;
 
 #[cfg(test)]
 mod tests;
 
 use profile::Profile;
+use workspace::Workspace;
 
 /// What is known about the client apart from the request body.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,6 +42,8 @@ pub struct Incoming {
     pub request: ChatRequest,
     /// The tools that the client offers, and its `tool_choice`.
     pub tools: Tools,
+    /// The user's workspace, if the client reports it and has tools that take paths.
+    pub workspace: Option<Arc<Workspace>>,
     /// The client's messages, unchanged, if it has a tool prompt of its own; `request` has the translated ones.
     pub verbatim: Option<Vec<Message>>,
     /// How this client reads calls.
@@ -73,9 +78,8 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
         }
         None => (shape::Kind::Native, offered.are_voids),
     };
-    if tools.iter().any(|tool| !tool.paths.is_empty()) {
-        tools.workspace = workspace::read(&request.messages);
-    }
+    let takes_paths = tools.iter().any(|tool| !tool.paths.is_empty());
+    let workspace = if takes_paths { workspace::prompt::read(&request.messages).map(Arc::new) } else { None };
     shape::native::read_choice(&request, &mut tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);
@@ -88,7 +92,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
         }
     }
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
-    Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })
+    Ok(Incoming { request, tools, workspace, verbatim, shape: kind, one_call, profile, warnings, echo })
 }
 
 /// Removes toolglot's own lines from reasoning that a client sends back.

@@ -20,6 +20,7 @@ use crate::{
             self,
             shell::{Shell, Via},
         },
+        workspace::Workspace,
     },
     config::{Config, Mode, ShellVia},
     error::Error,
@@ -98,6 +99,8 @@ pub struct Reply {
     pub head: Head,
     /// How the client reads calls.
     pub shape: shape::Kind,
+    /// The user's workspace, if the client reports it.
+    pub workspace: Option<Arc<Workspace>>,
     /// Whether the client takes only one call per answer.
     pub one_call: bool,
     /// How calls of the registry's tools become shell commands; `None`: they do not.
@@ -171,7 +174,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
         // Of some backends nobody may know the context.
         react.offer(&mut incoming, &adapter, context.unwrap_or(config.limits.context_tokens))?;
     }
-    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, mut warnings, echo } = incoming;
+    let Incoming { request: mut chat, mut tools, workspace, verbatim, shape, one_call, profile, mut warnings, echo } = incoming;
     if front == front::Kind::Ollama && backend.kind != backend::Kind::Ollama {
         warnings.extend(front::ollama::without_own(&mut chat));
     }
@@ -235,6 +238,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
                 echo,
             },
             shape,
+            workspace,
             one_call,
             configuration: config.file.as_ref().filter(|_| mode == Mode::Shell).and_then(|file| std::path::absolute(file).ok()),
             progress: config.progress,

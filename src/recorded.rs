@@ -154,7 +154,8 @@ impl Case {
 
     /// Feeds the deltas to an answer.
     pub fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
-        let carrier = Shape::new(self.incoming.shape, Arc::clone(&self.tools), self.incoming.one_call).carrier();
+        let shape = Shape::new(self.incoming.shape, Arc::clone(&self.tools), self.incoming.one_call);
+        let carrier = shape.within(self.incoming.workspace.clone()).carrier();
         let answer = Answer::new(Setup {
             scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
             policy: Policy { notice_when_empty: true, ..Policy::default() },

@@ -38,6 +38,7 @@ mod messages;
 mod metrics;
 mod models;
 mod ollama;
+#[cfg_attr(not(feature = "otel"), path = "server/no_otel.rs")]
 mod otel;
 mod page;
 mod react;

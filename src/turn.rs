@@ -59,7 +59,7 @@ mod spool;
 pub mod tap;
 
 use rounds::Rounds;
-use tap::Tap;
+use tap::Taps;
 
 /// The state that all turns share.
 #[derive(Clone)]
@@ -116,14 +116,14 @@ struct Held {
 ///
 /// # Errors
 /// Only the first item can be an error: the client has seen nothing then. Later faults are written into the stream.
-pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     // Made outside of the stream, which would otherwise hold both the plan and the turn made from it.
     let mut front = Front::new(plan.reply.head.clone());
     let mut opening = BytesMut::new();
     front.open(&mut opening);
     let signs = front.signs();
     let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
-    let mut rounds = Rounds::new(plan, shared, tap, written);
+    let mut rounds = Rounds::new(plan, shared, taps, written);
     async_stream::stream! {
         let mut opened = false;
         let mut silence = Silence::new(FIRST_SIGN);
@@ -168,7 +168,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                 opened = true;
                 silence.broken(NEXT_SIGN);
                 let bytes = after(&mut opening, rounds.outlet.out.bytes.split());
-                rounds.tap_client(&bytes);
+                rounds.outlet.tell(|tap| tap.client(&bytes));
                 yield Ok(bytes);
                 if is_whole {
                     // A short answer leaves before its turn is stored and logged.
@@ -192,10 +192,10 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
 ///
 /// # Errors
 /// The error of the backend or of the turn, which [`run`] would write into the stream; 502 if the answer is larger than 64 MiB.
-pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<(Value, Vec<Note>), Error> {
+pub async fn collect(plan: Plan, shared: Shared, taps: Taps) -> Result<(Value, Vec<Note>), Error> {
     let begun = Instant::now();
     let collected = Collected::new(plan.reply.head.clone());
-    let mut rounds = Rounds::new(plan, shared, tap, collected);
+    let mut rounds = Rounds::new(plan, shared, taps, collected);
     while rounds.step().await? {
         if rounds.outlet.out.size() > COLLECTED_BYTES {
             return Err(Error::backend(format!(

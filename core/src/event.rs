@@ -4,11 +4,9 @@
 
 mod cell;
 mod tools;
-mod workspace;
 
 pub use cell::{Cell, Form, Place, Proof};
 pub use tools::{Effect, Input, Origin, Parsed, Tool, ToolChoice, Tools};
-pub use workspace::{Doubt, Workspace};
 
 /// The field in which a backend sent a piece of text: content, or its reasoning field, which may contain calls too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

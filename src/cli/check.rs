@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use walkdir::{DirEntry, WalkDir};
 
 use super::output::read;
 use crate::{
@@ -304,22 +305,10 @@ impl Findings {
 }
 
 /// The `*.txt` files in a directory and its subdirectories, down to this depth.
-fn recordings(directory: &Path, depth: usize) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> = entries
-        .flat_map(|path| {
-            if !path.is_dir() {
-                vec![path]
-            } else if depth > 0 {
-                recordings(&path, depth - 1)
-            } else {
-                Vec::new()
-            }
-        })
-        .collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
-    paths.sort();
-    paths
+fn recordings(directory: &Path, depth: usize) -> impl Iterator<Item = PathBuf> {
+    let entries = WalkDir::new(directory).max_depth(depth + 1).follow_links(true).sort_by_file_name().into_iter().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_file()).map(DirEntry::into_path);
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
 }
 
 /// The line where the form begins that a text names by its number.

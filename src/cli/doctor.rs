@@ -49,30 +49,54 @@ pub(super) struct Doctor {
     json: bool,
 }
 
+/// What was found. `doctor`, `models` and `toolglot` alone print it, each in its way.
 #[derive(Debug, Serialize)]
-struct Report {
+pub(super) struct Report {
     toolglot: &'static str,
-    proxy: Proxy,
+    pub(super) proxy: Proxy,
     /// Facts about this machine's addresses, one sentence each.
     addresses: Vec<String>,
-    backends: Vec<Surveyed>,
+    /// The backends with their models, without recordings.
+    pub(super) backends: Vec<Surveyed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<trial::Trial>,
     /// Problems, each with its remedy. If there are any, the command exits with 1.
     problems: Vec<String>,
+    /// Where backends are looked for, if none is configured.
+    #[serde(skip)]
+    pub(super) places: String,
 }
 
 impl Doctor {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
-        let json = self.json;
-        let report = super::block_on(self.look(config, environment))?;
-        output::print(out, &if json { output::json(&report)? } else { table::table(&report) })?;
+        let tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
+        let report = super::block_on(async {
+            let (app, mut report) = Report::look(config, environment, self.model.as_deref(), &tools).await?;
+            if let (true, Some(model)) = (self.tried, &self.model) {
+                let trial = trial::run(&app, model).await?;
+                report.problems.extend(trial.problems());
+                for backend in report.backends.iter().filter(|backend| !backend.models.is_empty()) {
+                    LastTrial::keep(environment, &backend.name, model, trial.good(), trial.attempts.len()).await;
+                }
+                report.tried = Some(trial);
+            }
+            Ok(report)
+        })?;
+        output::print(out, &if self.json { output::json(&report)? } else { table::table(&report) })?;
         output::fail_with(report.problems.len())
     }
+}
 
-    async fn look(self, config: Config, environment: &Environment) -> Result<Report, Error> {
-        let tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
+impl Report {
+    /// Looks at the proxy, and at the backends of this configuration with their models, or only the models of this name. `tools` are
+    /// only priced.
+    pub(super) async fn look(
+        config: Config,
+        environment: &Environment,
+        model: Option<&str>,
+        tools: &[Value],
+    ) -> Result<(App, Report), Error> {
         let proxy = Proxy::look(&config.listen).await;
         let addresses = addresses::addresses(&addresses::Facts::of_this_machine(), &config.listen);
         let keys = config.access.missing.iter().map(|missing| missing.what.clone());
@@ -81,44 +105,19 @@ impl Doctor {
         let missing: Vec<String> = keys.chain(missing).map(|what| format!("{what}; `serve` does not start without it")).collect();
         let passed_over =
             config.passed_over.as_ref().map(|file| format!("{} belongs to another program and is not read", file.display()));
-        let (app, mut backends) = surveyed(proxy.joined(config), environment, self.model.as_deref(), &tools).await?;
-        let problems = survey::problems(&backends, self.model.as_deref(), &survey::places(&app));
-        backends.retain(|found| found.backend.kind != Kind::Replay);
-        let mut report = Report {
-            toolglot: env!("CARGO_PKG_VERSION"),
-            problems: [missing, problems].concat(),
-            backends,
-            proxy,
-            addresses: passed_over.into_iter().chain(addresses).collect(),
-            tried: None,
-        };
-        if let (true, Some(model)) = (self.tried, &self.model) {
-            let trial = trial::run(&app, model).await?;
-            report.problems.extend(trial.problems());
-            for backend in report.backends.iter().filter(|backend| !backend.models.is_empty()) {
-                LastTrial::keep(environment, &backend.name, model, trial.good(), trial.attempts.len()).await;
+        // What is tried here is nothing for others to learn from.
+        let config = Config { store: None, ..proxy.joined(config) };
+        let app = server::app(Settings::of(config, environment))?;
+        let mut backends = survey::survey(&app, model, tools).await?;
+        for found in &mut backends {
+            for model in &mut found.models {
+                model.tried = LastTrial::of(environment, &found.name, &model.name).await;
             }
-            report.tried = Some(trial);
         }
-        Ok(report)
+        let places = survey::places(&app);
+        let problems = [missing, survey::problems(&backends, model, &places)].concat();
+        backends.retain(|found| found.backend.kind != Kind::Replay);
+        let addresses = passed_over.into_iter().chain(addresses).collect();
+        Ok((app, Report { toolglot: env!("CARGO_PKG_VERSION"), proxy, addresses, backends, tried: None, problems, places }))
     }
-}
-
-/// The backends of this configuration with their models, how toolglot would ask them, and how their last trials ended.
-pub(super) async fn surveyed(
-    config: Config,
-    environment: &Environment,
-    model: Option<&str>,
-    tools: &[Value],
-) -> Result<(App, Vec<Surveyed>), Error> {
-    // What is tried here is nothing for others to learn from.
-    let config = Config { store: None, ..config };
-    let app = server::app(Settings::of(config, environment))?;
-    let mut surveyed = survey::survey(&app, model, tools).await?;
-    for found in &mut surveyed {
-        for model in &mut found.models {
-            model.tried = LastTrial::of(environment, &found.name, &model.name).await;
-        }
-    }
-    Ok((app, surveyed))
 }

@@ -3,17 +3,11 @@
 use std::{fmt::Write as _, io::Write};
 
 use super::{
-    doctor::{self, table::backend_line},
+    doctor::{Report, table::backend_line},
     given::Configured,
     output::print,
-    proxy::Proxy,
 };
-use crate::{
-    backend::Kind,
-    config::Environment,
-    error::Error,
-    server::survey::{self, Surveyed},
-};
+use crate::{config::Environment, error::Error};
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 4;
@@ -51,32 +45,27 @@ const NEXT: [(bool, bool, &str); 4] = [
 
 pub(super) fn run(environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
     let config = Configured::default().load(environment)?;
-    let text = super::block_on(async {
-        let proxy = Proxy::look(&config.listen).await;
-        let (app, found) = doctor::surveyed(proxy.joined(config), environment, None, &[]).await?;
-        Ok(shown(&proxy, &found, &survey::places(&app)))
-    })?;
-    print(out, &text)
+    let report = super::block_on(async { Ok(Report::look(config, environment, None, &[]).await?.1) })?;
+    print(out, &shown(&report))
 }
 
-fn shown(proxy: &Proxy, found: &[Surveyed], places: &[String]) -> String {
+fn shown(Report { proxy, backends, places, .. }: &Report) -> String {
     let mut out = format!("toolglot {}: tool calls of local models, in the form that the client executes\n\n", super::VERSION);
     let running = match &proxy.running {
         Some(version) => format!("runs at {} (version {version}), with its page there", proxy.url),
         None => format!("does not run ({})", proxy.url),
     };
     let _ = writeln!(out, "proxy     {running}");
-    let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
-    for backend in &real {
+    for backend in backends {
         let names: Vec<&str> = backend.models.iter().map(|model| model.name.as_str()).take(SHOWN).collect();
         let more = if backend.listed > names.len() { ", .." } else { "" };
         let names = if names.is_empty() { String::new() } else { format!(": {}{more}", names.join(", ")) };
         let _ = writeln!(out, "backend   {}{names}", backend_line(backend));
     }
-    if real.is_empty() {
-        let _ = writeln!(out, "backend   none yet: looked for {}", places.join(", "));
+    if backends.is_empty() {
+        let _ = writeln!(out, "backend   none yet: looked for {places}");
     }
-    let has_models = real.iter().any(|found| found.listed > 0);
+    let has_models = backends.iter().any(|found| found.listed > 0);
     let now = (proxy.running.is_some(), has_models);
     let next = NEXT.iter().find(|(runs, has, _)| (*runs, *has) == now).map(|(.., text)| *text);
     let _ = writeln!(out, "{}\n\n`toolglot --help` lists all commands", next.unwrap_or_default());

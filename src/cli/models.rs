@@ -7,17 +7,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    doctor,
+    doctor::Report,
     given::Given,
     output::{columns, json, print, remark},
-    proxy::Proxy,
 };
-use crate::{
-    backend::Kind,
-    config::{Config, Environment},
-    error::Error,
-    server::survey::{self, ModelReport},
-};
+use crate::{config::Environment, error::Error, server::survey::ModelReport};
 
 #[derive(Debug, Args)]
 pub(super) struct Models {
@@ -41,25 +35,20 @@ const HEAD: [&str; 6] = ["MODEL", "BACKEND", "ADAPTER", "TOOLS", "CONTEXT", "TRI
 impl Models {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
-        let rows = super::block_on(rows(config, environment, remarks))?;
+        let Report { backends, places, .. } =
+            super::block_on(async { Ok(Report::look(config, environment, None, &[]).await?.1) })?;
+        if backends.is_empty() {
+            return Err(Error::proxy(format!("no backend: looked for {places}")));
+        }
+        let mut rows = Vec::new();
+        for found in backends {
+            if let Some(error) = &found.error {
+                remark(remarks, &format!("backend {} at {}: {error}", found.name, found.url));
+            }
+            rows.extend(found.models.into_iter().map(|model| Row { backend: found.name.clone(), model }));
+        }
         print(out, &if self.json { json(&rows)? } else { table(&rows) })
     }
-}
-
-async fn rows(config: Config, environment: &Environment, remarks: &mut dyn Write) -> Result<Vec<Row>, Error> {
-    let config = Proxy::look(&config.listen).await.joined(config);
-    let (app, surveyed) = doctor::surveyed(config, environment, None, &[]).await?;
-    let mut rows = Vec::new();
-    if surveyed.iter().all(|found| found.backend.kind == Kind::Replay) {
-        return Err(Error::proxy(format!("no backend: looked for {}", survey::places(&app).join(", "))));
-    }
-    for found in surveyed.into_iter().filter(|found| found.backend.kind != Kind::Replay) {
-        if let Some(error) = &found.error {
-            remark(remarks, &format!("backend {} at {}: {error}", found.name, found.url));
-        }
-        rows.extend(found.models.into_iter().map(|model| Row { backend: found.name.clone(), model }));
-    }
-    Ok(rows)
 }
 
 fn table(rows: &[Row]) -> String {

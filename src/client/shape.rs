@@ -7,9 +7,12 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     adapter::quote::Turns,
-    client::input,
+    client::{
+        input,
+        workspace::{Doubt, Workspace},
+    },
     config::ShellForm,
-    event::{Doubt, Effect, Event, Origin, Sink, Tools, Why},
+    event::{Effect, Event, Origin, Sink, Tools, Why},
     fix::{self, name::unknown},
     openai::{ChatRequest, Message},
 };
@@ -50,6 +53,7 @@ pub struct Shape {
     kind: Kind,
     shell: Option<shell::Stage>,
     tools: Arc<Tools>,
+    workspace: Option<Arc<Workspace>>,
     writer: Writer,
 }
 
@@ -60,6 +64,7 @@ pub struct Carrier {
     /// Calls of the registry's tools leave as shell commands.
     in_shell: bool,
     tools: Arc<Tools>,
+    workspace: Option<Arc<Workspace>>,
 }
 
 #[derive(Debug)]
@@ -80,7 +85,12 @@ impl Shape {
             Kind::Native => Writer::Native(native::Writer::new(one_call)),
             Kind::Xml(grammar) => Writer::Xml(Box::new(xml::Writer::new(grammar, Arc::clone(&tools)))),
         };
-        Shape { kind, shell: None, tools, writer }
+        Shape { kind, shell: None, tools, workspace: None, writer }
+    }
+
+    /// The same stage for a client that reports this workspace.
+    pub fn within(self, workspace: Option<Arc<Workspace>>) -> Shape {
+        Shape { workspace, ..self }
     }
 
     /// The same stage for a client whose shell runs the calls of the registry's tools.
@@ -113,7 +123,12 @@ impl Shape {
 
     /// The carrier of this client's form. [`Shape::event`] refuses calls that it cannot carry with a notice.
     pub fn carrier(&self) -> Carrier {
-        Carrier { kind: self.kind, in_shell: self.shell.is_some(), tools: Arc::clone(&self.tools) }
+        Carrier {
+            kind: self.kind,
+            in_shell: self.shell.is_some(),
+            tools: Arc::clone(&self.tools),
+            workspace: self.workspace.clone(),
+        }
     }
 
     /// The counts so far.
@@ -130,8 +145,45 @@ impl Carrier {
     /// into the workspace, for clients that open them at the root of the file system, and a folder gets the slash that marks it.
     /// The reason is a doubtful path, or a name that is not offered.
     pub fn checked<'a>(&self, name: &str, arguments: &'a str) -> (Cow<'a, str>, Option<Why>) {
-        let (placed, doubt) = placed(&self.tools, name, arguments).unwrap_or_default();
+        let (placed, doubt) = self.placed(name, arguments).unwrap_or_default();
         (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure).or_else(|| self.strange(name)))
+    }
+
+    /// The user's workspace, if the client reports it.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_deref()
+    }
+
+    /// The arguments with changed paths, if one changes, and what is doubtful about a path. `None`: the call has no paths.
+    fn placed(&self, name: &str, arguments: &str) -> Option<(Option<String>, Option<String>)> {
+        let (tool, workspace) = (self.tools.get(name)?, self.workspace()?);
+        if tool.paths.is_empty() {
+            return None;
+        }
+        // Only the paths are written anew: numbers would lose digits.
+        let given: HashMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
+        let (mut changed, mut doubt) = (Vec::new(), None);
+        for key in &tool.paths {
+            let Some(raw) = given.get(key).map(|raw| raw.get()) else { continue };
+            let Ok(path) = serde_json::from_str::<String>(raw) else { continue };
+            if doubt.is_none() {
+                doubt = workspace.doubt(&path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, &self.tools));
+            }
+            let placed = workspace.place(&path);
+            let folder = if tool.folders.contains(key) { workspace.as_folder(placed.as_deref().unwrap_or(&path)) } else { None };
+            if let Some(placed) = folder.or(placed) {
+                tracing::debug!(tool = name, "a path was completed");
+                let start = raw.as_ptr().addr() - arguments.as_ptr().addr();
+                changed.push((start..start + raw.len(), Value::String(placed).to_string()));
+            }
+        }
+        if changed.is_empty() {
+            return Some((None, doubt));
+        }
+        changed.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+        let mut whole = arguments.to_owned();
+        changed.into_iter().for_each(|(place, path)| whole.replace_range(place, &path));
+        Some((Some(whole), doubt))
     }
 
     /// The reason for doubt if the tool is not offered. In mode `react`, a name that is not in the table may mean a tool of the
@@ -164,38 +216,6 @@ impl Carrier {
             Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
         }
     }
-}
-
-/// The arguments with changed paths, if one changes, and what is doubtful about a path. `None`: the call has no paths.
-fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<(Option<String>, Option<String>)> {
-    let (tool, workspace) = (tools.get(name)?, tools.workspace.as_ref()?);
-    if tool.paths.is_empty() {
-        return None;
-    }
-    // Only the paths are written anew: numbers would lose digits.
-    let given: HashMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
-    let (mut changed, mut doubt) = (Vec::new(), None);
-    for key in &tool.paths {
-        let Some(raw) = given.get(key).map(|raw| raw.get()) else { continue };
-        let Ok(path) = serde_json::from_str::<String>(raw) else { continue };
-        if doubt.is_none() {
-            doubt = workspace.doubt(&path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, tools));
-        }
-        let placed = workspace.place(&path);
-        let folder = if tool.folders.contains(key) { workspace.as_folder(placed.as_deref().unwrap_or(&path)) } else { None };
-        if let Some(placed) = folder.or(placed) {
-            tracing::debug!(tool = name, "a path was completed");
-            let start = raw.as_ptr().addr() - arguments.as_ptr().addr();
-            changed.push((start..start + raw.len(), Value::String(placed).to_string()));
-        }
-    }
-    if changed.is_empty() {
-        return Some((None, doubt));
-    }
-    changed.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
-    let mut whole = arguments.to_owned();
-    changed.into_iter().for_each(|(place, path)| whole.replace_range(place, &path));
-    Some((Some(whole), doubt))
 }
 
 /// What the model is told about a doubtful path.

@@ -144,7 +144,7 @@ fn the_folder_of_a_command_is_one_of_the_workspace() {
                   <command>The command</command>\n<cwd>Optional. The folder</cwd>\n</run_command>\n\nTool calling details:\n- ONE";
     let messages = json!([{"role": "system", "content": system}, {"role": "user", "content": "Run ls."}]);
     let incoming = read(request(json!({"model": "m", "messages": messages})), &Hints::default()).unwrap();
-    let carrier = shape::Shape::new(incoming.shape, std::sync::Arc::new(incoming.tools), true).carrier();
+    let carrier = shape::Shape::new(incoming.shape, Arc::new(incoming.tools), true).within(incoming.workspace).carrier();
     for (given, placed) in [("src", "/w/demo/src"), ("workspace", "/w/demo"), ("/tmp", "/tmp"), ("~", "~")] {
         let call = |cwd: &str| json!({"command": "ls", "cwd": cwd}).to_string();
         assert_eq!(carrier.checked("run_command", &call(given)).0, call(placed));
@@ -195,9 +195,9 @@ fn a_choice_of_a_tool_that_is_not_offered_says_so() {
 #[test]
 fn a_path_is_placed_without_a_change_to_anything_else() {
     let tool = crate::event::Tool { paths: vec!["to".into(), "from".into()], ..crate::event::Tool::new("copy", "", "{}") };
-    let mut tools = Tools::new([tool], crate::event::ToolChoice::Auto);
-    tools.workspace = crate::event::Workspace::new("/home/ana/app", Vec::new(), Vec::new(), String::new());
-    let shape = shape::Shape::new(shape::Kind::Native, tools.into(), false);
+    let tools = Tools::new([tool], crate::event::ToolChoice::Auto);
+    let workspace = workspace::Workspace::new("/home/ana/app", Vec::new(), Vec::new(), String::new()).map(Arc::new);
+    let shape = shape::Shape::new(shape::Kind::Native, tools.into(), false).within(workspace);
     let (placed, _) = shape.carrier().checked("copy", r#"{"from": "src/a", "n": 100000000000000000001,  "to":"b"}"#);
     assert_eq!(placed, r#"{"from": "/home/ana/app/src/a", "n": 100000000000000000001,  "to":"/home/ana/app/b"}"#);
 }

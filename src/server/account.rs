@@ -12,7 +12,7 @@ use http::HeaderMap;
 
 use super::{
     facts::{Facts, Failed, Ran, Turn},
-    page::{kept, turns::Entry},
+    page::turns::Entry,
     target::Target,
 };
 use crate::{
@@ -36,11 +36,10 @@ pub(super) struct Account {
     is_heavy: Arc<AtomicBool>,
 }
 
-/// Observes a turn for an account, and passes everything on to the other taps.
+/// Observes a turn for an account.
 struct Watch {
     account: Account,
     turn: Turn,
-    next: Vec<Box<dyn Tap>>,
 }
 
 /// Maximum length of a client's name for itself, in characters.
@@ -85,16 +84,14 @@ impl Account {
         self.entry.get()
     }
 
-    /// The tap for this turn. It passes everything on to `recording` and to the page.
-    pub(super) fn watch(&self, plan: &Plan, mode: &'static str, recording: Option<Box<dyn Tap>>) -> Box<dyn Tap> {
-        let shown = self.entry().and_then(|entry| kept::tap(entry, plan, mode));
-        let next = recording.into_iter().chain(shown).collect();
+    /// The tap for this turn.
+    pub(super) fn watch(&self, plan: &Plan, mode: &'static str) -> Box<dyn Tap> {
         let mut facts = self.facts.hold();
         facts.mode = mode;
         let client = plan.caller.client.split(' ').next().filter(|client| !client.is_empty());
         facts.client = client.map(|client| redact::shown(client, CLIENT_CHARS));
         let turn = Turn { adapter: plan.adapter.name.clone(), ..Turn::default() };
-        Box::new(Watch { account: self.clone(), turn, next })
+        Box::new(Watch { account: self.clone(), turn })
     }
 
     /// What a backend said about its limits.
@@ -118,22 +115,18 @@ impl Account {
 impl Tap for Watch {
     fn answered(&mut self, headers: &HeaderMap) {
         self.account.facts.hold().pace = backend::pace_headers(headers);
-        self.next.iter_mut().for_each(|next| next.answered(headers));
     }
 
-    fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
+    fn round(&mut self, _: &ChatRequest, _: &Tools, _: Dialect) {
         self.turn.rounds += 1;
-        self.next.iter_mut().for_each(|next| next.round(chat, tools, dialect));
     }
 
     fn prefix(&mut self, prefix: Prefix) {
         self.turn.prefix = Some(prefix);
-        self.next.iter_mut().for_each(|next| next.prefix(prefix));
     }
 
-    fn upstream(&mut self, bytes: &[u8]) {
+    fn upstream(&mut self, _: &[u8]) {
         self.turn.first_read.get_or_insert_with(Instant::now);
-        self.next.iter_mut().for_each(|next| next.upstream(bytes));
     }
 
     fn event(&mut self, event: &Event<'_>) {
@@ -143,7 +136,6 @@ impl Tap for Watch {
             Event::Finish { reason, .. } => self.turn.finish = Some(*reason),
             _ => {}
         }
-        self.next.iter_mut().for_each(|next| next.event(event));
     }
 
     fn usage(&mut self, usage: Usage) {
@@ -157,7 +149,6 @@ impl Tap for Watch {
     fn checked(&mut self, checked: &Checked) {
         self.turn.calls.verdicts.push(checked.report.verdict.as_str());
         self.turn.calls.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
-        self.next.iter_mut().for_each(|next| next.checked(checked));
     }
 
     fn ran(&mut self, call: &ToolCall, server: &str, failed: bool, took: Duration) {
@@ -169,19 +160,13 @@ impl Tap for Watch {
         self.account.is_heavy.store(true, Ordering::Relaxed);
     }
 
-    fn client(&mut self, bytes: &[u8]) {
+    fn client(&mut self, _: &[u8]) {
         self.turn.first_sent.get_or_insert_with(Instant::now);
-        self.next.iter_mut().for_each(|next| next.client(bytes));
     }
 
     fn failed(&mut self, error: &Error) {
         let code = error.code.clone().unwrap_or_else(|| error.status.to_string());
         self.turn.failed = Some(Failed { code, message: error.to_string() });
-        self.next.iter_mut().for_each(|next| next.failed(error));
-    }
-
-    fn end(&mut self) {
-        self.next.iter_mut().for_each(|next| next.end());
     }
 }
 

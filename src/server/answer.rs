@@ -17,7 +17,9 @@ use serde_json::{Map, Value};
 use super::{
     ending::Ending,
     forward::{self, Endpoint},
-    headers, react,
+    headers,
+    page::kept,
+    react,
     received::Received,
     reply,
     state::{App, Live},
@@ -34,7 +36,7 @@ use crate::{
     event::Note,
     openai,
     plan::{self, Caller, Passed, Plan},
-    turn::{self, tap::Tap},
+    turn::{self, tap::Taps},
 };
 
 /// The header for warnings: what was not done as the request asked.
@@ -116,14 +118,14 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
     let streamed = request.chat.stream;
     let plan = planned(app, &asked, request).await?;
     let mut warnings: Vec<HeaderValue> = plan.reply.warnings.iter().filter_map(warning).collect();
-    let (front, tap) = (asked.front, tap(app, &asked, &plan));
+    let (front, taps) = (asked.front, taps(app, &asked, &plan));
     // A turn may be long: body and headers of the request are not needed any more.
     drop(asked);
     let mut response = if streamed {
         let head = plan.reply.head.clone();
-        events(&app.process.ending, head, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
+        events(&app.process.ending, head, Box::pin(turn::run(plan, app.turns.clone(), taps))).await?
     } else {
-        let (answer, notes) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
+        let (answer, notes) = Box::pin(turn::collect(plan, app.turns.clone(), taps)).await?;
         warnings.extend(notes.iter().filter_map(warning));
         reply::json_text(front.body(&answer))
     };
@@ -136,8 +138,8 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
 /// The whole answer as one object of the protocol.
 pub(super) async fn collect(app: &App, asked: &Asked, request: impl Into<front::Request>) -> Result<Value, Error> {
     let plan = planned(app, asked, request.into()).await?;
-    let tap = tap(app, asked, &plan);
-    let (answer, _) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
+    let taps = taps(app, asked, &plan);
+    let (answer, _) = Box::pin(turn::collect(plan, app.turns.clone(), taps)).await?;
     Ok(answer)
 }
 
@@ -147,12 +149,14 @@ pub(super) async fn empty(app: &App, asked: &Asked, request: front::Request) -> 
     Ok(front::Collected::new(plan.reply.head).into_value())
 }
 
-/// The tap of the turn: the account of the request, and a recording if wanted.
-fn tap(app: &App, asked: &Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
+/// The taps of the turn: the account of the request, a recording if wanted, and the page.
+fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
     let recording = app.process.recorder.as_ref().map(|recorder| recorder.tap(plan));
     let account = &asked.received.account;
     account.is_about(&asked.target);
-    Some(account.watch(plan, asked.mode.name(), recording))
+    let mode = asked.mode.name();
+    let shown = account.entry().and_then(|entry| kept::tap(entry, plan, mode));
+    [account.watch(plan, mode)].into_iter().chain(recording).chain(shown).collect()
 }
 
 /// The plan, with a line in the log.

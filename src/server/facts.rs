@@ -66,6 +66,7 @@ pub(super) struct Calls {
 
 /// A tool that toolglot ran.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "only spans name tools"))]
 pub(super) struct Ran {
     /// The id of the call, and the tool's name as the model wrote it.
     pub(super) id: String,

@@ -83,9 +83,8 @@ pub(super) async fn found(app: &App, found: &[Found], address: &str) {
         let _ = writeln!(text, "    and {untold} more: `toolglot models`");
     }
     if !app.backends.has_backend() {
-        let places: Vec<String> =
-            app.backends.places().map(|backend| format!("{} at {}", backend.name, redact::line(&backend.url))).collect();
-        let _ = writeln!(text, "  no backend yet: looked for {}; looking again every few seconds", places.join(", "));
+        let places = survey::places(app);
+        let _ = writeln!(text, "  no backend yet: looked for {places}; looking again every few seconds");
     }
     if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {
         let _ = writeln!(text, "  recorded models to try it with: {}", names(&replay.models));

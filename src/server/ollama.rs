@@ -302,7 +302,7 @@ fn unlisted(app: &App, backend: &Backend, model: &Model) -> Value {
         "model": model.id,
         "modified_at": LONG_AGO,
         "size": 0,
-        "digest": digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "digest": format!("{digest:x}"),
         "details": details(&family(app, model)),
     })
 }

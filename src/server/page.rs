@@ -4,22 +4,24 @@
 //!
 //! This machine may see it, and so may every holder of a client key, who sees only the turns of that key.
 
-use std::{fmt::Write as _, net::IpAddr, time::Duration};
+use std::{convert::Infallible, fmt::Write as _, net::IpAddr, time::Duration};
 
 use axum::{
     Extension, Router,
     body::Body,
     extract::{Path, Request, State},
     middleware::{Next, from_fn_with_state, map_response},
-    response::Response,
+    response::{
+        Response,
+        sse::{self, Sse},
+    },
     routing::get,
 };
-use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::{sync::broadcast::error::RecvError, time::timeout};
+use tokio::sync::broadcast::error::RecvError;
 
 use super::{
     account::Account,
@@ -33,7 +35,6 @@ use crate::{
     client::front::Kind,
     config::{Exchanges, Mode},
     error::Error,
-    wire,
 };
 
 pub(super) mod bypass;
@@ -160,36 +161,25 @@ fn missing() -> Response {
 }
 
 /// What happens, as server-sent events: `turn` with a row, `lagged` where this page was too slow to hear everything.
-async fn events(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    reply::bytes("text/event-stream", Body::from_stream(told(app, sender.tenant.name.clone())))
-}
-
-fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
-    let mut changes = app.process.page.listen();
+async fn events(
+    State(app): State<App>,
+    Extension(sender): Extension<Sender>,
+) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>> + Send> {
+    let (mut changes, owner) = (app.process.page.listen(), sender.tenant.name.clone());
     // A page stays open for days; the configuration may change meanwhile.
     drop(app);
-    async_stream::stream! {
-        let mut out = BytesMut::new();
-        wire::write_comment(&mut out, "toolglot");
+    let told = async_stream::stream! {
+        yield Ok(sse::Event::default().comment("toolglot"));
         loop {
-            yield Ok(out.split().freeze());
-            // Others' turns are no sign of life for this page.
-            let heard = timeout(SILENCE, async {
-                loop {
-                    match changes.recv().await {
-                        Ok(Change::Row(of, _)) if *of != *owner => {}
-                        heard => return heard,
-                    }
-                }
-            });
-            match heard.await {
-                Ok(Ok(Change::Row(_, row))) => wire::write_event(&mut out, "turn", |out| out.extend_from_slice(row.as_bytes())),
-                Ok(Err(RecvError::Lagged(_))) => wire::write_event(&mut out, "lagged", |out| out.extend_from_slice(b"{}")),
-                Ok(Ok(Change::End) | Err(RecvError::Closed)) => return,
-                Err(_) => wire::write_comment(&mut out, "still here"),
+            match changes.recv().await {
+                Ok(Change::Row(of, row)) if *of == *owner => yield Ok(sse::Event::default().event("turn").data(row)),
+                Ok(Change::Row(..)) => {}
+                Err(RecvError::Lagged(_)) => yield Ok(sse::Event::default().event("lagged").data("{}")),
+                Ok(Change::End) | Err(RecvError::Closed) => return,
             }
         }
-    }
+    };
+    Sse::new(told).keep_alive(sse::KeepAlive::new().interval(SILENCE).text("still here"))
 }
 
 /// `POST /ui/bypass` `{"minutes": 10, "model": "..."}`: without a model, all of them.

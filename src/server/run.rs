@@ -119,7 +119,6 @@ async fn run(settings: Settings) -> Result<(), Error> {
         () = look_around(&app, &address) => Ok(()),
         () = follow_registry(&app) => Ok(()),
         () = reload::follow(&live) => Ok(()),
-        () = export(&app) => Ok(()),
         told = end(&to_stage, &live, first, all_done.recv()) => {
             how = told;
             Ok(())
@@ -204,18 +203,10 @@ async fn follow_registry(app: &App) {
     tokio::join!(watching, pool.follow());
 }
 
-/// Sends spans to the collector, where there is one. Never ends.
-async fn export(app: &App) {
-    match &app.process.spans {
-        Some(spans) => spans.export().await,
-        None => future::pending().await,
-    }
-}
-
 /// Sends the spans that still wait.
 async fn flush(app: &App) {
     if let Some(spans) = &app.process.spans {
-        spans.flush().await;
+        Arc::clone(spans).flush().await;
     }
 }
 
@@ -245,6 +236,8 @@ async fn end(
     all_done: impl Future<Output = Option<()>>,
 ) -> End {
     first.await;
+    // Caught from here on: whoever reads the line below may send it at once.
+    let second = signal();
     let app = live.app();
     let Config { drain_seconds: seconds, drain_announce_seconds: announce_seconds, .. } = app.config;
     app.process.draining.announce();
@@ -269,7 +262,7 @@ async fn end(
             sleep(LAST_WORDS).await;
             return End::Now;
         }
-        () = signal() => return End::Now,
+        () = second => return End::Now,
     }
     let _ = stage.send(Stage::Ending);
     tokio::select! {

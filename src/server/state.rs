@@ -174,7 +174,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         recorder: settings.record.clone().map(Recorder::new).transpose()?,
         counts: Counts::default(),
         metrics: Arc::default(),
-        spans: Spans::of(&settings.environment, &client),
+        spans: Spans::of(&settings.environment),
         missed: Missed::default(),
         lists: openai::Lists::default(),
         page: Arc::default(),

@@ -158,8 +158,9 @@ fn misplaced(app: &App, found: &Backend) -> Option<String> {
 }
 
 /// Where backends are looked for, if none is configured.
-pub fn places(app: &App) -> Vec<String> {
-    app.backends.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect()
+pub fn places(app: &App) -> String {
+    let places = app.backends.places().map(|backend| format!("{} at {}", backend.name, redact::line(&backend.url)));
+    places.collect::<Vec<_>>().join(", ")
 }
 
 /// One chat, as a client would have it in mode `rewrite`; `tap` watches.
@@ -171,7 +172,7 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
     let (planned, key) = (plan.asking.learned.clone(), plan.learned_key());
     let asked_again = || app.turns.asked_again.load(Ordering::Relaxed);
     let before = asked_again();
-    let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
+    let (completion, _) = turn::collect(plan, app.turns.clone(), tap.into_iter().collect()).await?;
     let learned = store::read(&*app.turns.store, &key).await.unwrap_or(planned);
     Ok(Tried { completion, learned, asked_again: asked_again() - before })
 }
@@ -206,7 +207,7 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
 }
 
 /// Problems that keep the user from an answer, each with its remedy.
-pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> Vec<String> {
+pub fn problems(found: &[Surveyed], model: Option<&str>, places: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for silent in found {
         let Some(error) = &silent.error else { continue };
@@ -224,7 +225,7 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
     }
     let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
     if real.is_empty() {
-        problems.push(format!("no backend: looked for {}; start one, or name one with --backend URL", places.join(", ")));
+        problems.push(format!("no backend: looked for {places}; start one, or name one with --backend URL"));
     }
     for empty in real.iter().filter(|found| found.error.is_none() && found.listed == 0) {
         problems.push(format!("backend {} has no models: load or pull one there", empty.name));

@@ -8,16 +8,14 @@ use std::sync::Arc;
 mod unwanted;
 
 use self::unwanted::Unwanted;
-use super::{gate::Gate, quoted::Quoted};
+use super::gate::Gate;
 pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
     event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
-    fix::{Checked, Fixer, Schemas, Tally, name::means_none},
+    fix::{Checked, Fixer, Schemas, name::means_none},
     json::extent::{Extent, PlainExtent},
-    plan::Repeats,
-    same,
 };
 
 /// The parts that an [`Answer`] is made from.
@@ -38,8 +36,8 @@ pub struct Setup {
 /// Reads one answer of a backend.
 pub struct Answer {
     scanner: Scanner,
-    fixer: Fixer,
-    gate: Gate,
+    pub(super) fixer: Fixer,
+    pub(super) gate: Gate,
     tools: Arc<Tools>,
     /// The last native call. It is complete if anything other than the end of the answer follows.
     native: Option<ToolCall>,
@@ -111,47 +109,6 @@ impl Answer {
     /// Sets the client's form, which may not be able to carry every call.
     pub fn towards(mut self, carrier: Carrier) -> Answer {
         self.gate.carrier = carrier;
-        self
-    }
-
-    /// Sets the calls that this turn has run before. A call that repeats one of them is refused.
-    pub fn after(mut self, before: Repeats) -> Answer {
-        self.gate.after(before);
-        self
-    }
-
-    /// Sets the results that the model has read.
-    pub(super) fn quoting(mut self, quoted: Arc<Quoted>) -> Answer {
-        self.gate.before.quoted = quoted;
-        self
-    }
-
-    /// Continues after an answer that was refused, whose valid calls are `kept`. `left`: what the user reads if this answer says
-    /// nothing. `because`: why the model was asked.
-    pub(super) fn again(mut self, kept: Vec<ToolCall>, left: Option<String>, because: &Reask) -> Answer {
-        let about = match because {
-            Reask::Refused { name, raw, .. } => Some(same::Call::new(name, raw)),
-            _ => None,
-        };
-        self.gate.again(kept, left, about);
-        self
-    }
-
-    /// Sets the prose of earlier answers that the client has.
-    pub(super) fn echoing(mut self, said: Vec<String>) -> Answer {
-        self.gate.echoing(said);
-        self
-    }
-
-    /// Counts repairs in `tally`. With `excerpts`, log lines may show pieces of arguments.
-    pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
-        self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);
-        self
-    }
-
-    /// Sets the tool whose call the model was just told to be incomplete.
-    pub fn after_unclosed(mut self, tool: Option<String>) -> Answer {
-        self.fixer = self.fixer.with_unclosed(tool);
         self
     }
 
@@ -277,6 +234,16 @@ impl Answer {
             stage.call(&call);
         }
     }
+}
+
+/// The calls in a text that is a whole answer.
+pub fn calls(setup: Setup, text: &str) -> Vec<ToolCall> {
+    let (mut answer, mut open, mut calls) = (Answer::new(setup), Assembly::default(), Vec::new());
+    let mut keep = |event: Event<'_>| calls.extend(open.event(&event).map(|(_, call)| call));
+    answer.delta(Delta::Text(Channel::Content, text), &mut keep);
+    answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
+    answer.finish(&mut keep);
+    calls
 }
 
 /// Whether the arguments of a native call have no open brackets.

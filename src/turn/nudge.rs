@@ -7,7 +7,8 @@
 //! `docs/live.md` has what they are worth.
 
 use crate::{
-    event::{Tools, Workspace},
+    client::workspace::Workspace,
+    event::Tools,
     openai::{Message, own_words},
 };
 

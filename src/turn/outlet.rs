@@ -1,8 +1,13 @@
-//! The path of events to the client: the tap, the turn's memory of what was sent, the client's shape.
+//! The path of events to the client: the taps, the turn's memory of what was sent, the client's shape.
 
 use std::collections::HashSet;
 
-use super::{extras::Extras, react::Agent, sent::Sent, tap::Tap};
+use super::{
+    extras::Extras,
+    react::Agent,
+    sent::Sent,
+    tap::{Tap, Taps},
+};
 use crate::{
     client::shape::Shape,
     event::{Event, Note, Sink},
@@ -10,7 +15,7 @@ use crate::{
 
 /// The stages after the gate, which last for the whole turn.
 pub(super) struct Outlet<O> {
-    pub(super) tap: Option<Box<dyn Tap>>,
+    pub(super) taps: Taps,
     pub(super) shape: Shape,
     pub(super) out: O,
     pub(super) sent: Sent,
@@ -60,10 +65,8 @@ impl<O: Sink> Sink for Onward<'_, O> {
 
 impl<O: Sink> Sink for Outlet<O> {
     fn event(&mut self, event: Event<'_>) {
-        let Outlet { tap, shape, out, sent, extras, aside, id, .. } = self;
-        if let Some(tap) = tap {
-            tap.event(&event);
-        }
+        self.tell(|tap| tap.event(&event));
+        let Outlet { shape, out, sent, extras, aside, id, .. } = self;
         extras.event(&event, id);
         if let Some(text) = aside.event(&event) {
             shape.event(Event::Text(&text), out);
@@ -92,6 +95,13 @@ impl<O: Sink> Sink for Outlet<O> {
             }
         };
         shape.event(event, out);
+    }
+}
+
+impl<O> Outlet<O> {
+    /// Tells all observers.
+    pub(super) fn tell(&mut self, tell: impl FnMut(&mut Box<dyn Tap>)) {
+        self.taps.iter_mut().for_each(tell);
     }
 }
 

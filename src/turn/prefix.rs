@@ -1,8 +1,9 @@
 //! Measures how much of a request the backend has read before. A backend caches a prompt and recomputes the next one from the
 //! first difference. So if the past of a conversation changes, the backend reads all of it again in every turn.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, hash::BuildHasher, time::Duration};
 
+use foldhash::quality::FixedState;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -53,9 +54,6 @@ struct Body<'b> {
 
 /// A prompt is compared in pieces of this size, in bytes.
 const PIECE_BYTES: usize = 1024;
-
-/// The golden ratio as a fraction of 2^64.
-const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
@@ -113,16 +111,9 @@ fn part(text: &[u8]) -> (u64, u64) {
 }
 
 /// A hash that is stable within one build of toolglot. With another build, comparisons begin anew. No answer depends on it, so it
-/// is fast rather than strong: each word is multiplied by an odd number, and the halves of the product are mixed.
+/// is fast rather than strong.
 fn digest(text: &[u8]) -> u64 {
-    let mix = |hash: u64, word: [u8; 8]| {
-        let product = u128::from(hash ^ u64::from_le_bytes(word)) * u128::from(ODD);
-        product as u64 ^ (product >> 64) as u64
-    };
-    let (words, rest) = text.as_chunks();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    words.iter().chain([&last]).fold(text.len() as u64 ^ ODD, |hash, word| mix(hash, *word))
+    FixedState::default().hash_one(text)
 }
 
 /// A conversation is identified by its beginning.

@@ -5,10 +5,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::answer::{Answer, Setup};
+use super::answer::{self, Setup};
 use crate::{
     adapter::{CLIENT_RESULT, scanner},
-    event::{Assembly, Channel, Delta, Effect, Event, FinishReason, ToolChoice},
+    event::{Effect, ToolChoice},
     fix::Schemas,
     plan::Plan,
     redact, same,
@@ -67,17 +67,8 @@ impl Quoted {
 
 /// The calls in a result, if it names a tool with effects.
 fn read(setup: &Setup, text: &str) -> Vec<same::Call> {
-    let mut calls = Vec::new();
     if !setup.tools.iter().any(|tool| tool.effect != Effect::Reads && text.contains(tool.name.as_str())) {
-        return calls;
+        return Vec::new();
     }
-    let mut answer = Answer::new(setup.clone());
-    let mut open = Assembly::default();
-    let mut keep = |event: Event<'_>| {
-        calls.extend(open.event(&event).map(|(_, call)| same::Call::new(&call.name, &call.arguments)));
-    };
-    answer.delta(Delta::Text(Channel::Content, text), &mut keep);
-    answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
-    answer.finish(&mut keep);
-    calls
+    answer::calls(setup.clone(), text).iter().map(|call| same::Call::new(&call.name, &call.arguments)).collect()
 }

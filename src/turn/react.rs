@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tokio::{sync::watch, time::Instant};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     answer::{Outcome, Reask},
     gate::stops_short,
     reask,
-    tap::Tap,
+    tap::Taps,
 };
 use crate::{
     backend::{Kind, Size},
@@ -35,7 +35,6 @@ mod repeated;
 mod results;
 mod resume;
 mod runs;
-mod steps;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -48,7 +47,6 @@ use judge::{Fate, Judge};
 use limits::Limit;
 use results::Seen;
 use runs::{Done, Runner};
-pub(super) use steps::{AfterCalls, Step};
 use trace::Trace;
 use words::Told;
 
@@ -202,8 +200,9 @@ impl Agent {
         self.react.limits.trace.then(|| Note::Trace(trace()))
     }
 
-    /// Takes a whole answer. `said` is the part of it that the client has.
-    pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> Step {
+    /// Takes a whole answer. `said` is the part of it that the client has. `false`: it is the last one; otherwise its calls run, or
+    /// the model is asked again.
+    pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> bool {
         self.used.rounds += 1;
         let tokens = match outcome.usage {
             Some(usage) => usage.total_tokens(),
@@ -213,7 +212,7 @@ impl Agent {
         self.trace.fixes(self.used.rounds, &outcome.checked);
         let (written, thought) = self.collected.take();
         if self.last.is_some() {
-            return Step::Over;
+            return false;
         }
         if written.is_empty() {
             let why = match () {
@@ -223,10 +222,10 @@ impl Agent {
                 () if stops_short(said) && self.has_results() => Some(Reask::Unfinished),
                 () => None,
             };
-            let Some(why) = why.filter(|_| self.may_ask(plan.rules.retry)) else { return Step::Over };
+            let Some(why) = why.filter(|_| self.may_ask(plan.rules.retry)) else { return false };
             self.used.excuse_round();
             reask::ask(&why, said, &[], plan);
-            return Step::Again;
+            return true;
         }
         let judge = Judge {
             react: &self.react,
@@ -261,7 +260,7 @@ impl Agent {
                 call_id(&[b"react", &at.to_le_bytes(), &position.to_le_bytes(), call.name.as_bytes(), call.arguments.as_bytes()])
             };
             let id = call.id.clone().or(of_front).unwrap_or_else(made);
-            let arguments = if is_object(&call.arguments) { call.arguments } else { "{}".to_owned() };
+            let arguments = if reask::is_object(&call.arguments) { call.arguments } else { "{}".to_owned() };
             let extra = call.extra.and_then(|extra| serde_json::from_str(&extra).ok());
             calls.push(Pending { call: ToolCall { id, name: call.name, arguments, extra }, fate, result: None });
         }
@@ -286,18 +285,18 @@ impl Agent {
         };
         let flight = self.flight(shared, plan, &calls);
         self.round = Some(Round { runs: runner.run(&calls), calls, flight, left });
-        Step::Runs
+        true
     }
 
     /// Asks once more, without tools.
-    fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> Step {
+    fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> bool {
         self.last = Some(why);
         reask::wrap_up(&mut plan.chat.messages, false);
-        Step::Again
+        true
     }
 
     /// Waits for the next result; `None` once all are there.
-    pub(super) async fn next(&mut self, plan: &Plan, tap: Option<&mut Box<dyn Tap>>) -> Option<String> {
+    pub(super) async fn next(&mut self, plan: &Plan, taps: &mut Taps) -> Option<String> {
         let round = self.round.as_mut()?;
         if let Some(flight) = &mut round.flight
             && let Some(key) = flight.note(&round.calls).await
@@ -309,9 +308,7 @@ impl Agent {
         let Fate::Run { service, open_world, .. } = &pending.fate else { return Some(String::new()) };
         let observation = observe::observation(&response, self.react.limits.result_bytes, &plan.adapter, &plan.tools);
         tracing::info!(tool = pending.call.name, failed = observation.failed(), seconds = took.as_secs_f64(), "tool ran");
-        if let Some(tap) = tap {
-            tap.ran(&pending.call, &service.server, observation.failed(), took);
-        }
+        taps.iter_mut().for_each(|tap| tap.ran(&pending.call, &service.server, observation.failed(), took));
         self.seen.add(service, *open_world);
         let line = format!("{} {:.1} s", pending.call.name, took.as_secs_f64());
         self.trace.call(self.used.rounds, &pending.call, &observation, took);
@@ -319,9 +316,10 @@ impl Agent {
         Some(line)
     }
 
-    /// Adds the results to the conversation, once all are there.
-    pub(super) async fn conclude(&mut self, shared: &Shared, plan: &mut Plan) -> AfterCalls {
-        let Some(Round { calls, .. }) = self.round.take() else { return AfterCalls::Again };
+    /// Adds the results to the conversation, once all are there. Returns the calls that the client has to run; without any, the
+    /// model is asked again.
+    pub(super) async fn conclude(&mut self, shared: &Shared, plan: &mut Plan) -> Vec<ToolCall> {
+        let Some(Round { calls, .. }) = self.round.take() else { return Vec::new() };
         let mut handed = Vec::new();
         let mut results = Vec::new();
         let (mut run, mut failed) = (0, 0);
@@ -366,7 +364,7 @@ impl Agent {
             Some(start) => resume::keep(shared, plan, start, &handed, tainted, seconds).await,
             None => {}
         }
-        if handed.is_empty() { AfterCalls::Again } else { AfterCalls::HandOver(handed) }
+        handed
     }
 
     /// How the user is told what runs.
@@ -398,9 +396,4 @@ fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kind) -> Messa
         rest,
         ..Message::default()
     }
-}
-
-/// Whether this is the text of a JSON object.
-fn is_object(text: &str) -> bool {
-    serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
 }

@@ -79,8 +79,8 @@ impl Reading {
     /// If the answer is incomplete. A failure of the connection takes precedence over the decoder's error.
     pub(super) fn take<O: Sink>(&mut self, next: Result<Input, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, cuttable, lags, .. } = self;
-        if let (Ok(Input::Batch(bytes)), Some(tap)) = (&next, &mut onward.outlet.tap) {
-            tap.upstream(frames.newest(*bytes));
+        if let Ok(Input::Batch(bytes)) = &next {
+            onward.outlet.tell(|tap| tap.upstream(frames.newest(*bytes)));
         }
         let mut read_delta = |delta: Delta<'_>| {
             if let (Delta::Usage(usage), Some(size)) = (&delta, &cuttable)

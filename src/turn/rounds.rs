@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use tokio::{
     task::yield_now,
     time::{Instant, sleep, timeout_at},
@@ -32,7 +31,7 @@ use super::{
     reask,
     sent::Sent,
     spool,
-    tap::Tap,
+    tap::Taps,
 };
 use crate::{
     backend::{self, Held},
@@ -104,8 +103,9 @@ const PROGRESS: Duration = Duration::from_secs(2);
 const HEAVY_BYTES: usize = 64 * 1024;
 
 impl<O: Sink> Rounds<O> {
-    pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
-        let shape = Shape::new(plan.reply.shape, Arc::clone(&plan.tools), plan.reply.one_call);
+    pub(super) fn new(plan: Plan, shared: Shared, taps: Taps, out: O) -> Rounds<O> {
+        let shape =
+            Shape::new(plan.reply.shape, Arc::clone(&plan.tools), plan.reply.one_call).within(plan.reply.workspace.clone());
         let shape = match plan.reply.shell.clone() {
             Some(shell) => shape.in_shell(shell),
             None => shape,
@@ -119,7 +119,7 @@ impl<O: Sink> Rounds<O> {
             agent,
             plan,
             shared,
-            outlet: Outlet { tap, shape, out, sent, extras, aside, id, call_ids },
+            outlet: Outlet { taps, shape, out, sent, extras, aside, id, call_ids },
             reading: None,
             asks: Asks::default(),
             shown: Shown::default(),
@@ -149,8 +149,8 @@ impl<O: Sink> Rounds<O> {
             }
             stepped => stepped,
         };
-        if let (Err(error), Some(tap)) = (&stepped, &mut self.outlet.tap) {
-            tap.failed(error);
+        if let Err(error) = &stepped {
+            self.outlet.tell(|tap| tap.failed(error));
         }
         if let (Ok(false), Some(agent)) = (&stepped, &mut self.agent) {
             Box::pin(agent.forget(&self.shared)).await;
@@ -204,23 +204,14 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Tells the tap, once, that the turn has become heavy.
+    /// Tells the taps, once, that the turn has become heavy.
     async fn weigh(&mut self, bytes: usize) {
         if self.is_heavy || bytes < HEAVY_BYTES {
             return;
         }
         self.is_heavy = true;
-        if let Some(tap) = &mut self.outlet.tap {
-            tap.heavy();
-        }
+        self.outlet.tell(|tap| tap.heavy());
         yield_now().await;
-    }
-
-    /// Shows the tap what is sent.
-    pub(super) fn tap_client(&mut self, bytes: &Bytes) {
-        if let Some(tap) = &mut self.outlet.tap {
-            tap.client(bytes);
-        }
     }
 
     /// Sends the conversation. If the backend refuses its form, sends it again in another form.
@@ -272,20 +263,15 @@ impl<O: Sink> Rounds<O> {
             let insists = self.asks.loading.is_none();
             let (response, compared) = tokio::join!(biased; send(&self.shared.client, &prepared.outgoing, insists), compared);
             let mut response = response?;
-            if let Some(tap) = &mut self.outlet.tap {
-                tap.answered(&response.headers);
-            }
+            self.outlet.tell(|tap| tap.answered(&response.headers));
             if response.status.is_success() {
-                if let Some(tap) = &mut self.outlet.tap {
-                    let in_the_prompt = Tools::default();
-                    let tools = if self.plan.asking.verbatim { &in_the_prompt } else { &*self.plan.tools };
-                    tap.round(&self.plan.chat, tools, prepared.dialect);
-                }
+                let in_the_prompt = Tools::default();
+                let tools = if self.plan.asking.verbatim { &in_the_prompt } else { &*self.plan.tools };
+                self.outlet.tell(|tap| tap.round(&self.plan.chat, tools, prepared.dialect));
                 if let Some(compared) = compared
                     && let Some(prefix) = compared.keep(&self.shared).await
-                    && let Some(tap) = &mut self.outlet.tap
                 {
-                    tap.prefix(prefix);
+                    self.outlet.tell(|tap| tap.prefix(prefix));
                 }
                 self.asks.taken = true;
                 self.schemas_were_refused().await;
@@ -353,10 +339,8 @@ impl<O: Sink> Rounds<O> {
             self.shown.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
-        if let Some(tap) = &mut self.outlet.tap {
-            outcome.checked.iter().for_each(|checked| tap.checked(checked));
-            outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
-        }
+        outcome.checked.iter().for_each(|checked| self.outlet.tell(|tap| tap.checked(checked)));
+        outcome.usage.into_iter().for_each(|usage| self.outlet.tell(|tap| tap.usage(usage)));
         if self.agent.is_some() {
             self.asks.said.clear();
             return self.act(&outcome);

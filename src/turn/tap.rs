@@ -13,6 +13,9 @@ use crate::{
     openai::{ChatRequest, ToolCall},
 };
 
+/// The observers of a turn.
+pub type Taps = Vec<Box<dyn Tap>>;
+
 /// Observes one turn. By default, most methods do nothing.
 pub trait Tap: Send {
     /// A backend has answered with these headers, whatever the status.

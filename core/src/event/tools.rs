@@ -7,8 +7,6 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::Workspace;
-
 /// The effect of a tool. An unknown one counts as [`Effect::Writes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effect {
@@ -176,8 +174,6 @@ pub struct Tools {
     pub choice: ToolChoice,
     /// `tool_choice` leaves out some of the client's tools, so a call of a tool that is not here never reaches the client.
     pub is_limited: bool,
-    /// The user's workspace, if the client reports it.
-    pub workspace: Option<Workspace>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::{
     adapter::{Adapter, GENERIC, Library, render},
     error::Error,
-    event::{Assembly, Channel, Delta, Event, FinishReason, Tool, ToolChoice, Tools},
+    event::{Tool, ToolChoice, Tools},
     fix::Schemas,
     openai::{ChatRequest, Message},
-    turn::answer::{Answer, Setup},
+    turn::answer::{self, Setup},
 };
 
 /// Name and arguments of a call.
@@ -188,16 +188,9 @@ fn round_trip(
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
     let rendered = render::render(adapter, own_form, &ChatRequest::from_value(request)?, &offered.tools)?;
     let text = rendered.messages.iter().rev().find(|message| message.role == "assistant").map(said).unwrap_or_default();
-    let mut answer = Answer::new(Setup::new(Arc::clone(adapter), Arc::clone(&offered.tools), Arc::clone(&offered.schemas)));
-    let (mut calls, mut open) = (Vec::new(), Assembly::default());
-    let mut read = |event: Event<'_>| {
-        let whole = open.event(&event);
-        calls.extend(whole.map(|(_, call)| (call.name, serde_json::from_str(&call.arguments).unwrap_or_default())));
-    };
-    answer.delta(Delta::Text(Channel::Content, &text), &mut read);
-    answer.delta(Delta::Finish(FinishReason::Stop), &mut read);
-    answer.finish(&mut read);
-    Ok(calls)
+    let setup = Setup::new(Arc::clone(adapter), Arc::clone(&offered.tools), Arc::clone(&offered.schemas));
+    let read = answer::calls(setup, &text);
+    Ok(read.into_iter().map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or_default())).collect())
 }
 
 fn said(message: &Message) -> String {

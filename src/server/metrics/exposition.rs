@@ -1,72 +1,64 @@
 //! `GET /metrics`: everything that is counted, in the text format of Prometheus (version 0.0.4).
 
-use std::{fmt::Write as _, sync::atomic::Ordering};
+use std::sync::atomic::Ordering;
 
 use axum::{body::Body, extract::State, response::Response};
-
-use super::{COUNTERS, head, single, written};
-use crate::{
-    lock::Hold,
-    server::{reply, state::App},
+use prometheus_client::{
+    encoding::prometheus_text,
+    metrics::{counter::ConstCounter, family::Family, gauge::ConstGauge, gauge::Gauge},
+    registry::Registry,
 };
+
+use super::{Counters, add};
+use crate::server::{reply, state::App};
 
 /// `GET /metrics`.
 pub(in crate::server) async fn metrics(State(app): State<App>) -> Response {
-    reply::bytes("text/plain; version=0.0.4; charset=utf-8", Body::from(exposed(&app)))
+    reply::bytes(prometheus_text::CONTENT_TYPE, Body::from(exposed(&app)))
 }
 
 fn exposed(app: &App) -> String {
-    let mut out = String::new();
-    {
-        let counted = app.process.metrics.0.hold();
-        let help = "Requests whose response is not over.";
-        single("toolglot_requests_under_way", "gauge", help, counted.under_way, &mut out);
-        for (name, help) in COUNTERS {
-            head(name, "counter", help, &mut out);
-            for ((_, labels), count) in counted.counters.iter().filter(|((own, _), _)| own == name) {
-                let _ = writeln!(out, "{name}{labels} {count}");
-            }
-        }
-        let seconds = "Seconds from a request to the first byte of its answer, where a model was asked for.";
-        counted.first_byte.write("toolglot_first_byte_seconds", seconds, &mut out);
-        let seconds = "Seconds from the first byte of a backend to the first one that leaves for the client, in streams.";
-        counted.added.write("toolglot_added_seconds", seconds, &mut out);
-        let seconds = "Seconds from a request to the end of its answer, where a model was asked for.";
-        counted.duration.write("toolglot_request_seconds", seconds, &mut out);
-    }
-    head("toolglot_fixes_total", "counter", "Repairs of calls, by rule.", &mut out);
+    let mut registry = Registry::default();
+    app.process.metrics.register(&mut registry);
+    let fixes = Counters::default();
     for (rule, count) in app.turns.tally.rules() {
-        let _ = writeln!(out, "toolglot_fixes_total{} {count}", written(&[("rule", rule)]));
+        add(&fixes, [("rule", rule)], count);
     }
-    let again = app.turns.asked_again.load(Ordering::Relaxed);
-    single("toolglot_reasks_total", "counter", "Refused calls that were answered to the model.", again, &mut out);
-    head("toolglot_mcp_calls_total", "counter", "Calls of MCP servers and built-in tools, by server and result.", &mut out);
+    registry.register("toolglot_fixes", "Repairs of calls, by rule", fixes);
+    let again = ConstCounter::new(app.turns.asked_again.load(Ordering::Relaxed));
+    registry.register("toolglot_reasks", "Refused calls that were answered to the model", again);
+    let calls = Counters::default();
     for (server, failed, count) in app.process.mcp.pool().calls() {
-        let result = if failed { "failed" } else { "ok" };
-        let _ = writeln!(out, "toolglot_mcp_calls_total{} {count}", written(&[("server", &server), ("result", result)]));
+        add(&calls, [("server", &server), ("result", if failed { "failed" } else { "ok" })], count);
     }
+    registry.register("toolglot_mcp_calls", "Calls of MCP servers and built-in tools, by server and result", calls);
     if let Some(link) = app.turns.store.link() {
-        let present = u64::from(link.is_present());
-        single("toolglot_store_present", "gauge", "Whether the shared store answers.", present, &mut out);
-        let help = "Commands that were sent to the shared store.";
-        single("toolglot_store_operations_total", "counter", help, link.operations(), &mut out);
-        let help = "Commands that the shared store failed or did not answer in time.";
-        single("toolglot_store_failures_total", "counter", help, link.failures(), &mut out);
+        let present = ConstGauge::new(u64::from(link.is_present()));
+        registry.register("toolglot_store_present", "Whether the shared store answers", present);
+        let operations = ConstCounter::new(link.operations());
+        registry.register("toolglot_store_operations", "Commands that were sent to the shared store", operations);
+        let help = "Commands that the shared store failed or did not answer in time";
+        registry.register("toolglot_store_failures", help, ConstCounter::new(link.failures()));
     }
     if let Some((sent, dropped)) = app.process.spans.as_ref().map(|spans| spans.counts()) {
-        head("toolglot_spans_total", "counter", "Spans for the collector, by what became of them.", &mut out);
-        let _ =
-            write!(out, "toolglot_spans_total{{result=\"sent\"}} {sent}\ntoolglot_spans_total{{result=\"dropped\"}} {dropped}\n");
+        let spans = Counters::default();
+        add(&spans, [("result", "sent")], sent);
+        add(&spans, [("result", "dropped")], dropped);
+        registry.register("toolglot_spans", "Spans for the collector, by what became of them", spans);
     }
-    let panics = app.process.ending.panics();
-    single("toolglot_panics_total", "counter", "Faults inside toolglot, each of which ended one turn.", panics, &mut out);
-    head("toolglot_held_bytes", "gauge", "Bytes that are held between requests, by what holds them.", &mut out);
+    let panics = ConstCounter::new(app.process.ending.panics());
+    registry.register("toolglot_panics", "Faults inside toolglot, each of which ended one turn", panics);
+    let held_bytes = Family::<[(&str, &str); 1], Gauge>::default();
     for (holder, bytes) in held(app) {
-        let _ = writeln!(out, "toolglot_held_bytes{} {bytes}", written(&[("holder", holder)]));
+        held_bytes.get_or_create(&[("holder", holder)]).set(bytes.try_into().unwrap_or(i64::MAX));
     }
+    registry.register("toolglot_held_bytes", "Bytes that are held between requests, by what holds them", held_bytes);
     if let Some(bytes) = resident_bytes() {
-        single("process_resident_memory_bytes", "gauge", "Resident memory of the process.", bytes, &mut out);
+        registry.register("process_resident_memory_bytes", "Resident memory of the process", ConstGauge::new(bytes));
     }
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = prometheus_text::encode(&mut out, &registry);
     out
 }
 

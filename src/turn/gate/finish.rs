@@ -46,7 +46,7 @@ impl Gate {
         }
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
         let prose = &self.said.prose;
-        let workspace = self.before.tools.workspace.as_ref().filter(|_| nudges && self.said.text);
+        let workspace = self.carrier.workspace().filter(|_| nudges && self.said.text);
         if let Some(file) = workspace.and_then(asked_about) {
             self.again.reask = Some(Reask::Unread(file.to_owned()));
             return reason;

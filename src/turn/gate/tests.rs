@@ -1,7 +1,10 @@
 //! Refused calls, announced actions, and what the client sees of them.
 
 use super::*;
-use crate::event::{Input, Tool, ToolChoice, Workspace};
+use crate::{
+    client::{shape, workspace::Workspace},
+    event::{Input, Tool, ToolChoice},
+};
 
 fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
     let mut gate = Gate::new(policy);
@@ -57,11 +60,10 @@ fn a_guess_is_delivered_only_if_the_model_writes_it_again() {
 
 #[test]
 fn a_path_out_of_the_workspace_is_asked_about_once() {
-    let workspace = crate::event::Workspace::new("/w/demo", Vec::new(), Vec::new(), "Create the folder docs.".into());
+    let workspace = Workspace::new("/w/demo", Vec::new(), Vec::new(), "Create the folder docs.".into());
     let tool = crate::event::Tool { name: "create".into(), paths: vec!["uri".into()], ..Default::default() };
-    let mut tools = Tools::new([tool], Default::default());
-    tools.workspace = workspace;
-    let carrier = crate::client::shape::Shape::new(crate::client::shape::Kind::Native, Arc::new(tools), false).carrier();
+    let tools = Arc::new(Tools::new([tool], Default::default()));
+    let carrier = shape::Shape::new(shape::Kind::Native, tools, false).within(workspace.map(Arc::new)).carrier();
     let answer = |policy: Policy, uri: &str| {
         let mut gate = Gate::new(policy);
         gate.carrier = carrier.clone();
@@ -201,7 +203,8 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
         let words = unread.map(|file| format!("What does {file} do?")).unwrap_or_default();
         let workspace = Workspace::new("/w", Vec::new(), Vec::new(), words).unwrap().with_listed(vec!["a.rs".into()]);
         gate.before.tools = Arc::clone(&tools);
-        Arc::make_mut(&mut gate.before.tools).workspace = Some(workspace);
+        let shape = shape::Shape::new(shape::Kind::Native, Arc::clone(&tools), false);
+        gate.carrier = shape.within(Some(Arc::new(workspace))).carrier();
         let mut calls = 0;
         for event in events {
             gate.event(event.clone(), &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));

@@ -80,26 +80,21 @@ impl Judge<'_> {
         // A doubt is asked about, as long as the model may be asked. A guess never runs here.
         let why = why.filter(|why| self.may_reask || !matches!(why, Why::Unsure(_)));
         let Origin::Registry { server, tool: own } = &tool.origin else {
-            let fate = match why {
-                None => Fate::Client,
+            return match why {
+                None => (call, Fate::Client),
                 // If asking again did not help, the call leaves as the model wrote it, as in every mode.
-                Some(Why::Schema(_)) if !self.may_reask => Fate::Client,
-                Some(why) => self.refused(&call, why, true),
+                Some(Why::Schema(_)) if !self.may_reask => (call, Fate::Client),
+                Some(why) => self.refused(call, why, true),
             };
-            return (call, fate);
         };
         if let Some(why) = why {
-            let fate = self.refused(&call, why, false);
-            return (call, fate);
+            return self.refused(call, why, false);
         }
         let offered =
             self.react.catalogue.tools.iter().find(|offered| offered.service.server == *server && offered.service.tool == *own);
         match offered {
             Some(offered) => self.ours(call, offered),
-            None => {
-                let fate = self.refused(&call, Why::UnknownTool(String::new()), false);
-                (call, fate)
-            }
+            None => self.refused(call, Why::UnknownTool(String::new()), false),
         }
     }
 
@@ -113,7 +108,7 @@ impl Judge<'_> {
                 _ => String::new(),
             };
             let why = why.unwrap_or(Why::UnknownTool(near));
-            let fate = self.refused(&call, why, false);
+            let (mut call, fate) = self.refused(call, why, false);
             if call.name.is_empty() {
                 call.name = "unknown".into();
             }
@@ -130,8 +125,7 @@ impl Judge<'_> {
     /// A call of a tool that we can run.
     fn ours(&self, mut call: ToolCall, offered: &Offered) -> (ToolCall, Fate) {
         let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
-            let fate = self.refused(&call, Why::NotAnObject, false);
-            return (call, fate);
+            return self.refused(call, Why::NotAnObject, false);
         };
         let service = &offered.service;
         let tainted = self.tainted.filter(|_| offered.effect != Effect::Reads);
@@ -176,9 +170,9 @@ impl Judge<'_> {
         (call, Fate::Answered { text, told: Some(why), of_client: false, refused: false })
     }
 
-    fn refused(&self, call: &ToolCall, why: Why, of_client: bool) -> Fate {
+    fn refused(&self, call: ToolCall, why: Why, of_client: bool) -> (ToolCall, Fate) {
         let text = reask::complaint(&call.name, &why, &call.arguments, self.tools, None);
-        Fate::Answered { text, told: None, of_client, refused: true }
+        (call, Fate::Answered { text, told: None, of_client, refused: true })
     }
 }
 

@@ -270,8 +270,7 @@ pub(super) fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
     for message in conversation {
         hash.update(json!(message).to_string());
     }
-    let id = hash.finalize().iter().fold("repeated ".to_owned(), |id, byte| format!("{id}{byte:02x}"));
-    plan.key(Kind::TurnResults, id)
+    plan.key(Kind::TurnResults, format!("repeated {:x}", hash.finalize()))
 }
 
 /// The key of a call. It includes the user's last words, because ids that a model makes are not unique. Text that a client adds
@@ -279,6 +278,5 @@ pub(super) fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
 fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
     let said = before.iter().rfind(|message| is_spoken(message)).map(|message| message.content.to_text());
     let hash = Sha256::digest(format!("{name}\n{}", own_words(&said.unwrap_or_default())));
-    let id = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    plan.key(Kind::TurnResults, id)
+    plan.key(Kind::TurnResults, format!("{hash:x}"))
 }

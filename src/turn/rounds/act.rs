@@ -7,65 +7,47 @@ use crate::{
     config::Progress,
     error::Error,
     event::{Event, FinishReason, Note, Sink, Usage},
-    turn::{
-        answer::Outcome,
-        outlet::Outlet,
-        react::{AfterCalls, Step},
-    },
+    turn::{answer::Outcome, outlet::Outlet},
 };
 
 impl<O: Sink> Rounds<O> {
     /// In mode `react`, runs the calls of a complete answer. Without any, the turn is over.
     pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
         let Some(agent) = &mut self.agent else { return false };
-        match agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), outcome) {
-            Step::Runs => {
-                let (complaints, beginning) = (agent.complaints(), agent.beginning());
-                self.outlet.sent.spend(outcome.usage);
-                for complaint in complaints {
-                    self.tell(&complaint);
-                }
-                self.show(beginning);
-                true
+        let goes_on = agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), outcome);
+        if goes_on {
+            let (complaints, beginning) = (agent.complaints(), agent.beginning());
+            self.outlet.sent.spend(outcome.usage);
+            complaints.iter().for_each(|complaint| self.tell(complaint));
+            self.show(beginning);
+        } else {
+            if let Some(line) = agent.last_words(self.outlet.sent.said(), &self.plan) {
+                self.outlet.sent.break_line();
+                self.tell(&line);
             }
-            Step::Again => {
-                let complaints = agent.complaints();
-                self.outlet.sent.spend(outcome.usage);
-                for complaint in complaints {
-                    self.tell(&complaint);
-                }
-                true
-            }
-            Step::Over => {
-                if let Some(line) = agent.last_words(self.outlet.sent.said(), &self.plan) {
-                    self.outlet.sent.break_line();
-                    self.tell(&line);
-                }
-                self.finish(None);
-                false
-            }
+            self.finish(None);
         }
+        goes_on
     }
 
     /// Waits for a result. After the last one, the model is asked again, or the client gets its calls.
     pub(super) async fn run_tools(&mut self) -> bool {
         let Some(agent) = &mut self.agent else { return false };
-        if let Some(line) = agent.next(&self.plan, self.outlet.tap.as_mut()).await {
+        if let Some(line) = agent.next(&self.plan, &mut self.outlet.taps).await {
             self.show(Some(line));
             return true;
         }
-        match agent.conclude(&self.shared, &mut self.plan).await {
-            AfterCalls::Again => true,
-            AfterCalls::HandOver(calls) => {
-                for (index, call) in (0..).zip(&calls) {
-                    let extra = call.extra.as_ref().map(ToString::to_string);
-                    self.outlet.call(index, Some(&call.id), (&call.name, &call.arguments), extra.as_deref());
-                }
-                self.outlet.extras.keep(&self.shared, &self.plan).await;
-                self.finish(Some(FinishReason::ToolCalls));
-                false
-            }
+        let calls = agent.conclude(&self.shared, &mut self.plan).await;
+        if calls.is_empty() {
+            return true;
         }
+        for (index, call) in (0..).zip(&calls) {
+            let extra = call.extra.as_ref().map(ToString::to_string);
+            self.outlet.call(index, Some(&call.id), (&call.name, &call.arguments), extra.as_deref());
+        }
+        self.outlet.extras.keep(&self.shared, &self.plan).await;
+        self.finish(Some(FinishReason::ToolCalls));
+        false
     }
 
     /// Cuts off an answer with tools because the time of the turn is over: the text so far stays, the calls do not run.
@@ -139,10 +121,10 @@ impl<O: Sink> Rounds<O> {
     /// Ends the turn.
     pub(super) fn end(&mut self) {
         let counts = self.outlet.shape.counts();
-        if let Some(tap) = &mut self.outlet.tap {
+        self.outlet.tell(|tap| {
             tap.dropped(counts.dropped);
             tap.end();
-        }
+        });
         if counts != Counts::default() {
             let Counts { dropped, refused, defused, withheld } = counts;
             tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");

@@ -15,7 +15,7 @@ use crate::{
     adapter::scanner,
     backend::{Decoder, Dialect, Size},
     event::Sink,
-    openai, upstream,
+    openai, same, upstream,
     wire::Frames,
 };
 
@@ -67,16 +67,23 @@ impl<O: Sink> Rounds<O> {
                     .is_none_or(|agent| !agent.has_results() && !agent.may_ask(plan.rules.retry)),
             },
         };
-        let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
-        let answer = match &self.agent {
-            Some(_) => answer, // it looks at repetitions itself
-            None => answer.after(plan.rules.repeats.clone()),
-        };
-        let answer = answer.quoting(self.asks.quoted.clone()).echoing(self.asks.said.clone());
-        let answer = match &self.asks.because {
-            Some(because) => answer.again(self.asks.kept.clone(), self.asks.left.clone(), because),
-            None => answer,
-        };
-        answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())
+        let mut answer = Answer::new(setup).towards(self.outlet.shape.carrier());
+        let fixer = answer.fixer.with_tally(Arc::clone(&self.shared.tally)).with_excerpts(plan.rules.log_excerpts);
+        answer.fixer = fixer.with_unclosed(self.asks.unclosed.clone());
+        let gate = &mut answer.gate;
+        // The agent looks at repetitions itself.
+        if self.agent.is_none() {
+            gate.after(plan.rules.repeats.clone());
+        }
+        gate.before.quoted = Arc::clone(&self.asks.quoted);
+        gate.echoing(self.asks.said.clone());
+        if let Some(because) = &self.asks.because {
+            let about = match because {
+                Reask::Refused { name, raw, .. } => Some(same::Call::new(name, raw)),
+                _ => None,
+            };
+            gate.again(self.asks.kept.clone(), self.asks.left.clone(), about);
+        }
+        answer
     }
 }

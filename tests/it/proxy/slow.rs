@@ -73,7 +73,7 @@ async fn minutes_of_silence_are_bridged_and_end_with_the_call() {
         let silence = Duration::from_secs(20 * 60);
         let (plan, shared) = turn(front, true, silence);
         let begun = Instant::now();
-        let answer = turn::run(plan, shared, None);
+        let answer = turn::run(plan, shared, Vec::new());
         pin_mut!(answer);
         let (mut last, mut signs, mut said) = (begun, 0, String::new());
         while let Some(piece) = answer.next().await {
@@ -87,6 +87,6 @@ async fn minutes_of_silence_are_bridged_and_end_with_the_call() {
     }
     // Who does not stream gets nothing in between, and the call in the end.
     let (plan, shared) = turn(front::Kind::OpenAi, false, Duration::from_secs(25 * 60));
-    let (whole, _) = turn::collect(plan, shared, None).await.unwrap();
+    let (whole, _) = turn::collect(plan, shared, Vec::new()).await.unwrap();
     assert_eq!(whole["choices"][0]["finish_reason"], "tool_calls", "{whole}");
 }
