@@ -135,16 +135,9 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         let level = if is_guess { Verdict::Guess } else { Verdict::Coerced };
         return Some((members, "parameters written as a call", level));
     }
+    // The beginning of an object was lost.
     if text.starts_with(['"', '\'']) {
-        let braced = format!("{{{text}");
-        if let Ok((reading, _)) = container(&braced, 0, &top)
-            && reading.ending != Ending::AfterColon
-            && reading.void.is_none()
-            && reading.rival.is_none()
-        {
-            let Value::Object(members) = reading.root.detached(0, text.len()).value else { return None };
-            return Some((members, "members without their braces", Verdict::Guess));
-        }
+        return None;
     }
     let mut members = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {

@@ -367,7 +367,6 @@ fn envelopes() {
         ("N9", "town: Turku", Verdict::Guess),
         ("N9", "<town>Turku</town>", Verdict::Coerced),
         ("N9", "book(town=\"Turku\")", Verdict::Coerced),
-        ("N9", r#""town":"Turku"}"#, Verdict::Guess),
     ] {
         becomes(
             rule,

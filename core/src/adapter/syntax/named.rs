@@ -244,7 +244,7 @@ impl Arguments<'_> {
                 Break(Step::cut(self.up_to(end)))
             }
             // A string or a list may be the beginning of a text.
-            After::Nothing if !context.close.is_empty() && !self.takes_line() && !text[from..].starts_with('{') => {
+            After::Nothing if end > from && !context.close.is_empty() && !self.takes_line() && !text[from..].starts_with('{') => {
                 Continue(Body::Bare(Closing::after(end)))
             }
             // Only the rest of the text shows whether the value goes on.

@@ -2,7 +2,7 @@
 
 use super::{Node, Parser, Stop, is_known, key, written::Written};
 use crate::adapter::syntax::{
-    Start, blank,
+    Start,
     scalar::{atom, number},
     starts_with_any,
 };
@@ -23,9 +23,9 @@ impl Parser<'_> {
             Start::No => {}
         }
         match rest.as_bytes() {
-            [b'"' | b'\'', ..] => self.strings(),
+            [b'"' | b'\'', ..] => self.string(),
             _ if self.dialect.loose => self.loose(),
-            [prefix, b'"' | b'\'', ..] if matches!(prefix.to_ascii_lowercase(), b'r' | b'u' | b'b') => self.strings(),
+            [prefix, b'"' | b'\'', ..] if matches!(prefix.to_ascii_lowercase(), b'r' | b'u' | b'b') => self.string(),
             [_] if !self.dialect.end => Err(Stop::More),
             _ => self.word(),
         }
@@ -42,26 +42,7 @@ impl Parser<'_> {
         Ok(Node::Text(Written::raw(text)))
     }
 
-    /// Reads a string. Python joins adjacent ones, also with a `+` between them.
-    fn strings(&mut self) -> Result<Node, Stop> {
-        let mut written = self.string()?;
-        while !self.dialect.loose {
-            let first = self.next()?;
-            let plus = usize::from(first == b'+');
-            let next = self.at + plus + blank(&self.text[self.at + plus..]);
-            match self.text.as_bytes().get(next) {
-                None => return Err(Stop::More),
-                Some(b'"' | b'\'') => {
-                    self.at = next;
-                    written.append(&self.string()?);
-                }
-                Some(_) => break,
-            }
-        }
-        Ok(Node::Text(written))
-    }
-
-    fn string(&mut self) -> Result<Written, Stop> {
+    fn string(&mut self) -> Result<Node, Stop> {
         let raw = matches!(self.rest().as_bytes().first(), Some(b'r' | b'R'));
         if !self.rest().starts_with(['"', '\'']) {
             self.at += 1;
@@ -82,7 +63,7 @@ impl Parser<'_> {
         if holds_delimiter(text, self.dialect.delimiters) {
             return Err(Stop::Fail);
         }
-        Ok(if raw { Written::raw(text) } else { Written::escaped(text) })
+        Ok(Node::Text(if raw { Written::raw(text) } else { Written::escaped(text) }))
     }
 
     /// The first closing delimiter that structure follows. A quote that closes a word before more text shows that the value is
@@ -186,6 +167,11 @@ impl Parser<'_> {
     fn goes_on(&self, at: usize, so_far: &str) -> Result<bool, Stop> {
         let rest = self.text[at..].trim_start();
         let Some((key, _)) = key(rest, self.dialect)? else { return Ok(rest.starts_with('}')) };
+        // Written like a key, without spaces, but no parameter: it may be a part of the text.
+        let is_glued = rest.len() == self.text.len() - at && rest[key.len()..].starts_with(':') && !key.contains(' ');
+        if self.depth == 1 && is_glued && !is_scalar(so_far) && !is_known(self.dialect.keys, &key) {
+            return Err(Stop::Fail);
+        }
         let has_words = self.key.as_deref().is_some_and(|current| current.contains(' '));
         Ok(is_scalar(so_far) || if self.depth == 1 { is_known(self.dialect.keys, &key) } else { !key.contains(' ') || has_words })
     }

@@ -68,12 +68,6 @@ impl Written {
         written
     }
 
-    /// Appends an adjacent string.
-    pub(super) fn append(&mut self, more: &Written) {
-        self.text.push_str(&more.text);
-        self.json.push_str(&more.json);
-    }
-
     fn push_raw(&mut self, text: &str) {
         let json = verbatim(text);
         self.text.push_str(text);
