@@ -77,11 +77,13 @@ impl Attempts {
     pub(crate) fn is_due(&mut self, text: &str, start: usize, end: bool) -> bool {
         let closes = text.as_bytes()[self.seen.max(start)..].iter().any(|byte| matches!(byte, b')' | b'}' | b']'));
         let grown = self.tried < TRIED || text.len() - start > self.last + self.last / 8;
-        if !end && !(closes && grown) {
-            if !closes {
+        match (end, closes, grown) {
+            (true, ..) | (_, true, true) => {}
+            (false, true, false) => return false,
+            (false, false, _) => {
                 self.seen = text.len();
+                return false;
             }
-            return false;
         }
         (self.seen, self.last, self.tried) = (text.len(), text.len() - start, self.tried + 1);
         true

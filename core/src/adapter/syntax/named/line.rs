@@ -22,7 +22,9 @@ pub(super) fn read(text: &str, from: usize, fenced: bool, context: Context<'_>) 
     let rest = &text[from..];
     let stop = rest.find(if fenced { FENCE } else { "\n" });
     let line = rest[..stop.unwrap_or(rest.len())].trim_end();
-    if stop.is_none() && !(context.end && !context.cut && !fenced && is_value(line)) {
+    // Without its end, a text may have been cut; a value shows its own.
+    let shows_end = is_value(line) && context.end && !context.cut && !fenced;
+    if stop.is_none() && !shows_end {
         return Line::Open;
     }
     let inside = line.strip_prefix(['"', '\'', '[']).map(str::trim_start);
