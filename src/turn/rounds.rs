@@ -99,8 +99,9 @@ struct Shown {
 const ERROR_BYTES: usize = 64 * 1024;
 /// Time between two reports that a call is being written.
 const PROGRESS: Duration = Duration::from_secs(2);
-/// A turn that holds this many bytes is heavy: deciding about them at once may take long.
-const HEAVY_BYTES: usize = 64 * 1024;
+/// A turn that holds this many bytes is heavy: deciding about them at once may take long (tags that never close: 5 ms for each kB in
+/// the release build).
+const HEAVY_BYTES: usize = 16 * 1024;
 
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, taps: Taps, out: O) -> Rounds<O> {

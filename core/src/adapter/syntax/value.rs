@@ -7,8 +7,8 @@ use crate::json::extent::{Extent, Halt, PlainExtent};
 /// Extra braces, separators and whitespace after a value.
 pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
-/// Maximum length of a string after an object that is looked at, in bytes. A longer one is no key.
-const STRING_BYTES: usize = 1024;
+/// How much of the text after a value shows whether it goes on there, in bytes.
+const LOOKED_AT_BYTES: usize = 1024;
 
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
@@ -224,7 +224,10 @@ pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> 
 /// Whether the text after a value whose brackets are balanced shows that its end is inside of one of its strings, whose quotes are
 /// not escaped: a quote or an escape follows (`"echo "}" >> a"`), or an object whose first string is no key (`"join("}, {")"`).
 pub(crate) fn runs_on(text: &str, over: bool) -> Start {
-    let rest = text.trim_start_matches(|c: char| FRAMING(c) || c == ')');
+    // Only the beginning is looked at, so that a long text is not searched again for each of its pieces.
+    let window = &text[..text.floor_char_boundary(LOOKED_AT_BYTES)];
+    let over = over || window.len() < text.len();
+    let rest = window.trim_start_matches(|c: char| FRAMING(c) || c == ')');
     let inside = rest.trim_start_matches(|c: char| c == '{' || c.is_whitespace());
     let undecided = if over { Start::Yes(0) } else { Start::Maybe };
     match (rest.len() > inside.len(), inside.chars().next()) {
@@ -244,17 +247,11 @@ pub(crate) fn runs_on(text: &str, over: bool) -> Start {
         }
         _ if rest[1..].trim_start().starts_with('{') => Start::Yes(0),
         (true, None) => undecided,
-        (true, Some('"')) => {
-            // Only its beginning is looked at, so that a long string is not searched again for each of its pieces.
-            let window = &inside[..inside.floor_char_boundary(STRING_BYTES)];
-            let after = closing_quote(window, 1, b'"').map(|end| inside[end..].trim_start().chars().next());
-            match after {
-                Ok(Some(':')) => Start::No,
-                Ok(Some(_)) => Start::Yes(0),
-                Err(_) if window.len() < inside.len() => Start::Yes(0),
-                Ok(None) | Err(_) => undecided,
-            }
-        }
+        (true, Some('"')) => match closing_quote(inside, 1, b'"').map(|end| inside[end..].trim_start().chars().next()) {
+            Ok(Some(':')) => Start::No,
+            Ok(Some(_)) => Start::Yes(0),
+            Ok(None) | Err(_) => undecided,
+        },
         (true, Some(_)) => Start::No,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Options, Scanner, Seen, only_call, read, text, written};
+use super::{MayAsk, Options, Scanner, Seen, only_call, read, text, written};
 use crate::{
     adapter::{Adapter, Inside},
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
@@ -114,5 +114,21 @@ fn inline_code_that_a_limit_cut_holds_no_call() {
         scanner.push(Channel::Content, text, &mut seen);
         scanner.finish(reason, &mut seen);
         assert_eq!(written(&seen).len(), calls, "{reason:?}: {seen:?}");
+    }
+}
+
+/// source: recorded qwen2.5-coder-1.5b llama.cpp 2026-11-28 (a finished turn of the bench, asked about a tool `.._result`).
+#[test]
+fn the_tag_of_a_result_is_no_unknown_tool() {
+    let schema = r#"{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]}"#;
+    let result = "<read_file_result>\nOne line.\n</read_file_result>";
+    for answer in [result.to_owned(), format!("```\n{result}\n```"), format!("```xml\n{result}\n```")] {
+        let tools = Tools::new([Tool::new("read_file", "", schema)], ToolChoice::Auto);
+        let options = Options { elements: true, may_ask: MayAsk::Now, ..Options::default() };
+        let mut scanner = Scanner::new(Arc::clone(library().get("generic").unwrap()), Arc::new(tools), schemas(), options);
+        let mut seen = Seen::default();
+        scanner.push(Channel::Content, &answer, &mut seen);
+        scanner.finish(FinishReason::Stop, &mut seen);
+        assert_eq!(seen, text(&answer));
     }
 }

@@ -4,7 +4,10 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    adapter::syntax::{Context, Parsed, blank, field::one_each, typing::Types},
+    adapter::{
+        asides::CLIENT_RESULT,
+        syntax::{Context, Parsed, blank, field::one_each, typing::Types},
+    },
     event::Tools,
 };
 
@@ -48,6 +51,10 @@ fn element(text: &str, tools: &Tools) -> Option<Foreign> {
         Name::Open if tag == '<' => return None,
         _ => return Some(Foreign::No),
     };
+    // The result of a call, which the model repeats.
+    if inside[..=name.len()].strip_suffix(CLIENT_RESULT).is_some_and(|name| tools.get(name).is_some()) {
+        return Some(Foreign::No);
+    }
     let close = format!("</{name}>");
     let mut members = Map::new();
     let mut rest = &inside[name.len() + 1..];
