@@ -84,7 +84,7 @@ impl LaxReader {
         if !attempts.is_due(text, *open, context.end) {
             return Some(Step::More);
         }
-        let dialect = Dialect { delimiters: &lax.strings, loose: true, keys, ends: &ends, end: context.end, lenient: false };
+        let dialect = Dialect { delimiters: &lax.strings, loose: Some(&ends), keys, end: context.end, lenient: false };
         let read = match literal::read(text, *open, dialect) {
             Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
             Read::More(_) if !context.end => return Some(Step::More),

@@ -41,12 +41,11 @@ pub(crate) type Item = (Option<String>, Node);
 pub(crate) struct Dialect<'a> {
     /// Delimiters of strings besides quotes. Nothing is escaped between them.
     pub(crate) delimiters: &'a [String],
-    /// Whether unquoted text extends to the next key or bracket and every member has a key. Otherwise the values are Python's.
-    pub(crate) loose: bool,
+    /// If unquoted text extends to the next key or bracket and every member has a key: whether the call may end before a text.
+    /// Otherwise the values are Python's.
+    pub(crate) loose: Option<&'a dyn Fn(&str) -> Start>,
     /// The known keys of the outermost brackets.
     pub(crate) keys: &'a [String],
-    /// Whether the call may end before this text.
-    pub(crate) ends: &'a dyn Fn(&str) -> Start,
     /// Whether the text is complete.
     pub(crate) end: bool,
     /// Whether quotes in a string may not be escaped: it ends only where structure follows. Only for a text that is complete.
@@ -165,7 +164,7 @@ impl<'a> Parser<'a> {
                 _ if !separated => return Err(Stop::Fail),
                 first => {
                     let key = if close == b']' { None } else { self.key()? };
-                    if key.is_none() && self.dialect.loose && close != b']' && first != b'{' {
+                    if key.is_none() && self.dialect.loose.is_some() && close != b']' && first != b'{' {
                         return Err(Stop::Fail);
                     }
                     self.key.clone_from(&key);
@@ -219,7 +218,7 @@ fn key(text: &str, dialect: Dialect<'_>) -> Result<Option<(String, usize)>, Stop
         (_, Start::Yes(length)) => (length, text[length..].find(&text[..length]).filter(|&at| at <= KEY_BYTES)),
         (_, Start::No) => {
             let window = &text[..text.floor_char_boundary(KEY_BYTES)];
-            (0, if dialect.loose { words_length(window) } else { name_length(window, "_-.$") })
+            (0, if dialect.loose.is_some() { words_length(window) } else { name_length(window, "_-.$") })
         }
     };
     let Some(length) = length else { return if text.len() > from + KEY_BYTES { Ok(None) } else { Err(Stop::More) } };

@@ -232,24 +232,22 @@ impl Arguments<'_> {
         if head.fenced && trail.end == end && trail.fence(text, FENCE, context.end) == Start::Maybe {
             return Break(Step::More);
         }
-        let is_broken = || text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim());
-        let runs = if text[from..].starts_with('{') { runs_on(&text[end..], context.end) } else { Start::No };
         match trail.read(text, context.close, context.end) {
             After::More => Break(Step::More),
             After::Marker(at) => Break(self.announced(end, at)),
-            After::Nothing if runs == Start::Maybe => Break(Step::More),
-            After::Nothing if runs != Start::No => Continue(Body::Torn(TornReader::after(end))),
+            After::Nothing if text[from..].starts_with('{') => match runs_on(&text[end..], context.end) {
+                Start::Maybe => Break(Step::More),
+                Start::No if self.takes_line() || context.close.is_empty() || is_json(text[from..end].trim()) => {
+                    Break(self.announced(end, trail.end))
+                }
+                // Only the rest of the text shows where the object ends.
+                Start::Yes(_) | Start::No => Continue(Body::Torn(TornReader::after(end))),
+            },
             // A limit may have cut a text that only begins with a string or a list.
-            After::Nothing if context.end && context.cut && !text[from..].starts_with('{') && text[end..].trim().is_empty() => {
-                Break(Step::cut(self.up_to(end)))
-            }
+            After::Nothing if context.end && context.cut && text[end..].trim().is_empty() => Break(Step::cut(self.up_to(end))),
             // A string or a list may be the beginning of a text.
-            After::Nothing if end > from && !context.close.is_empty() && !self.takes_line() && !text[from..].starts_with('{') => {
+            After::Nothing if end > from && !context.close.is_empty() && !self.takes_line() => {
                 Continue(Body::Bare(Closing::after(end)))
-            }
-            // Only the rest of the text shows whether the value goes on.
-            After::Nothing if !context.close.is_empty() && !self.takes_line() && is_broken() => {
-                Continue(Body::Torn(TornReader::after(end)))
             }
             After::Nothing => Break(self.announced(end, trail.end)),
         }

@@ -91,8 +91,7 @@ impl PythonReader {
                 if closing.is_none() && !attempts.is_due(text, *open, context.end) {
                     return Some(Step::More);
                 }
-                let ends = |_: &str| Start::No;
-                let dialect = Dialect { delimiters: &[], loose: false, keys, ends: &ends, end: context.end, lenient: false };
+                let dialect = Dialect { delimiters: &[], loose: None, keys, end: context.end, lenient: false };
                 let assigned = &self.assigned;
                 let waits = |items: &[Item]| {
                     items.iter().any(|(_, node)| matches!(node, Node::Bare(text) if assigned.iter().any(|name| name == text)))

@@ -231,20 +231,9 @@ pub(crate) fn runs_on(text: &str, over: bool) -> Start {
     let inside = rest.trim_start_matches(|c: char| c == '{' || c.is_whitespace());
     let undecided = if over { Start::Yes(0) } else { Start::Maybe };
     match (rest.len() > inside.len(), inside.chars().next()) {
-        (false, None) => {
-            if over {
-                Start::No
-            } else {
-                Start::Maybe
-            }
-        }
-        (false, first) => {
-            if matches!(first, Some('"' | '\\' | '\u{201c}' | '\u{201d}')) {
-                Start::Yes(0)
-            } else {
-                Start::No
-            }
-        }
+        (false, None) if !over => Start::Maybe,
+        (false, Some('"' | '\\' | '\u{201c}' | '\u{201d}')) => Start::Yes(0),
+        (false, _) => Start::No,
         _ if rest[1..].trim_start().starts_with('{') => Start::Yes(0),
         (true, None) => undecided,
         (true, Some('"')) => match closing_quote(inside, 1, b'"').map(|end| inside[end..].trim_start().chars().next()) {

@@ -24,7 +24,7 @@ impl Parser<'_> {
         }
         match rest.as_bytes() {
             [b'"' | b'\'', ..] => self.string(),
-            _ if self.dialect.loose => self.loose(),
+            _ if let Some(ends) = self.dialect.loose => self.loose(ends),
             [prefix, b'"' | b'\'', ..] if matches!(prefix.to_ascii_lowercase(), b'r' | b'u' | b'b') => self.string(),
             [_] if !self.dialect.end => Err(Stop::More),
             _ => self.word(),
@@ -42,6 +42,7 @@ impl Parser<'_> {
         Ok(Node::Text(Written::raw(text)))
     }
 
+    /// Reads a string between quotes, with the prefix that Python allows.
     fn string(&mut self) -> Result<Node, Stop> {
         let raw = matches!(self.rest().as_bytes().first(), Some(b'r' | b'R'));
         if !self.rest().starts_with(['"', '\'']) {
@@ -50,8 +51,8 @@ impl Parser<'_> {
         let quote = &self.rest()[..1];
         let three = quote.repeat(3);
         let delimiter = match starts_with_any(self.rest(), [&three], self.dialect.end) {
-            Start::Yes(_) if !self.dialect.loose => three.as_str(),
-            Start::Maybe if !self.dialect.loose && self.rest() != quote => return Err(Stop::More),
+            Start::Yes(_) if self.dialect.loose.is_none() => three.as_str(),
+            Start::Maybe if self.dialect.loose.is_none() && self.rest() != quote => return Err(Stop::More),
             _ => quote,
         };
         let body = self.at + delimiter.len();
@@ -121,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// Reads unquoted text up to the next key or closing bracket.
-    fn loose(&mut self) -> Result<Node, Stop> {
+    fn loose(&mut self, ends: &dyn Fn(&str) -> Start) -> Result<Node, Stop> {
         let (text, body) = (self.text, self.at);
         let close = if self.key.is_some() { b'}' } else { b']' };
         let mut open = 0_u32;
@@ -137,7 +138,7 @@ impl Parser<'_> {
                     open -= 1;
                     false
                 }
-                ')' | ']' | '}' => is_scalar(so_far) || close == b']' || self.closes(at + 1)?,
+                ')' | ']' | '}' => is_scalar(so_far) || close == b']' || self.closes(at + 1, ends)?,
                 ',' if open == 0 => close == b']' || self.goes_on(at + 1, so_far)?,
                 _ => false,
             };
@@ -151,12 +152,12 @@ impl Parser<'_> {
     }
 
     /// Whether unquoted text may end before the bracket that `at` follows.
-    fn closes(&self, at: usize) -> Result<bool, Stop> {
+    fn closes(&self, at: usize, ends: &dyn Fn(&str) -> Start) -> Result<bool, Stop> {
         let rest = self.text[at..].trim_start();
         if self.depth > 1 {
             return Ok(rest.starts_with([',', '}', ']', ')']));
         }
-        match (self.dialect.ends)(&self.text[at..]) {
+        match ends(&self.text[at..]) {
             Start::Maybe => Err(Stop::More),
             start => Ok(start != Start::No),
         }
