@@ -157,6 +157,7 @@ const MODELS: &[(&str, &[&str])] = &[
     ("generic", &["some-model-of-mine", "gpt-4o", "IQuestLab/IQuest-Coder-V1-40B-Instruct"]),
     ("pangu", &["openPangu-Embedded-7B", "FreedomIntelligence/openPangu-Embedded-1B"]),
     ("rwkv", &["BlinkDL/rwkv-7-world"]),
+    ("cwm", &["facebook/cwm", "cwm-sft"]),
     ("solar-open2", &["upstage/Solar-Open2-100B"]),
     ("step-audio", &["stepfun-ai/Step-Audio-2-mini"]),
     ("gigachat3", &["ai-sage/GigaChat3-702B-A36B-preview", "GigaChat3.1-10B-A1.8B"]),

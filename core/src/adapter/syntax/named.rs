@@ -303,8 +303,8 @@ impl Arguments<'_> {
 /// in a tag that contains the name (`<function=f>`).
 fn is_bare(head: &Head, context: Context<'_>) -> bool {
     let tag = !context.marked && !context.call.whole_answer && context.close == context.call.close && head.ended == Some('>');
-    let given = if context.call.fallback { head.ended.is_some() } else { context.marked && head.opened };
-    !context.close.is_empty() && (tag || given)
+    let given = head.ended.is_some() || !context.call.fallback && head.opened;
+    !context.close.is_empty() && (tag || context.marked && given)
 }
 
 /// The only offered tool that has all of these parameters and requires no other.

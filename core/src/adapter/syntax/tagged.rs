@@ -139,8 +139,7 @@ impl TaggedReader {
             }
             // A name alone in a fence is a command or a list item. What opens the call may also open a parameter, and this is one
             // without a value.
-            let is_lone = self.lone && !is_known(context.tools, &name);
-            if context.call.whole_answer || form.opens_as_argument() || is_lone {
+            if context.call.whole_answer || form.opens_as_argument() {
                 return Step::Reject;
             }
         }

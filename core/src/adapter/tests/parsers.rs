@@ -19,6 +19,12 @@ const PARSERS: &[(&str, &str, &str)] = &[
         "command-a-03-2025",
         "<|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"route\", \"parameters\": @J}]<|END_ACTION|>",
     ),
+    (
+        "vllm cohere_command, sglang cohere_command4, llama.cpp Cohere 2 MoE, ollama cohere",
+        "command-a-plus",
+        "<|START_ACTION|>[\n {\"tool_call_id\": \"0\", \"tool_name\": \"route\", \"parameters\": @J}\n]<|END_ACTION|>",
+    ),
+    ("vllm cwm", "cwm", "<tool: function>\nroute @J\n</tool>"),
     ("ollama cogito", "cogito-v1", "<tool_call>{\"name\": \"route\", \"arguments\": @J}</tool_call>"),
     (
         "vllm deepseek_v3, sglang deepseekv3, llama.cpp DeepSeek R1",
@@ -34,6 +40,11 @@ const PARSERS: &[(&str, &str, &str)] = &[
         "vllm deepseek_v32, deepseek_v4, sglang deepseekv32",
         "deepseek-v3.2",
         "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"route\">\n<｜DSML｜parameter name=\"goal\" string=\"true\">Turku</｜DSML｜parameter>\n<｜DSML｜parameter name=\"stops\" string=\"false\">5</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    ),
+    (
+        "vllm deepseek_v41, sglang deepseekv41",
+        "deepseek-v4.1",
+        "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"route\">\n<｜DSML｜ parameter name=\"goal\" string=\"true\">Turku</｜DSML｜ parameter>\n<｜DSML｜ parameter name=\"stops\" string=\"false\">5</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>",
     ),
     ("vllm dots", "dots.llm2", "<tool_call>\n{\"name\": \"route\", \"arguments\": @J}\n</tool_call>"),
     ("vllm ernie45", "ernie-4.5-21b-a3b-thinking", "<tool_call>\n{\"name\": \"route\", \"arguments\": @J}\n</tool_call>"),

@@ -30,7 +30,7 @@ pub(super) struct Head {
     pub(super) announced: bool,
     /// Whether a marker says that arguments follow.
     pub(super) opened: bool,
-    /// What ends the name, if it ends with its line or its tag.
+    /// What ends the name, if it ends with its word, its line or its tag.
     pub(super) ended: Option<char>,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head
     let consumed = named.close.iter().any(|close| close == marker);
     at = if consumed { end + length } else { end };
     head.opened = consumed && !marker.trim().is_empty();
-    head.ended = if consumed { ['\n', '>'].into_iter().find(|end| marker == end.to_string()) } else { None };
+    head.ended = if consumed { [' ', '\n', '>'].into_iter().find(|end| marker == end.to_string()) } else { None };
     if let Some([open, close]) = named.id.as_ref().filter(|_| !named.id_first)
         && text[at..].starts_with(open.as_str())
     {
