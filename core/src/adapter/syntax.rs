@@ -1,5 +1,5 @@
-//! Reads the bodies of calls. Each syntax has a resumable reader. It is fed the text from the start of the body and reports that
-//! it needs more text, that this is not a call, or the calls that it read.
+//! Reads the bodies of calls. A reader gets the text from the start of the body and says that it needs more text, that this is not
+//! a call, or the calls that it read. More text never changes what it said of a shorter one, other than that it needs more.
 
 use crate::{event::Tools, same};
 
@@ -30,6 +30,8 @@ pub(crate) use ahead::Start;
 pub(super) use ahead::{Occurrences, Seen, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
 pub(super) use marker::{BARS, closes_block, starts_with_any_tag};
 
+/// A body of this length is read with every piece of it.
+const SHORT_BYTES: usize = 1024;
 /// Arguments that the fixer never completes, because the call was truncated.
 const UNFINISHED: &str = "{\"";
 
@@ -108,44 +110,39 @@ pub(super) struct Context<'a> {
     pub(super) cut: bool,
 }
 
-/// A resumable reader of one body.
+/// A body that is read while it grows. Readers of elements remember where it may end; all others read it anew.
 #[derive(Debug)]
 pub(super) enum Reader {
-    Json(json::JsonReader),
-    Named(named::NamedReader),
     Element(element::ElementReader),
-    Python(python::PythonReader),
-    Lax(lax::LaxReader),
-    Recipient(recipient::RecipientReader),
     Tagged(tagged::TaggedReader),
-    Nested(nested::NestedReader),
+    Whole(Attempts),
 }
 
 impl Reader {
     pub(super) fn new(syntax: &Syntax) -> Reader {
         match syntax {
-            Syntax::Json(_) => Reader::Json(json::JsonReader::default()),
-            Syntax::Named(_) => Reader::Named(named::NamedReader::default()),
             Syntax::Element(_) => Reader::Element(element::ElementReader::default()),
-            Syntax::Python => Reader::Python(python::PythonReader::default()),
-            Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
-            Syntax::Recipient(_) => Reader::Recipient(recipient::RecipientReader::default()),
             Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
-            Syntax::Nested(_) => Reader::Nested(nested::NestedReader::default()),
+            _ => Reader::Whole(Attempts::default()),
         }
     }
 
-    /// Reads on. `text` is everything from the start of the body, longer with every call.
-    pub(super) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
+    /// Reads on. `text` is everything from the start of the body, longer with every call. `last`: no more of it will be read.
+    pub(super) fn read(&mut self, text: &str, last: bool, context: Context<'_>) -> Step {
+        if let Reader::Whole(attempts) = self
+            && !attempts.is_due(text.len(), last)
+        {
+            return Step::More;
+        }
         let step = match (self, &context.call.syntax) {
-            (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
-            (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
             (Reader::Element(reader), Syntax::Element(tagged)) => reader.read(text, tagged, context),
-            (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
-            (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
-            (Reader::Recipient(reader), Syntax::Recipient(recipient)) => reader.read(text, recipient, context),
             (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
-            (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
+            (_, Syntax::Json(keys)) => json::read(text, keys, context),
+            (_, Syntax::Named(named)) => named::read(text, named, context),
+            (_, Syntax::Python) => python::read(text, context),
+            (_, Syntax::Lax(lax)) => lax::read(text, lax, context),
+            (_, Syntax::Recipient(recipient)) => recipient::read(text, recipient, context),
+            (_, Syntax::Nested(nested)) => nested::read(text, nested, context),
             _ => Step::Reject,
         };
         match step {
@@ -161,19 +158,35 @@ impl Reader {
         }
     }
 
-    /// The tool's name, or `None` if it was not read yet.
+    /// The tool's name in a body that is not complete, or `None` if it is not there yet.
     pub(super) fn name(&self, text: &str, context: Context<'_>) -> Option<String> {
         match (self, &context.call.syntax) {
-            (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
-            (Reader::Named(reader), _) => reader.name(),
-            (Reader::Python(reader), _) => reader.name(),
-            (Reader::Lax(reader), _) => reader.name(),
-            (Reader::Recipient(reader), _) => reader.name(),
-            (Reader::Tagged(reader), _) => reader.name(),
-            (Reader::Nested(reader), _) => reader.name(),
             (Reader::Element(reader), _) => reader.name(),
+            (Reader::Tagged(reader), _) => reader.name(),
+            (_, Syntax::Json(keys)) => json::name(text, keys),
+            (_, Syntax::Named(named)) => named::name(text, named, context),
+            (_, Syntax::Python) => python::name(text, context),
+            (_, Syntax::Lax(lax)) => lax::name(text, lax, context),
+            (_, Syntax::Recipient(recipient)) => recipient::name(text, recipient, context),
+            (_, Syntax::Nested(nested)) => nested::name(text, nested, context),
             _ => None,
         }
+    }
+}
+
+/// When a growing body is read: with every piece while it is short, and then when it has grown by half.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    next: usize,
+}
+
+impl Attempts {
+    fn is_due(&mut self, length: usize, last: bool) -> bool {
+        let is_due = last || length <= SHORT_BYTES || length >= self.next;
+        if is_due {
+            self.next = length + length / 2;
+        }
+        is_due
     }
 }
 

@@ -76,7 +76,7 @@ impl Scanner {
             return matches!(decision, Decision::Over);
         }
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
-        let step = reader.read(&self.buf[body..window], context);
+        let step = reader.read(&self.buf[body..window], end || !read_all, context);
         let name = match &step {
             Step::More | Step::Reject if end || !read_all => reader.name(&self.buf[body..window], context),
             _ => None,

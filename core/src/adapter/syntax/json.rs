@@ -1,13 +1,16 @@
 //! Reads calls as JSON: an object with name and arguments, a list of them, OpenAI's wrappers, several objects in a row. The value
 //! itself determines its end, not a search for the closing marker: a marker inside a string is content.
 
-use std::ops::ControlFlow;
+use std::convert::Infallible;
 
 use super::{
-    Context, Parsed, Step, WORD_BYTES,
-    members::members,
+    Context, Parsed, Start, Step, WORD_BYTES,
+    ahead::{Seen, Word, word},
+    blank,
+    members::{comment, members},
+    torn_arguments,
     typing::Types,
-    value::{TornReader, Trail, ValueReader, is_json, plain_end},
+    value::{After, Bounds, after, bounds, closing_quote, goes_on, is_json, past_fence, plain_end, runs_on, torn_end},
 };
 use crate::{
     adapter::JsonKeys,
@@ -20,69 +23,190 @@ mod calls;
 mod described;
 mod flags;
 mod keys;
-mod phases;
 
+use begins::{opening_fence, plausible};
 use calls::{Found, calls, repaired, written_name};
 pub(super) use calls::{bundled, introduced};
 
 /// Reads one or more JSON values in a row.
-#[derive(Debug, Default)]
-pub(crate) struct JsonReader {
+pub(crate) fn read(text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
+    let mut values = Values { text, keys, context, calls: Vec::new(), start: 0, before: 0, fence: None, titled: false };
+    let Err(step) = values.all();
+    step
+}
+
+/// The name that the text contains so far. It decides whether a large candidate is worth holding.
+pub(crate) fn name(text: &str, keys: &JsonKeys) -> Option<String> {
+    text.find(['{', '[']).and_then(|at| written_name(&text[at..], keys, 0))
+}
+
+/// The values of one body, as far as they were read.
+struct Values<'a> {
+    text: &'a str,
+    keys: &'a JsonKeys,
+    context: Context<'a>,
     calls: Vec<Parsed>,
     /// Start of the current value.
     start: usize,
     /// Number of calls before it.
     before: usize,
     /// The code fence between the marker and the values.
-    fence: Option<String>,
+    fence: Option<&'a str>,
     /// Whether the header is the name of an offered tool.
     titled: bool,
-    phase: Phase,
 }
 
-#[derive(Debug, Default)]
-enum Phase {
-    /// Before the header, if the form has one.
-    #[default]
-    Header,
-    /// Before a value.
-    Before,
-    Inside(ValueReader),
-    /// Inside a string that contains the value, scanned up to this offset.
-    Quoted(usize),
-    /// After a value that ended at this offset.
-    After(usize, Trail),
-    Torn(TornReader),
-}
-
-impl JsonReader {
-    pub(crate) fn read(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
+impl<'a> Values<'a> {
+    /// Reads value after value. The error says how it ends.
+    fn all(&mut self) -> Result<Infallible, Step> {
+        self.header()?;
         loop {
-            let is_in_value = matches!(self.phase, Phase::Inside(_) | Phase::After(..) | Phase::Torn(_));
-            let read = match std::mem::take(&mut self.phase) {
-                Phase::Header => self.at_header(text, keys, context),
-                Phase::Before => self.before_value(text, keys, context),
-                Phase::Quoted(seen) => self.in_string(seen, text, keys, context),
-                Phase::Inside(value) => self.in_value(value, text, keys, context),
-                Phase::After(end, trail) => self.after_value(end, trail, text, context),
-                Phase::Torn(torn) => self.in_torn_value(torn, text, keys, context),
-            };
-            if let ControlFlow::Break(step) = read {
-                let is_unread = matches!(step, Step::Reject | Step::Passed { is_json: false, .. });
-                let unreadable = if is_in_value && is_unread { self.unreadable(text, keys, context) } else { None };
-                return unreadable.unwrap_or(step);
-            }
+            self.begin()?;
+            self.value().map_err(|step| match step {
+                Step::Reject | Step::Passed { is_json: false, .. } => self.unreadable().unwrap_or(step),
+                step => step,
+            })?;
         }
     }
 
-    /// The name that the value contains so far. It decides whether a large candidate is worth holding.
-    pub(crate) fn name(&self, text: &str, keys: &JsonKeys) -> Option<String> {
-        written_name(&text[self.start..], keys, 0)
+    fn header(&mut self) -> Result<(), Step> {
+        if self.keys.header.is_empty() {
+            return Ok(());
+        }
+        match word(self.text, self.keys.header.iter().map(String::as_str), self.context.end) {
+            Seen::Yes(Word { name, at, length }) => {
+                self.titled = is_known(self.context.tools, &self.text[name]);
+                self.start = at + length;
+                Ok(())
+            }
+            Seen::Maybe => Err(Step::More),
+            Seen::No => Err(Step::Reject),
+        }
+    }
+
+    /// Goes to the next value.
+    fn begin(&mut self) -> Result<(), Step> {
+        let context = self.context;
+        // After a marker, a fence or comments may precede the value.
+        let entered = context.marked || !context.call.stripped.iter().any(String::is_empty);
+        loop {
+            self.start += blank(&self.text[self.start..]);
+            let rest = &self.text[self.start..];
+            if entered && self.fence.is_none() && self.calls.is_empty() && rest.starts_with(['`', '~']) {
+                match opening_fence(rest, context.end) {
+                    Start::Yes(length) => {
+                        self.fence = Some(rest[..length].trim_end_matches(|c| c != '`' && c != '~'));
+                        self.start += length;
+                        continue;
+                    }
+                    Start::Maybe => return Err(Step::More),
+                    Start::No => return Err(Step::Reject),
+                }
+            }
+            match comment(rest).filter(|_| entered) {
+                Some(Some(end)) => self.start += end,
+                Some(None) if !context.end => return Err(Step::More),
+                _ if entered && matches!(rest, "/" | "#") && !context.end => return Err(Step::More),
+                _ => break,
+            }
+        }
+        let rest = &self.text[self.start..];
+        match plausible(rest, self.keys, context) {
+            None if !context.end => return Err(Step::More),
+            None if !self.calls.is_empty() || rest.is_empty() => return Err(self.leave(self.start)),
+            Some(false) => return Err(self.leave(self.start)),
+            _ => {}
+        }
+        self.before = self.calls.len();
+        Ok(())
+    }
+
+    /// Reads the value that begins here, and goes behind it.
+    fn value(&mut self) -> Result<(), Step> {
+        let Values { text, start, context, .. } = *self;
+        let is_json = |end: usize| is_json(&text[start..end]);
+        if let Some(quote) = text[start..].bytes().next().filter(|byte| matches!(byte, b'"' | b'\'')) {
+            return match closing_quote(text, start + 1, quote) {
+                Some(end) if self.take(end) => self.after(end),
+                Some(_) => Err(self.leave(start)),
+                None if context.end => Err(self.cut()),
+                None => Err(Step::More),
+            };
+        }
+        match bounds(text, start, context.close, context.end).ok_or(Step::More)? {
+            Bounds::Open => Err(self.end_anyhow()),
+            Bounds::Closed(end) if self.take(end.begin) => Err(self.leave(end.next)),
+            Bounds::Balanced(end) if self.take(end) => self.after(end),
+            Bounds::Balanced(end) if !context.close.is_empty() && !is_json(end) => Err(self.torn(end)),
+            Bounds::Balanced(end) if self.calls.is_empty() => Err(Step::Passed { end, is_json: is_json(end) }),
+            Bounds::Closed(_) | Bounds::Balanced(_) => Err(self.leave(start)),
+        }
+    }
+
+    /// Goes on after the value that ends at `value_end`. Several values may follow each other.
+    fn after(&mut self, value_end: usize) -> Result<(), Step> {
+        let Values { text, context, fence, .. } = *self;
+        let Context { close, end: over, .. } = context;
+        let end = past_fence(text, value_end, fence, over).ok_or(Step::More)?;
+        if let After::Marker(marker) = after(text, end, close, over).ok_or(Step::More)? {
+            return Err(self.leave(marker.next));
+        }
+        match runs_on(&text[value_end..], over) {
+            Start::Yes(_) => return Err(self.torn(value_end)),
+            Start::Maybe => return Err(Step::More),
+            Start::No => {}
+        }
+        // A tag in prose before a code block.
+        if fence.is_some() && !text[end..].trim().is_empty() {
+            return Err(Step::Reject);
+        }
+        if close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) {
+            let braces = text[value_end..].bytes().take_while(|&byte| byte == b'}').count();
+            return Err(self.leave(end.max(value_end + braces)));
+        }
+        let next = text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
+        match text.as_bytes().get(next) {
+            None if close.is_empty() && !over => Err(Step::More),
+            Some(b'{' | b'[' | b'"') => {
+                self.start = next;
+                Ok(())
+            }
+            // What follows cannot follow a value: its quotes are broken.
+            Some(_) if !close.is_empty() && !is_json(&text[self.start..value_end]) => Err(self.torn(end)),
+            _ => Err(self.leave(end)),
+        }
+    }
+
+    /// The value seemed to end at `seeming_end`, but its quotes are broken.
+    fn torn(&mut self, seeming_end: usize) -> Step {
+        let Values { text, start, context, .. } = *self;
+        match torn_end(text, seeming_end, context.close, context.end) {
+            Some(end) if self.retake(end.begin) => self.leave(end.next),
+            Some(_) => self.leave(start),
+            None if !context.end => Step::More,
+            None if goes_on(text, start, seeming_end, context.cut) => {
+                self.calls.truncate(self.before);
+                match self.end_anyhow() {
+                    // It seemed to end; if that is not its end, another value follows.
+                    Step::Cut { .. } if !context.marked => {
+                        Step::Passed { end: seeming_end, is_json: is_json(&text[start..seeming_end]) }
+                    }
+                    // Nothing may complete it: its last value goes on.
+                    Step::Cut { whole, cut, .. } => {
+                        let arguments = torn_arguments(&cut.arguments);
+                        Step::Cut { whole, cut: Parsed { arguments, ..cut }, closed: false }
+                    }
+                    step => step,
+                }
+            }
+            None => self.leave(seeming_end),
+        }
     }
 
     /// Reads the calls of the value that ends at `end`. Returns `false` if it contains none.
-    fn take(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
-        let value = &text[self.start..end];
+    fn take(&mut self, end: usize) -> bool {
+        let Values { text, keys, context, start, .. } = *self;
+        let value = &text[start..end];
         match calls(value, keys, context, false).or_else(|| repaired(value, keys, context)) {
             // The value after a tool's name is its arguments, which may have a member `name`.
             Some(found) if self.titled && !found.iter().all(|found| is_known(context.tools, &found.call.name)) => false,
@@ -90,18 +214,18 @@ impl JsonReader {
                 self.calls.extend(found.into_iter().map(|found| found.call));
                 true
             }
-            None => self.complete_last(value, keys, context),
+            None => self.complete_last(value),
         }
     }
 
     /// Takes a value after a call without arguments as the arguments: `{"name": "f"} {"arguments": {..}}`.
-    fn complete_last(&mut self, value: &str, keys: &JsonKeys, context: Context<'_>) -> bool {
+    fn complete_last(&mut self, value: &str) -> bool {
         let is_single = self.calls.len() == 1 && self.before == 1;
         let Some(last) = self.calls.last_mut().filter(|call| is_single && call.arguments == "{}") else { return false };
-        let (Some(tool), Some(members)) = (known_tool(context.tools, &last.name), members(value)) else { return false };
+        let (Some(tool), Some(members)) = (known_tool(self.context.tools, &last.name), members(value)) else { return false };
         let types = Types::new(Some(tool));
         let arguments = match members.as_slice() {
-            [(key, arguments)] if keys.arguments.contains(key) && arguments.starts_with('{') => *arguments,
+            [(key, arguments)] if self.keys.arguments.contains(key) && arguments.starts_with('{') => *arguments,
             [_, ..] if members.iter().all(|(key, _)| types.has(key)) => value,
             _ => return false,
         };
@@ -110,9 +234,9 @@ impl JsonReader {
     }
 
     /// Reads the calls of a torn value again, and replaces those read before.
-    fn retake(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
+    fn retake(&mut self, end: usize) -> bool {
         self.calls.truncate(self.before);
-        self.take(text, end, keys, context)
+        self.take(end)
     }
 
     /// Finishes at `end`. `Reject` if no call was read.
@@ -122,33 +246,34 @@ impl JsonReader {
 
     /// A call of an offered tool after a marker, with quotes so broken that no reading has its members. It is refused: as text it
     /// would be lost.
-    fn unreadable(&self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Step> {
-        let value = text.get(self.start..).filter(|_| context.marked && self.calls.is_empty())?;
+    fn unreadable(&self) -> Option<Step> {
+        let Values { keys, context, start, .. } = *self;
+        let value = self.text.get(start..).filter(|_| context.marked && self.calls.is_empty())?;
         // The name comes first, so most values are passed over at once.
         let head = value[..value.floor_char_boundary(WORD_BYTES)].split(',').next()?;
         let name = written_name(head, keys, 0).filter(|name| is_known(context.tools, name))?;
-        let (end, past) = plain_end(value, context.close)?;
-        let value = &value[..end];
+        let end = plain_end(value, context.close)?;
+        let value = &value[..end.begin];
         let has_arguments = keys.arguments.iter().any(|key| value.contains(&format!("\"{key}\"")));
         (has_arguments && !is_json(value)).then(|| Step::Torn {
             whole: Vec::new(),
             torn: Parsed::new(&name, value),
             why: "quotes in it are not escaped",
-            end: self.start + past,
+            end: start + end.next,
         })
     }
 
     /// The text ended before the value did, or its quotes are broken.
-    fn end_anyhow(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
-        match plain_end(&text[self.start..], context.close) {
-            Some((begin, end)) if self.take(text, self.start + begin, keys, context) => self.leave(self.start + end),
-            _ => self.cut(text, keys, context),
+    fn end_anyhow(&mut self) -> Step {
+        match plain_end(&self.text[self.start..], self.context.close) {
+            Some(end) if self.take(self.start + end.begin) => self.leave(self.start + end.next),
+            _ => self.cut(),
         }
     }
 
     /// The text ended inside a value.
-    fn cut(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
-        let mut found = calls(&text[self.start..], keys, context, true).unwrap_or_default();
+    fn cut(&mut self) -> Step {
+        let mut found = calls(&self.text[self.start..], self.keys, self.context, true).unwrap_or_default();
         let Found { call: cut, closed } = found.pop().unwrap_or_default();
         let mut whole = std::mem::take(&mut self.calls);
         whole.extend(found.into_iter().map(|found| found.call));

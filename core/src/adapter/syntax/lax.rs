@@ -3,8 +3,8 @@
 //! backend strips special tokens.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, WORD_BYTES, blank,
-    literal::{self, Attempts, Dialect, Item, Node, Read},
+    Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
+    literal::{self, Dialect, Item, Node, Read},
     markdown::name_length,
     place::Document,
     starts_with_any, unclosed,
@@ -14,28 +14,10 @@ use crate::{
     fix::name::{is_known, known_tool},
 };
 
-/// Reads one call, or several between one pair of markers.
-#[derive(Debug, Default)]
-pub(crate) struct LaxReader {
-    calls: Vec<Parsed>,
-    /// Start of the current call, or of the text after the last one.
-    at: usize,
-    body: Option<Body>,
-}
+/// What is between calls and their closing marker.
+const JUNK: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ')' | ']' | ',' | ';' | '`');
 
-/// A call whose name was read.
-#[derive(Debug)]
-struct Body {
-    name: String,
-    open: usize,
-    document: Document,
-    /// The tool's parameters.
-    keys: Vec<String>,
-    attempts: Attempts,
-    /// The search for the closing marker of a malformed call.
-    torn: Option<Closing>,
-}
-
+/// What precedes the arguments.
 enum Head {
     Call {
         name: String,
@@ -50,133 +32,94 @@ enum Head {
     No,
 }
 
-impl LaxReader {
-    pub(crate) fn read(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Step {
-        loop {
-            if let Some(step) = self.step(text, lax, context) {
-                return step;
-            }
-        }
+/// Reads one call, or several between one pair of markers.
+pub(crate) fn read(text: &str, lax: &Lax, context: Context<'_>) -> Step {
+    let mut calls = Vec::new();
+    match all(text, lax, context, &mut calls) {
+        Ok(end) => Step::Done { calls, end },
+        Err(Step::Cut { cut, closed, .. }) => Step::Cut { whole: calls, cut, closed },
+        Err(Step::Torn { torn, why, end, .. }) => Step::Torn { whole: calls, torn, why, end },
+        Err(step) => step,
     }
+}
 
-    /// The name of the current call.
-    pub(crate) fn name(&self) -> Option<String> {
-        self.body.as_ref().map(|body| body.name.clone())
-    }
+/// The name of the first call, if it is there.
+pub(crate) fn name(text: &str, lax: &Lax, context: Context<'_>) -> Option<String> {
+    if let Head::Call { name, .. } = head(text, 0, lax, context) { Some(name) } else { None }
+}
 
-    fn step(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Option<Step> {
-        let Some(Body { name, open, document, keys, attempts, torn }) = &mut self.body else {
-            return self.head(text, lax, context);
-        };
-        if let Some(closing) = torn {
-            let Some((begin, end)) = closing.find(text, context.close) else {
-                return Some(if context.end { self.cut(None) } else { Step::More });
-            };
-            let torn = Parsed::new(std::mem::take(name), text[*open..begin].trim());
-            return Some(Step::Torn {
-                whole: std::mem::take(&mut self.calls),
-                torn,
-                why: "keys and values do not fit together",
-                end,
-            });
+/// Reads call after call. `Ok` has the offset after the last one. The error says why the last one is not whole.
+fn all(text: &str, lax: &Lax, context: Context<'_>, calls: &mut Vec<Parsed>) -> Result<usize, Step> {
+    let unread = if context.end { Step::nameless() } else { Step::More };
+    let (name, open) = match head(text, 0, lax, context) {
+        Head::Call { name, .. } if !context.marked && !is_known(context.tools, &name) => return Err(Step::Reject),
+        Head::Call { name, open } => (name, open),
+        // A word between the tags.
+        Head::Bare { name, .. } if !is_known(context.tools, &name) && !is_announced(text, lax) => return Err(Step::Reject),
+        Head::Bare { name, end } => {
+            calls.push(Parsed::new(name, "{}"));
+            return Ok(end);
         }
-        let ends = |rest: &str| ends(rest, lax, context);
-        if !attempts.is_due(text, *open, context.end) {
-            return Some(Step::More);
+        Head::Maybe => return Err(unread),
+        Head::No => return Err(Step::Reject),
+    };
+    let mut at = call(text, name, open, lax, context, calls)?;
+    loop {
+        at += blank(&text[at..]);
+        let rest = text[at..].trim_start_matches(JUNK);
+        let next = text.len() - rest.len();
+        if rest.is_empty() && !context.end {
+            return Err(Step::More);
         }
-        let dialect = Dialect { delimiters: &lax.strings, loose: Some(&ends), keys, end: context.end, lenient: false };
-        let read = match literal::read(text, *open, dialect) {
-            Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
-            Read::More(_) if !context.end => return Some(Step::More),
-            Read::More(items) => {
-                let so_far = items.filter(|_| context.marked).and_then(|items| arguments(items, document));
-                return Some(self.cut(so_far));
-            }
-            Read::Fail => None,
-        };
-        match read {
-            Some((arguments, end)) => {
-                self.calls.push(Parsed::new(std::mem::take(name), arguments));
-                (self.at, self.body) = (end, None);
-                None
-            }
-            None if context.marked && !context.close.is_empty() => {
-                *torn = Some(Closing::after(*open));
-                None
-            }
-            None => Some(Step::Reject),
-        }
-    }
-
-    /// Begins a call whose brackets open at `open`.
-    fn open(&mut self, name: String, open: usize, context: Context<'_>) {
-        let document = Document::new(known_tool(context.tools, &name));
-        let keys = document.root().keys();
-        self.body = Some(Body { name, open, document, keys, attempts: Attempts::default(), torn: None });
-    }
-
-    /// Reads what is before a call or after the last one.
-    fn head(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Option<Step> {
-        if self.calls.is_empty() {
-            return match head(text, self.at, lax, context) {
-                Head::Call { name, open } => {
-                    if !context.marked && !is_known(context.tools, &name) {
-                        return Some(Step::Reject);
-                    }
-                    self.open(name, open, context);
-                    None
-                }
-                // A word between the tags.
-                Head::Bare { name, .. } if !is_known(context.tools, &name) && !self.is_announced(text, lax) => Some(Step::Reject),
-                Head::Bare { name, end } => {
-                    self.calls.push(Parsed::new(name, "{}"));
-                    Some(self.done(end))
-                }
-                Head::Maybe if !context.end => Some(Step::More),
-                Head::Maybe => Some(Step::nameless()),
-                Head::No => Some(Step::Reject),
-            };
-        }
-        self.at += blank(&text[self.at..]);
-        let rest = &text[self.at..];
-        let junk = rest.len()
-            - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ')' | ']' | ',' | ';' | '`')).len();
-        if junk == rest.len() && !context.end {
-            return Some(Step::More);
-        }
-        match starts_with_any(&rest[junk..], context.close, context.end) {
-            Start::Yes(length) => return Some(self.done(self.at + junk + length)),
-            Start::Maybe => return Some(Step::More),
-            Start::No => {}
-        }
-        match starts_with_any(&rest[junk..], &lax.open, context.end) {
-            Start::Maybe => Some(Step::More),
-            Start::Yes(_) if context.marked => match head(text, self.at + junk, lax, context) {
-                Head::Call { name, open } => {
-                    self.open(name, open, context);
-                    None
-                }
-                Head::Maybe if !context.end => Some(Step::More),
-                _ => Some(self.done(self.at)),
+        match [starts_with_any(rest, context.close, context.end), starts_with_any(rest, &lax.open, context.end)] {
+            [Start::Yes(length), _] => return Ok(next + length),
+            [Start::Maybe, _] | [_, Start::Maybe] => return Err(Step::More),
+            [_, Start::Yes(_)] if context.marked => match head(text, next, lax, context) {
+                Head::Call { name, open } => at = call(text, name, open, lax, context, calls)?,
+                Head::Maybe if !context.end => return Err(Step::More),
+                _ => return Ok(at),
             },
-            _ => Some(self.done(self.at)),
+            _ => return Ok(at),
         }
     }
+}
 
-    /// Whether what precedes a name is here.
-    fn is_announced(&self, text: &str, lax: &Lax) -> bool {
-        lax.open.iter().any(|open| text[self.at..].trim_start().starts_with(open.as_str()))
+/// Reads the call whose brackets open at `open`, and returns its end.
+fn call(text: &str, name: String, open: usize, lax: &Lax, context: Context<'_>, calls: &mut Vec<Parsed>) -> Result<usize, Step> {
+    let document = Document::new(known_tool(context.tools, &name));
+    let keys = document.root().keys();
+    let ends = |rest: &str| ends(rest, lax, context);
+    let dialect = Dialect { delimiters: &lax.strings, loose: Some(&ends), keys: &keys, end: context.end, lenient: false };
+    let cut = |so_far: Option<String>| Step::cut(Parsed::new(name.as_str(), unclosed(&so_far.unwrap_or_default())));
+    let read = match literal::read(text, open, dialect) {
+        Read::Done { items, end } => arguments(items, &document).map(|arguments| (arguments, end)),
+        Read::More(_) if !context.end => return Err(Step::More),
+        Read::More(items) => {
+            let so_far = items.filter(|_| context.marked).and_then(|items| arguments(items, &document));
+            return Err(cut(so_far));
+        }
+        Read::Fail => None,
+    };
+    if let Some((arguments, end)) = read {
+        calls.push(Parsed::new(name, arguments));
+        return Ok(end);
     }
+    if !context.marked || context.close.is_empty() {
+        return Err(Step::Reject);
+    }
+    Err(match find_any(text, open, context.close) {
+        Some((begin, end)) => {
+            let torn = Parsed::new(name, text[open..begin].trim());
+            Step::Torn { whole: Vec::new(), torn, why: "keys and values do not fit together", end }
+        }
+        None if context.end => cut(None),
+        None => Step::More,
+    })
+}
 
-    fn done(&mut self, end: usize) -> Step {
-        Step::Done { calls: std::mem::take(&mut self.calls), end }
-    }
-
-    /// The text ended inside a call. `so_far`: its arguments, if only the closing bracket is missing.
-    fn cut(&mut self, so_far: Option<String>) -> Step {
-        let cut = Parsed::new(self.name().unwrap_or_default(), unclosed(&so_far.unwrap_or_default()));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut, closed: false }
-    }
+/// Whether what precedes a name is here.
+fn is_announced(text: &str, lax: &Lax) -> bool {
+    lax.open.iter().any(|open| text.trim_start().starts_with(open.as_str()))
 }
 
 fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Head {

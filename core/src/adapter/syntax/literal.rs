@@ -16,9 +16,6 @@ pub(crate) use written::Written;
 const KEY_BYTES: usize = 128;
 /// Maximum depth of brackets.
 const DEPTH: usize = 128;
-/// So many closing brackets are tried one by one. After that, the text must have grown by an eighth.
-const TRIED: usize = 16;
-
 /// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
@@ -61,32 +58,6 @@ pub(crate) enum Read {
     Fail,
     /// The members. The text continues at `end`, after the closing bracket.
     Done { items: Vec<Item>, end: usize },
-}
-
-/// When a growing text is worth reading: at each of its closing brackets, as long as they are few.
-#[derive(Debug, Default)]
-pub(crate) struct Attempts {
-    seen: usize,
-    tried: usize,
-    last: usize,
-}
-
-impl Attempts {
-    /// Whether the text from `start` on may hold a whole value now. `end`: it is complete.
-    pub(crate) fn is_due(&mut self, text: &str, start: usize, end: bool) -> bool {
-        let closes = text.as_bytes()[self.seen.max(start)..].iter().any(|byte| matches!(byte, b')' | b'}' | b']'));
-        let grown = self.tried < TRIED || text.len() - start > self.last + self.last / 8;
-        match (end, closes, grown) {
-            (true, ..) | (_, true, true) => {}
-            (false, true, false) => return false,
-            (false, false, _) => {
-                self.seen = text.len();
-                return false;
-            }
-        }
-        (self.seen, self.last, self.tried) = (text.len(), text.len() - start, self.tried + 1);
-        true
-    }
 }
 
 /// Reads the brackets that open at `start`.

@@ -1,22 +1,21 @@
-//! Reads the name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`. An id may
+//! Reads a name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`. An id may
 //! precede the name, follow it, or take its place.
 
-use std::ops::ControlFlow::{self, Break, Continue};
-
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED,
+    Context, Parsed, Start, Step, UNFINISHED,
     ahead::Seen,
-    blank,
+    blank, find_any,
     json::introduced,
     members::members,
     starts_with_any,
     typing::Types,
-    value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, plain_end, runs_on},
+    value::{After, Bounds, after, bounds, closing_quote, past_fence, plain_end, whole},
 };
 use crate::{
     adapter::Named,
     event::{Tool, Tools},
     fix::name::known_tool,
+    reader::End,
 };
 
 pub(in crate::adapter::syntax) mod bare;
@@ -30,76 +29,22 @@ use line::Line;
 const NO_ARGUMENTS: &str = "{ ";
 
 /// Reads one call.
-#[derive(Debug, Default)]
-pub(crate) struct NamedReader {
-    head: Option<Head>,
-    body: Body,
+pub(crate) fn read(text: &str, named: &Named, context: Context<'_>) -> Step {
+    let head = match head(text, named, context) {
+        Seen::Yes(head) => head,
+        Seen::Maybe => return Step::More,
+        Seen::No if context.end && matches!(head(text, named, Context { end: false, ..context }), Seen::Maybe) => {
+            return Step::nameless();
+        }
+        Seen::No => return Step::Reject,
+    };
+    let from = head.body + blank(&text[head.body..]);
+    Arguments { head: &head, from, text, named, context }.read().unwrap_or_else(|step| step)
 }
 
-#[derive(Debug, Default)]
-enum Body {
-    #[default]
-    Before,
-    /// An object or array.
-    Value(ValueReader),
-    /// JSON inside a string, scanned up to `seen`.
-    Quoted {
-        quote: u8,
-        seen: usize,
-    },
-    Torn(TornReader),
-    /// Text in place of the arguments, up to the closing marker.
-    Bare(Closing),
-    /// The arguments end here.
-    Ended {
-        end: usize,
-        trail: Trail,
-    },
-}
-
-impl Body {
-    fn ended(end: usize) -> Body {
-        Body::Ended { end, trail: Trail::after(end) }
-    }
-}
-
-impl NamedReader {
-    pub(crate) fn read(&mut self, text: &str, named: &Named, context: Context<'_>) -> Step {
-        if self.head.is_none() {
-            match head(text, named, context) {
-                Seen::Maybe => return Step::More,
-                Seen::No if context.end && matches!(head(text, named, Context { end: false, ..context }), Seen::Maybe) => {
-                    return Step::nameless();
-                }
-                Seen::No => return Step::Reject,
-                Seen::Yes(head) => self.head = Some(head),
-            }
-        }
-        let Some(head) = &mut self.head else { return Step::Reject };
-        if matches!(self.body, Body::Before) {
-            head.body += blank(&text[head.body..]);
-        }
-        let arguments = Arguments { head, from: head.body, text, named, context };
-        loop {
-            let read = match &mut self.body {
-                Body::Before => arguments.begin(),
-                Body::Value(value) => arguments.value(value),
-                Body::Quoted { quote, seen } => arguments.quoted(*quote, seen),
-                Body::Torn(torn) => Break(arguments.torn(torn)),
-                Body::Bare(closing) => Break(arguments.bare(closing)),
-                Body::Ended { end, trail } => arguments.end(*end, trail),
-            };
-            match read {
-                Continue(body) => self.body = body,
-                Break(step) => return step,
-            }
-        }
-    }
-
-    /// The name, if it was seen.
-    pub(crate) fn name(&self) -> Option<String> {
-        self.head.as_ref().map(|head| head.name.clone())
-    }
+/// The name, if it is there.
+pub(crate) fn name(text: &str, named: &Named, context: Context<'_>) -> Option<String> {
+    if let Seen::Yes(head) = head(text, named, context) { Some(head.name) } else { None }
 }
 
 /// The arguments, after the head.
@@ -113,40 +58,38 @@ struct Arguments<'a> {
     context: Context<'a>,
 }
 
-/// What is read next, or how it ends.
-type Read = ControlFlow<Step, Body>;
+/// How the call ends. The error ends the reading before that is known.
+type Read = Result<Step, Step>;
 
 impl Arguments<'_> {
-    fn begin(self) -> Read {
+    fn read(self) -> Read {
         let Arguments { head, from, text, context, .. } = self;
         let without = |arguments: &str| Parsed { arguments: arguments.to_owned(), ..self.up_to(from) };
         match without_arguments(&text[from..], head, context) {
-            Without::Maybe => return Break(Step::More),
-            Without::Whole => return Break(self.done(without("{}"), from)),
+            Without::Maybe => return Err(Step::More),
+            Without::Whole => return Ok(self.done(without("{}"), from)),
             Without::Torn => {
                 let why = "there are none, and the tool needs some";
-                return Break(Step::Torn { whole: Vec::new(), torn: without(""), why, end: from });
+                return Ok(Step::Torn { whole: Vec::new(), torn: without(""), why, end: from });
             }
             Without::No => {}
         }
-        Continue(match text.as_bytes().get(from) {
-            Some(b'"' | b'\'' | b'[') if self.takes_line() => return self.line(),
-            Some(b'{' | b'[' | b'"' | b'\'') => self.opened(),
-            None if !context.end => return Break(Step::More),
-            None if !head.opened && takes_nothing(&head.name, context) => {
-                return Break(Step::cut(without(NO_ARGUMENTS)));
-            }
-            None => return Break(self.unfinished()),
+        match text.as_bytes().get(from) {
+            Some(b'"' | b'\'' | b'[') if self.takes_line() => self.line(),
+            Some(b'{' | b'[' | b'"' | b'\'') => self.value(),
+            None if !context.end => Err(Step::More),
+            None if !head.opened && takes_nothing(&head.name, context) => Ok(Step::cut(without(NO_ARGUMENTS))),
+            None => Err(self.unfinished()),
             Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
                 // A name alone in a fence is a command or a list item.
-                Start::Yes(_) if context.call.whole_answer => return Break(Step::Reject),
-                Start::Yes(_) => Body::ended(from),
-                Start::Maybe => return Break(Step::More),
-                Start::No if is_bare(head, context) => Body::Bare(Closing::after(from)),
-                Start::No if self.takes_line() => return self.line(),
-                Start::No => return Break(Step::Reject),
+                Start::Yes(_) if context.call.whole_answer => Err(Step::Reject),
+                Start::Yes(_) => self.end(from),
+                Start::Maybe => Err(Step::More),
+                Start::No if is_bare(head, context) => self.bare(from),
+                Start::No if self.takes_line() => self.line(),
+                Start::No => Err(Step::Reject),
             },
-        })
+        }
     }
 
     /// Whether the arguments may be a line of text.
@@ -156,100 +99,77 @@ impl Arguments<'_> {
 
     fn line(self) -> Read {
         match line::read(self.text, self.from, self.head.fenced, self.context) {
-            Line::Ends(end) => Continue(Body::ended(end)),
-            Line::Value => Continue(self.opened()),
-            Line::Open => Break(self.unfinished()),
+            Line::Ends(end) => self.end(end),
+            Line::Value => self.value(),
+            Line::Open => Err(self.unfinished()),
         }
     }
 
     /// The arguments begin with a bracket or a quote.
-    fn opened(self) -> Body {
-        match self.text.as_bytes().get(self.from) {
-            Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: self.from + 1 },
-            _ => Body::Value(ValueReader::at(self.from)),
-        }
-    }
-
-    fn value(self, value: &mut ValueReader) -> Read {
-        match value.read(self.text, self.context.close, self.context.end) {
-            Got::More if self.context.end => Break(self.ended_anyhow()),
-            Got::More => Break(Step::More),
-            Got::Closed(begin, end) => Break(self.done(self.up_to(begin), end)),
-            Got::Balanced(end) => Continue(Body::ended(end)),
-        }
-    }
-
-    /// A string, scanned up to `seen`.
-    fn quoted(self, quote: u8, seen: &mut usize) -> Read {
-        match closing_quote(self.text, *seen, quote) {
-            Ok(end) => Continue(Body::ended(end)),
-            Err(looked) => {
-                *seen = looked;
-                Break(self.unfinished())
+    fn value(self) -> Read {
+        let Arguments { from, text, context, .. } = self;
+        match text.as_bytes()[from] {
+            b'{' => {
+                let fence = self.fence();
+                let End { begin, next } =
+                    whole(text, from, fence, self.takes_line(), context)?.ok_or_else(|| self.unfinished())?;
+                Ok(self.announced(begin, next))
             }
+            b'[' => match bounds(text, from, context.close, context.end).ok_or(Step::More)? {
+                Bounds::Open => {
+                    let End { begin, next } = plain_end(&text[from..], context.close).ok_or_else(|| self.unfinished())?;
+                    Ok(self.done(self.up_to(from + begin), from + next))
+                }
+                Bounds::Closed(end) => Ok(self.done(self.up_to(end.begin), end.next)),
+                Bounds::Balanced(end) => self.end(end),
+            },
+            quote => self.end(closing_quote(text, from + 1, quote).ok_or_else(|| self.unfinished())?),
         }
     }
 
-    fn torn(self, torn: &mut TornReader) -> Step {
-        match torn.read(self.text, self.context.close) {
-            Some((begin, end)) => self.done(self.up_to(begin), end),
-            None if !self.context.end => Step::More,
-            None if torn.goes_on(self.text, self.from, self.context.cut) => self.ended_anyhow(),
-            None => self.done(self.up_to(torn.end), torn.end),
-        }
+    /// The fence around the arguments.
+    fn fence(self) -> Option<&'static str> {
+        self.head.fenced.then_some(FENCE)
     }
 
-    fn bare(self, closing: &mut Closing) -> Step {
+    /// Text in place of the arguments, which ends after `after`.
+    fn bare(self, after: usize) -> Read {
         let Arguments { head, from, text, context, .. } = self;
-        let Some(tool) = known_tool(context.tools, &head.name) else { return Step::Reject };
+        let tool = known_tool(context.tools, &head.name).ok_or(Step::Reject)?;
         // After the marker of a form that has arguments in JSON, it may be documentation.
         let is_meant = context.marked && context.call.fallback;
-        let Some((begin, end)) = closing.find(text, context.close) else {
-            return match context.end {
+        let Some((begin, end)) = find_any(text, after, context.close) else {
+            return Err(match context.end {
                 true if is_meant => Step::cut(Parsed::new(head.name.as_str(), UNFINISHED)),
                 true => Step::Reject,
                 false => Step::More,
-            };
+            });
         };
         let body = bare::without_tag(&text[from..begin]);
         let in_brackets = context.marked && !is_meant && body.trim_start().starts_with(['[', '(']);
         match if in_brackets { bare::text(body, tool) } else { bare::arguments(body, tool) } {
-            Some(arguments) => Step::done(Parsed::new(head.name.as_str(), arguments), end),
-            None if !is_meant => Step::Reject,
-            None => Step::Torn {
+            Some(arguments) => Ok(Step::done(Parsed::new(head.name.as_str(), arguments), end)),
+            None if !is_meant => Err(Step::Reject),
+            None => Ok(Step::Torn {
                 whole: Vec::new(),
                 torn: Parsed::new(head.name.as_str(), body.trim()),
                 why: "its parameters have no names",
                 end,
-            },
+            }),
         }
     }
 
-    /// After arguments that end at `end`.
-    fn end(self, end: usize, trail: &mut Trail) -> Read {
-        let Arguments { head, from, text, context, .. } = self;
-        // A fence around the arguments is framing.
-        if head.fenced && trail.end == end && trail.fence(text, FENCE, context.end) == Start::Maybe {
-            return Break(Step::More);
-        }
-        match trail.read(text, context.close, context.end) {
-            After::More => Break(Step::More),
-            After::Marker(at) => Break(self.announced(end, at)),
-            After::Nothing if text[from..].starts_with('{') => match runs_on(&text[end..], context.end) {
-                Start::Maybe => Break(Step::More),
-                Start::No if self.takes_line() || context.close.is_empty() || is_json(text[from..end].trim()) => {
-                    Break(self.announced(end, trail.end))
-                }
-                // Only the rest of the text shows where the object ends.
-                Start::Yes(_) | Start::No => Continue(Body::Torn(TornReader::after(end))),
-            },
+    /// After arguments that are no object and end at `end`.
+    fn end(self, end: usize) -> Read {
+        let Arguments { from, text, context, .. } = self;
+        let past = past_fence(text, end, self.fence(), context.end).ok_or(Step::More)?;
+        match after(text, past, context.close, context.end).ok_or(Step::More)? {
+            After::Marker(marker) => Ok(self.announced(end, marker.next)),
             // A limit may have cut a text that only begins with a string or a list.
-            After::Nothing if context.end && context.cut && text[end..].trim().is_empty() => Break(Step::cut(self.up_to(end))),
+            After::Nothing if context.end && context.cut && text[end..].trim().is_empty() => Ok(Step::cut(self.up_to(end))),
             // A string or a list may be the beginning of a text.
-            After::Nothing if end > from && !context.close.is_empty() && !self.takes_line() => {
-                Continue(Body::Bare(Closing::after(end)))
-            }
-            After::Nothing => Break(self.announced(end, trail.end)),
+            After::Nothing if end > from && !context.close.is_empty() && !self.takes_line() => self.bare(end),
+            After::Nothing => Ok(self.announced(end, past)),
         }
     }
 
@@ -274,14 +194,6 @@ impl Arguments<'_> {
 
     fn unfinished(self) -> Step {
         if self.context.end { Step::cut(self.up_to(self.text.len())) } else { Step::More }
-    }
-
-    /// The quotes of a value without a visible end may be broken.
-    fn ended_anyhow(self) -> Step {
-        match plain_end(&self.text[self.from..], self.context.close) {
-            Some((begin, end)) => self.done(self.up_to(self.from + begin), self.from + end),
-            None => self.unfinished(),
-        }
     }
 
     /// A call was read up to `end`.

@@ -21,14 +21,74 @@ const ITEM: &str = "item";
 const TEXT: &str = "$text";
 
 /// Reads one call.
-#[derive(Debug, Default)]
-pub(crate) struct NestedReader {
-    name: Option<String>,
-    types: Types,
+pub(crate) fn read(text: &str, nested: &Nested, context: Context<'_>) -> Step {
+    let (name, at) = match head(text, nested, context) {
+        Seen::Yes(head) => head,
+        Seen::Maybe if !context.end => return Step::More,
+        Seen::Maybe | Seen::No => return Step::Reject,
+    };
+    let types = Types::new(known_tool(context.tools, &name));
+    let call = Element { name: close_name(context), start: at, ..Element::default() };
+    let mut tree = Tree { text, nested, types: &types, end: context.end, at, open: vec![call] };
+    let parsed = |arguments: String| Parsed::new(&name, arguments);
+    let (lead, mut seen) = (lead(nested), at);
+    while let Some(at) = text[seen..].find(lead).map(|at| seen + at) {
+        let tag = match tag(text, at + nested.prefix.len(), context.end) {
+            Seen::Yes(tag) => tag,
+            Seen::Maybe => return Step::More,
+            Seen::No => {
+                seen = at + lead.len();
+                continue;
+            }
+        };
+        seen = tag.end;
+        match tree.follow(at, &tag) {
+            Progress::On => {}
+            Progress::More => return Step::More,
+            Progress::Reject => return Step::Reject,
+            Progress::Done(arguments) => return Step::done(parsed(arguments), tag.end),
+        }
+    }
+    if context.end { Step::cut(parsed(tree.cut(context.marked))) } else { Step::More }
+}
+
+/// The name, if it is there.
+pub(crate) fn name(text: &str, nested: &Nested, context: Context<'_>) -> Option<String> {
+    if let Seen::Yes((name, _)) = head(text, nested, context) { Some(name) } else { None }
+}
+
+/// The name of the call, and where its elements begin.
+fn head(text: &str, nested: &Nested, context: Context<'_>) -> Seen<(String, usize)> {
+    let [open, close] = &nested.name;
+    let blank = blank(text);
+    let at = match starts_with_any(&text[blank..], open, context.end) {
+        Start::Yes(length) => blank + length,
+        Start::No if open.iter().any(String::is_empty) => blank,
+        Start::Maybe => return Seen::Maybe,
+        Start::No => return Seen::No,
+    };
+    match field(text, at, close, &[], false) {
+        Seen::Yes(head) if head.is_name(context.tools) => Seen::Yes((head.text, head.next)),
+        Seen::Maybe => Seen::Maybe,
+        Seen::Yes(_) | Seen::No => Seen::No,
+    }
+}
+
+/// The name of the tag that closes the call.
+fn close_name(context: Context<'_>) -> String {
+    let close = context.call.close.first().map(String::as_str).unwrap_or_default();
+    close.rsplit('/').next().unwrap_or_default().trim_end_matches('>').to_owned()
+}
+
+/// The elements of one call, as far as they were read.
+struct Tree<'a> {
+    text: &'a str,
+    nested: &'a Nested,
+    types: &'a Types,
+    /// Whether the text is complete.
+    end: bool,
     /// The offset after the last tag.
     at: usize,
-    /// The offset up to which the next tag was searched.
-    seen: usize,
     /// The open elements. The first one is the call itself.
     open: Vec<Element>,
 }
@@ -52,79 +112,10 @@ struct Tag<'t> {
     end: usize,
 }
 
-impl NestedReader {
-    pub(crate) fn read(&mut self, text: &str, nested: &Nested, context: Context<'_>) -> Step {
-        if self.name.is_none() {
-            let [open, close] = &nested.name;
-            let blank = blank(text);
-            let at = match starts_with_any(&text[blank..], open, context.end) {
-                Start::Yes(length) => blank + length,
-                Start::No if open.iter().any(String::is_empty) => blank,
-                Start::Maybe => return Step::More,
-                Start::No => return Step::Reject,
-            };
-            match field(text, at, close, &[], false) {
-                Seen::Maybe if !context.end => return Step::More,
-                Seen::Yes(head) if head.is_name(context.tools) => {
-                    self.types = Types::new(known_tool(context.tools, &head.text));
-                    (self.at, self.seen) = (head.next, head.next);
-                    self.open = vec![Element { name: self.close_name(context), start: head.next, ..Element::default() }];
-                    self.name = Some(head.text);
-                }
-                _ => return Step::Reject,
-            }
-        }
-        let name = self.name.clone().unwrap_or_default();
-        let parsed = |arguments: String| Parsed::new(&name, arguments);
-        let lead = lead(nested);
-        loop {
-            let Some(at) = text[self.seen..].find(lead).map(|at| self.seen + at) else {
-                let tail = text.len().saturating_sub(lead.len() - 1).max(self.seen);
-                self.seen = text.floor_char_boundary(tail).max(self.seen);
-                return if context.end { Step::cut(parsed(self.cut(context.marked))) } else { Step::More };
-            };
-            let tag = match tag(text, at + nested.prefix.len(), context.end) {
-                Seen::Yes(tag) => tag,
-                Seen::Maybe => {
-                    self.seen = at;
-                    return Step::More;
-                }
-                Seen::No => {
-                    self.seen = at + lead.len();
-                    continue;
-                }
-            };
-            self.seen = tag.end;
-            match self.read_tag(text, at, &tag, nested, context.end) {
-                Progress::On => {}
-                Progress::More => {
-                    self.seen = at;
-                    return Step::More;
-                }
-                Progress::Reject => return Step::Reject,
-                Progress::Done(arguments) => return Step::done(parsed(arguments), tag.end),
-            }
-        }
-    }
-
-    pub(crate) fn name(&self) -> Option<String> {
-        self.name.clone()
-    }
-
-    /// The name of the tag that closes the call.
-    fn close_name(&self, context: Context<'_>) -> String {
-        let close = context.call.close.first().map(String::as_str).unwrap_or_default();
-        close.rsplit('/').next().unwrap_or_default().trim_end_matches('>').to_owned()
-    }
-
-    fn read_tag(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, end: bool) -> Progress {
-        let types = std::mem::take(&mut self.types);
-        let progress = self.follow_tag(text, at, tag, nested, &types, end);
-        self.types = types;
-        progress
-    }
-
-    fn follow_tag(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, types: &Types, end: bool) -> Progress {
+impl Tree<'_> {
+    /// Reads the tag at `at`.
+    fn follow(&mut self, at: usize, tag: &Tag<'_>) -> Progress {
+        let Tree { text, nested, types, end, .. } = *self;
         let path: Vec<&str> = self.open.iter().skip(1).map(|element| element.name.as_str()).collect();
         let (kind, depth) = (kind(types, &path), self.open.len());
         let encloses = self.open.iter().rev().skip(1).any(|element| element.name == tag.name);
@@ -149,7 +140,7 @@ impl NestedReader {
             return match nested.prefix.is_empty() && !rest.starts_with('<') {
                 true if rest.is_empty() && !end => Progress::More,
                 true if !rest.is_empty() => Progress::On,
-                _ => self.close(text, at, tag.end, kind, types),
+                _ => self.close(at, tag.end, kind),
             };
         }
         if !tag.closes {
@@ -162,15 +153,15 @@ impl NestedReader {
             return Progress::On;
         }
         if tag.name == top.name {
-            return self.close(text, at, tag.end, kind, types);
+            return self.close(at, tag.end, kind);
         }
         // An empty container without a closing tag ends at the closing tag of its parent.
         let empty = top.children.is_empty() && top.text.is_empty() && text[self.at..at].trim().is_empty();
         let container = kind.is_some_and(|kind| !kind.allows(&serde_json::Value::from("")) && !flat(kind));
         let parent = depth.checked_sub(2).and_then(|at| self.open.get(at));
         if inside && empty && container && parent.is_some_and(|parent| parent.name == tag.name) {
-            return match self.close(text, at, at, kind, types) {
-                Progress::On => self.follow_tag(text, at, tag, nested, types, end),
+            return match self.close(at, at, kind) {
+                Progress::On => self.follow(at, tag),
                 other => other,
             };
         }
@@ -178,7 +169,8 @@ impl NestedReader {
     }
 
     /// Closes the innermost element, whose content ends at `at` and whose tag ends at `end`.
-    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>, types: &Types) -> Progress {
+    fn close(&mut self, at: usize, end: usize, kind: Option<Type<'_>>) -> Progress {
+        let Tree { text, types, .. } = *self;
         let Some(mut element) = self.open.pop() else { return Progress::Reject };
         element.text.push_str(&text[self.at.max(element.start)..at]);
         self.at = end;
@@ -190,7 +182,7 @@ impl NestedReader {
 
     /// The arguments of a truncated call. They lack the brace between two parameters, and more inside one.
     fn cut(&self, marked: bool) -> String {
-        let members = self.open.first().map(|call| members(&call.children, in_call(&self.types))).unwrap_or_default();
+        let members = self.open.first().map(|call| members(&call.children, in_call(self.types))).unwrap_or_default();
         match self.open.len() == 1 && !members.is_empty() && marked {
             // The space tells the fixer that the last value is complete.
             true => format!("{{{members} "),

@@ -1,9 +1,11 @@
 //! Reads calls as Python: `[f(a=1), g(b="x")]`, or one `f(a=1)` per line, also as `print(f(a=1))` or `r = f(a=1)`, and in a fence
 //! of its own. Positional arguments get the names of the tool's parameters in the schema's order.
 
+use std::convert::Infallible;
+
 use super::{
-    Closing, Context, Parsed, Start, Step, WORD_BYTES, blank,
-    literal::{self, Attempts, Dialect, Item, Node, Read},
+    Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
+    literal::{self, Dialect, Item, Node, Read},
     place::Document,
     starts_with_any, unclosed,
 };
@@ -23,10 +25,23 @@ const FENCE: &str = "```";
 const PRINT: &str = "print(";
 
 /// Reads a list of calls, or calls on lines.
-#[derive(Debug, Default)]
-pub(crate) struct PythonReader {
+pub(crate) fn read(text: &str, context: Context<'_>) -> Step {
+    let Err(step) = Calls::of(text, context).all();
+    step
+}
+
+/// The name of the first call, if it is there.
+pub(crate) fn name(text: &str, context: Context<'_>) -> Option<String> {
+    let mut calls = Calls::of(text, context);
+    calls.begin().ok()?;
+    Some(calls.head().ok()??.name)
+}
+
+/// The calls of one body, as far as they were read.
+struct Calls<'a> {
+    text: &'a str,
+    context: Context<'a>,
     calls: Vec<Parsed>,
-    phase: Phase,
     /// Start of the current call, or of the text after the last one.
     at: usize,
     /// Whether the calls are in brackets.
@@ -35,296 +50,258 @@ pub(crate) struct PythonReader {
     assigned: Vec<String>,
 }
 
-#[derive(Debug, Default)]
-enum Phase {
-    /// At the beginning.
-    #[default]
-    Begin,
-    /// Before a call.
-    Head,
-    /// Inside its parentheses, with `around` others open around the call.
-    Arguments {
-        name: String,
-        around: usize,
-        document: Box<Document>,
-        keys: Vec<String>,
-        open: usize,
-        attempts: Attempts,
-        closing: Option<Closing>,
-    },
-    /// After a call that still has this many parentheses around it.
-    Around(usize),
-    /// After a call. `newline`: a newline was read since.
-    Between { newline: bool },
-    /// After all calls. Text that may belong to them was scanned up to `seen`.
-    After { seen: usize },
-    /// In text between the calls and their closing marker.
-    Beyond(Closing),
-    /// The next call uses the result of an earlier one, which is not known yet. It and all later calls are left out.
-    Waiting(Closing),
-    /// The arguments are not literals: only a closing marker can end the call.
-    Torn { name: String, closing: Closing },
+/// The head of a call that was read.
+struct Begun {
+    name: String,
+    /// Where its parenthesis opens, and how many others are open around it.
+    open: usize,
+    around: usize,
 }
 
-impl PythonReader {
-    pub(crate) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
+impl<'a> Calls<'a> {
+    fn of(text: &'a str, context: Context<'a>) -> Calls<'a> {
+        Calls { text, context, calls: Vec::new(), at: 0, bracket: false, assigned: Vec::new() }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Reads call after call. The error says how it ends.
+    fn all(&mut self) -> Result<Infallible, Step> {
+        self.begin()?;
         loop {
-            if let Some(step) = self.step(text, context) {
-                return step;
+            let Some(begun) = self.head()? else { return Err(self.after_calls()) };
+            self.arguments(begun)?;
+            if !self.between()? {
+                return Err(self.after_calls());
             }
         }
     }
 
-    /// The name of the current call.
-    pub(crate) fn name(&self) -> Option<String> {
-        match &self.phase {
-            Phase::Arguments { name, .. } | Phase::Torn { name, .. } => Some(name.clone()),
-            _ => self.calls.last().map(|call| call.name.clone()),
-        }
-    }
-
-    fn step(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
-        match &mut self.phase {
-            Phase::Begin => self.begin(text, context),
-            Phase::Head => self.head(text, context),
-            Phase::Arguments { name, around, document, keys, open, attempts, closing } => {
-                if closing.is_none() && !attempts.is_due(text, *open, context.end) {
-                    return Some(Step::More);
-                }
-                let dialect = Dialect { delimiters: &[], loose: None, keys, end: context.end, lenient: false };
-                let assigned = &self.assigned;
-                let waits = |items: &[Item]| {
-                    items.iter().any(|(_, node)| matches!(node, Node::Bare(text) if assigned.iter().any(|name| name == text)))
-                };
-                let mut read = if closing.is_none() { literal::read(text, *open, dialect) } else { Read::Fail };
-                if read == Read::Fail && context.marked && !context.close.is_empty() {
-                    read = match closing.get_or_insert(Closing::after(*open)).find(text, context.close) {
-                        Some((begin, _)) => literal::read(&text[..begin], *open, Dialect { end: true, lenient: true, ..dialect }),
-                        None if context.end => Read::Fail,
-                        None => return Some(Step::More),
-                    };
-                }
-                let read = match read {
-                    Read::Done { items, end } if waits(&items) => {
-                        self.phase = Phase::Waiting(Closing::after(end));
-                        return None;
-                    }
-                    Read::Done { items, end } if words_fit(&items, document, context.marked) => {
-                        arguments(items, document).map(|arguments| (arguments, end))
-                    }
-                    Read::More(_) if closing.is_none() && !context.end => return Some(Step::More),
-                    Read::More(items) if closing.is_none() => {
-                        let items = items.filter(|_| context.marked && *around == 0);
-                        let so_far = items.and_then(|items| arguments(items, document));
-                        return Some(self.cut(so_far));
-                    }
-                    Read::Done { .. } | Read::More(_) | Read::Fail => None,
-                };
-                match read {
-                    Some((arguments, end)) => {
-                        self.calls.push(Parsed::new(std::mem::take(name), arguments));
-                        (self.at, self.phase) = (end, Phase::Around(*around));
-                    }
-                    None if context.close.is_empty() || !context.marked => return Some(Step::Reject),
-                    None => self.phase = Phase::Torn { name: std::mem::take(name), closing: Closing::after(self.at) },
-                }
-                None
+    fn begin(&mut self) -> Result<(), Step> {
+        let context = self.context;
+        loop {
+            self.at += blank(self.rest());
+            let rest = self.rest();
+            if rest.is_empty() {
+                return Err(if context.end { Step::Reject } else { Step::More });
             }
-            Phase::Around(0) => {
-                self.phase = Phase::Between { newline: false };
-                None
+            if !context.marked {
+                break;
             }
-            Phase::Around(left) => {
-                let at = self.at + blank(&text[self.at..]);
-                match text.as_bytes().get(at) {
-                    Some(b')') => {
-                        (self.at, *left) = (at + 1, *left - 1);
-                        None
-                    }
-                    None if !context.end => Some(Step::More),
-                    // The call is complete, and only what surrounds it is open.
-                    None => Some(self.done(at)),
-                    Some(_) => Some(Step::Reject),
-                }
-            }
-            Phase::Between { newline } => {
-                let newline = *newline;
-                self.between(text, newline, context)
-            }
-            Phase::After { seen } => {
-                let seen = *seen;
-                self.after_calls(text, seen, context)
-            }
-            Phase::Beyond(closing) => {
-                let found = closing.find(text, context.close);
-                if found.is_none() && !context.end {
-                    return Some(Step::More);
-                }
-                let stop = found.map_or(text.len(), |(begin, _)| begin);
-                if !ends_as_a_call(&text[self.at..stop], self.bracket) {
-                    return Some(self.done(self.at));
-                }
-                // The parenthesis was in a string whose quotes are not escaped.
-                let name = self.calls.pop().map(|call| call.name).unwrap_or_default();
-                self.phase = Phase::Torn { name, closing: Closing::after(self.at) };
-                None
-            }
-            Phase::Waiting(_) if self.calls.is_empty() => Some(Step::Reject),
-            Phase::Waiting(closing) => match closing.find(text, context.close) {
-                Some((_, end)) => Some(self.done(end)),
-                None if context.end => Some(self.done(text.len())),
-                None => Some(Step::More),
-            },
-            Phase::Torn { name, closing } => match closing.find(text, context.close) {
-                Some((begin, end)) => {
-                    let torn = Parsed::new(std::mem::take(name), text[self.at..begin].trim());
-                    let whole = std::mem::take(&mut self.calls);
-                    Some(Step::Torn { whole, torn, why: "an argument is no literal, or has no parameter", end })
-                }
-                None if context.end => Some(self.cut(None)),
-                None => Some(Step::More),
-            },
-        }
-    }
-
-    fn begin(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
-        let at = self.at + blank(&text[self.at..]);
-        let rest = &text[at..];
-        if rest.is_empty() {
-            return Some(if context.end { Step::Reject } else { Step::More });
-        }
-        if context.marked {
             match starts_with_any(rest, context.close, context.end) {
-                Start::Yes(length) => return Some(self.done(at + length)),
-                Start::Maybe => return Some(Step::More),
+                Start::Yes(length) => return Err(self.done(self.at + length)),
+                Start::Maybe => return Err(Step::More),
                 Start::No => {}
             }
-            if FENCE.starts_with(&rest[..rest.floor_char_boundary(FENCE.len())]) {
-                return match rest.find('\n') {
-                    Some(newline) if newline <= WORD_BYTES => {
-                        self.at = at + newline;
-                        None
-                    }
-                    None if !context.end && rest.len() <= WORD_BYTES => Some(Step::More),
-                    _ => Some(Step::Reject),
-                };
+            if !FENCE.starts_with(&rest[..rest.floor_char_boundary(FENCE.len())]) {
+                break;
+            }
+            match rest.find('\n') {
+                Some(newline) if newline <= WORD_BYTES => self.at += newline,
+                None if !context.end && rest.len() <= WORD_BYTES => return Err(Step::More),
+                _ => return Err(Step::Reject),
             }
         }
+        let rest = self.rest();
         self.bracket = rest.starts_with('[');
         // A bare call belongs to the other form. A printed call is meant too.
         if context.call.whole_answer && context.close.is_empty() && !rest.starts_with(PRINT) {
-            return Some(if PRINT.starts_with(rest) && !context.end { Step::More } else { Step::Reject });
+            return Err(if PRINT.starts_with(rest) && !context.end { Step::More } else { Step::Reject });
         }
-        (self.at, self.phase) = (at + usize::from(self.bracket), Phase::Head);
-        None
+        self.at += usize::from(self.bracket);
+        Ok(())
     }
 
-    fn head(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
-        self.at += blank(&text[self.at..]);
-        let rest = &text[self.at..];
-        if self.bracket && rest.starts_with(']') && (context.marked || !self.calls.is_empty()) {
-            self.end_calls(self.at + 1);
-            return None;
-        }
-        if !self.bracket && !self.calls.is_empty() {
-            match closes(rest, context) {
-                Start::Maybe if !rest.is_empty() => return Some(Step::More),
-                Start::Yes(_) => {
-                    self.end_calls(self.at);
-                    return None;
+    /// Reads the head of the next call. `None`: none follows.
+    fn head(&mut self) -> Result<Option<Begun>, Step> {
+        let context = self.context;
+        loop {
+            self.at += blank(self.rest());
+            let rest = self.rest();
+            if self.bracket && rest.starts_with(']') && (context.marked || !self.calls.is_empty()) {
+                self.at += 1;
+                return Ok(None);
+            }
+            if !self.bracket && !self.calls.is_empty() {
+                match closes(rest, context) {
+                    Start::Maybe if !rest.is_empty() => return Err(Step::More),
+                    Start::Yes(_) => return Ok(None),
+                    Start::Maybe | Start::No => {}
                 }
-                Start::Maybe | Start::No => {}
+            }
+            match head(rest, !self.bracket && in_lines(context), prints(context), &self.assigned) {
+                Head::Skip(length) => self.at += length,
+                Head::Call { name, open, around, variable } => {
+                    if !context.marked {
+                        let builtin = is_builtin(&name, &rest[open + 1..], context.end);
+                        if builtin == Start::Maybe {
+                            return Err(Step::More);
+                        }
+                        if builtin != Start::No || !is_known(context.tools, &name) || is_method(context.tools, &name) {
+                            return Err(self.stop());
+                        }
+                    }
+                    self.assigned.extend(variable);
+                    return Ok(Some(Begun { name: callee(name, context), open: self.at + open, around }));
+                }
+                Head::Maybe if !context.end => return Err(Step::More),
+                Head::Maybe if self.bracket && !self.calls.is_empty() => return Err(self.cut("", None)),
+                Head::Maybe | Head::No => return Err(self.stop()),
             }
         }
-        match head(rest, !self.bracket && in_lines(context), prints(context), &self.assigned) {
-            Head::Skip(length) => {
-                self.at += length;
-                None
+    }
+
+    /// Reads the arguments, and the parentheses around the call.
+    fn arguments(&mut self, Begun { name, open, around }: Begun) -> Result<(), Step> {
+        let (text, context) = (self.text, self.context);
+        let document = Document::new(known_tool(context.tools, &name));
+        let keys = document.root().keys();
+        let dialect = Dialect { delimiters: &[], loose: None, keys: &keys, end: context.end, lenient: false };
+        let mut read = literal::read(text, open, dialect);
+        let lenient = read == Read::Fail && context.marked && !context.close.is_empty();
+        if lenient {
+            read = match find_any(text, open, context.close) {
+                Some((begin, _)) => literal::read(&text[..begin], open, Dialect { end: true, lenient, ..dialect }),
+                None if context.end => Read::Fail,
+                None => return Err(Step::More),
+            };
+        }
+        let read = match read {
+            Read::Done { items, end } if self.waits(&items) => return Err(self.waiting(end)),
+            Read::Done { items, end } if words_fit(&items, &document, context.marked) => {
+                arguments(items, &document).map(|arguments| (arguments, end))
             }
-            Head::Call { name, open, around, variable } => {
-                if !context.marked {
-                    let builtin = is_builtin(&name, &rest[open + 1..], context.end);
-                    if builtin == Start::Maybe {
-                        return Some(Step::More);
-                    }
-                    if builtin != Start::No || !is_known(context.tools, &name) || is_method(context.tools, &name) {
-                        return Some(self.stop(text));
-                    }
-                }
-                self.assigned.extend(variable);
-                let name = callee(name, context);
-                let document = Document::new(known_tool(context.tools, &name));
-                let keys = document.root().keys();
-                let (document, open, attempts) = (Box::new(document), self.at + open, Attempts::default());
-                self.phase = Phase::Arguments { name, around, document, keys, open, attempts, closing: None };
-                None
+            Read::More(_) if !lenient && !context.end => return Err(Step::More),
+            Read::More(items) if !lenient => {
+                let items = items.filter(|_| context.marked && around == 0);
+                return Err(self.cut(&name, items.and_then(|items| arguments(items, &document))));
             }
-            Head::Maybe if !context.end => Some(Step::More),
-            Head::Maybe if self.bracket && !self.calls.is_empty() => Some(self.cut_between()),
-            Head::Maybe | Head::No => Some(self.stop(text)),
+            Read::Done { .. } | Read::More(_) | Read::Fail => None,
+        };
+        match read {
+            Some((arguments, end)) => {
+                self.calls.push(Parsed::new(name, arguments));
+                self.at = end;
+                (0..around).try_for_each(|_| self.around())
+            }
+            None if context.close.is_empty() || !context.marked => Err(Step::Reject),
+            None => Err(self.torn(&name)),
+        }
+    }
+
+    /// Whether the call uses the result of an earlier one, which is not known yet.
+    fn waits(&self, items: &[Item]) -> bool {
+        let is_assigned = |node: &Node| matches!(node, Node::Bare(text) if self.assigned.contains(text));
+        items.iter().any(|(_, node)| is_assigned(node))
+    }
+
+    /// Such a call and all later ones are left out.
+    fn waiting(&mut self, after: usize) -> Step {
+        match find_any(self.text, after, self.context.close) {
+            _ if self.calls.is_empty() => Step::Reject,
+            Some((_, end)) => self.done(end),
+            None if self.context.end => self.done(self.text.len()),
+            None => Step::More,
+        }
+    }
+
+    /// A parenthesis around a call closes.
+    fn around(&mut self) -> Result<(), Step> {
+        let at = self.at + blank(self.rest());
+        match self.text.as_bytes().get(at) {
+            Some(b')') => {
+                self.at = at + 1;
+                Ok(())
+            }
+            None if !self.context.end => Err(Step::More),
+            // The call is complete, and only what surrounds it is open.
+            None => Err(self.done(at)),
+            Some(_) => Err(Step::Reject),
         }
     }
 
     /// No call follows. The calls before it count, unless they are in brackets that are still open.
-    fn stop(&mut self, text: &str) -> Step {
-        let end = text[..self.at].trim_end().len();
+    fn stop(&mut self) -> Step {
+        let end = self.text[..self.at].trim_end().len();
         if self.bracket || self.calls.is_empty() { Step::Reject } else { self.done(end) }
     }
 
-    fn between(&mut self, text: &str, newline: bool, context: Context<'_>) -> Option<Step> {
-        let gap = blank(&text[self.at..]);
-        let newline = newline || text[self.at..self.at + gap].contains('\n');
-        (self.at, self.phase) = (self.at + gap, Phase::Between { newline });
-        let rest = &text[self.at..];
+    /// Reads what is between two calls. `false`: they end here.
+    fn between(&mut self) -> Result<bool, Step> {
+        let context = self.context;
+        let gap = blank(self.rest());
+        let newline = self.rest()[..gap].contains('\n');
+        self.at += gap;
+        let rest = self.rest();
         match rest.as_bytes().first() {
-            None if !context.end => return Some(Step::More),
+            None if !context.end => return Err(Step::More),
             // The calls are complete. At most the bracket is missing.
-            None => return Some(self.done(self.at)),
-            Some(b',' | b';') => (self.at, self.phase) = (self.at + 1, Phase::Head),
-            Some(b']') if self.bracket => self.end_calls(self.at + 1),
-            // The parenthesis was in a string whose quotes are not escaped.
-            Some(b'"' | b'\'') if context.marked && !newline => {
-                let name = self.calls.pop().map(|call| call.name).unwrap_or_default();
-                self.phase = Phase::Torn { name, closing: Closing::after(self.at) };
+            None => return Err(self.done(self.at)),
+            Some(b',' | b';') => self.at += 1,
+            Some(b']') if self.bracket => {
+                self.at += 1;
+                return Ok(false);
             }
-            Some(_) if self.bracket && !context.marked => return Some(Step::Reject),
+            Some(b'"' | b'\'') if context.marked && !newline => return Err(self.torn_last()),
+            Some(_) if self.bracket && !context.marked => return Err(Step::Reject),
             Some(_) if !context.close.is_empty() => match closes(rest, context) {
-                Start::Maybe => return Some(Step::More),
-                Start::Yes(_) => self.end_calls(self.at),
-                Start::No if newline || rest.starts_with('#') => self.phase = Phase::Head,
-                Start::No if context.marked => self.end_calls(self.at),
-                Start::No => return Some(Step::Reject),
+                Start::Maybe => return Err(Step::More),
+                Start::Yes(_) => return Ok(false),
+                Start::No if newline || rest.starts_with('#') => {}
+                Start::No if context.marked => return Ok(false),
+                Start::No => return Err(Step::Reject),
             },
-            Some(_) if newline => self.phase = Phase::Head,
+            Some(_) if newline => {}
             // A call within a sentence does not count.
-            Some(_) => return Some(Step::Reject),
+            Some(_) => return Err(Step::Reject),
         }
-        None
-    }
-
-    fn end_calls(&mut self, at: usize) {
-        (self.at, self.phase) = (at, Phase::After { seen: at });
+        Ok(true)
     }
 
     /// Reads the closing marker, and the end of a fence inside the markers.
-    fn after_calls(&mut self, text: &str, seen: usize, context: Context<'_>) -> Option<Step> {
+    fn after_calls(&mut self) -> Step {
+        let Calls { text, context, at, .. } = *self;
         let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
-        let rest = text[seen..].trim_start_matches(junk);
+        let rest = text[at..].trim_start_matches(junk);
         let seen = text.len() - rest.len();
-        self.phase = Phase::After { seen };
         if rest.is_empty() && !context.end {
-            return Some(Step::More);
+            return Step::More;
         }
         match starts_with_any(rest, context.close, context.end) {
-            Start::Yes(length) => Some(self.done(seen + length)),
-            Start::Maybe => Some(Step::More),
+            Start::Yes(length) => self.done(seen + length),
+            Start::Maybe => Step::More,
             Start::No if context.marked && !context.close.is_empty() => {
-                self.phase = Phase::Beyond(Closing::after(seen));
-                None
+                let stop = match find_any(text, seen, context.close) {
+                    Some((begin, _)) => begin,
+                    None if context.end => text.len(),
+                    None => return Step::More,
+                };
+                if ends_as_a_call(&text[at..stop], self.bracket) { self.torn_last() } else { self.done(at) }
             }
             // `[text](address)` is a link. After an escape, the bracket was in a string.
-            Start::No if !context.marked && text[self.at..].starts_with(['(', '\\']) => Some(Step::Reject),
-            Start::No => Some(self.done(self.at)),
+            Start::No if !context.marked && text[at..].starts_with(['(', '\\']) => Step::Reject,
+            Start::No => self.done(at),
+        }
+    }
+
+    /// The parenthesis that closed the last call was in a string whose quotes are not escaped.
+    fn torn_last(&mut self) -> Step {
+        let name = self.calls.pop().map(|call| call.name).unwrap_or_default();
+        self.torn(&name)
+    }
+
+    /// The arguments are no literals: only a closing marker can end the call.
+    fn torn(&mut self, name: &str) -> Step {
+        match find_any(self.text, self.at, self.context.close) {
+            Some((begin, end)) => {
+                let torn = Parsed::new(name, self.text[self.at..begin].trim());
+                let whole = std::mem::take(&mut self.calls);
+                Step::Torn { whole, torn, why: "an argument is no literal, or has no parameter", end }
+            }
+            None if self.context.end => self.cut(name, None),
+            None => Step::More,
         }
     }
 
@@ -332,15 +309,12 @@ impl PythonReader {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    /// The text ended inside the name of a call.
-    fn cut_between(&mut self) -> Step {
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed::default(), closed: false }
-    }
-
-    /// The text ended inside a call. `so_far`: its arguments, if only the closing parenthesis is missing.
-    fn cut(&mut self, so_far: Option<String>) -> Step {
-        let cut = Parsed::new(self.name().unwrap_or_default(), unclosed(&so_far.unwrap_or_default()));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut, closed: false }
+    /// The text ended inside a call, or inside of its name if that is empty. `so_far`: its arguments, if only the closing parenthesis
+    /// is missing.
+    fn cut(&mut self, name: &str, so_far: Option<String>) -> Step {
+        let whole = std::mem::take(&mut self.calls);
+        let cut = if name.is_empty() { Parsed::default() } else { Parsed::new(name, unclosed(&so_far.unwrap_or_default())) };
+        Step::Cut { whole, cut, closed: false }
     }
 }
 

@@ -3,13 +3,8 @@
 //! the channel. The kind of the body may be glued to its name.
 
 use super::{
-    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any,
-    members::object,
-    starts_with_any,
-    tagged::TaggedReader,
-    typing::verbatim,
-    unclosed,
-    value::{After, Got, TornReader, Trail, ValueReader, is_json, plain_end, runs_on},
+    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, members::object, starts_with_any, tagged::TaggedReader,
+    typing::verbatim, unclosed, value::whole,
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, syntax::place::Document},
@@ -18,6 +13,7 @@ use crate::{
         Types,
         name::{is_known, known_tool},
     },
+    reader::End,
 };
 
 mod header;
@@ -26,42 +22,59 @@ pub(crate) use header::{Header, Kind, begins_inside, header};
 pub(crate) use stripped::stripped;
 
 /// Reads one message: usually one call. The body begins at the header.
-#[derive(Debug, Default)]
-pub(crate) struct RecipientReader {
-    head: Option<Head>,
-    /// The calls that were read from the body so far.
-    whole: Vec<Parsed>,
-    body: Body,
+pub(crate) fn read(text: &str, data: &Recipient, context: Context<'_>) -> Step {
+    let (name, mut from) = match head(text, data, context) {
+        Seen::Yes(head) => head,
+        Seen::Maybe => return Step::More,
+        Seen::No => return Step::Reject,
+    };
+    // The next header ends the message too, and is not consumed.
+    let ends: Vec<String> = data.end.iter().chain(&data.start).cloned().collect();
+    let message = Message { text, name: &name, data, ends: Context { close: &ends, ..context }, context };
+    let mut calls: Vec<Parsed> = Vec::new();
+    loop {
+        from += blank(&text[from..]);
+        match message.call(from) {
+            Ok((arguments, end)) => {
+                calls.push(Parsed::new(&name, arguments.trim()));
+                calls.dedup();
+                from = end.next + blank(&text[end.next..]);
+                // Another object in the same body: a second call of the tool, or the first one written twice.
+                if end.next > end.begin || !text[from..].starts_with('{') {
+                    return Step::Done { calls, end: end.next };
+                }
+            }
+            Err(Step::Cut { cut, closed, .. }) => return Step::Cut { whole: calls, cut, closed },
+            Err(step) => return step,
+        }
+    }
 }
 
-/// The header of the call.
-#[derive(Debug)]
-struct Head {
-    name: String,
-    /// Start of the arguments.
-    body: usize,
-    /// The tags that they may be written in.
-    tags: Option<Tagged>,
-    /// What ends the message. The next header also ends it, and is not consumed.
-    ends: Vec<String>,
+/// The name, if it is there.
+pub(crate) fn name(text: &str, data: &Recipient, context: Context<'_>) -> Option<String> {
+    if let Seen::Yes((name, _)) = head(text, data, context) { Some(name) } else { None }
 }
 
-#[derive(Debug, Default)]
-enum Body {
-    #[default]
-    Before,
-    /// One tag for each argument.
-    Tagged(Box<TaggedReader>),
-    /// An object.
-    Value(ValueReader),
-    /// After an object whose brackets are balanced.
-    Ended(Trail),
-    Torn(TornReader),
-    /// Text, searched for its end from `seen`: the value of the tool's only parameter (`key`), or whatever the fixer makes of it.
-    Raw {
-        key: Option<String>,
-        seen: usize,
-    },
+/// The tool's name in the header, and where the body begins.
+fn head(text: &str, data: &Recipient, context: Context<'_>) -> Seen<(String, usize)> {
+    let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
+    match header(text, data, inside, context.end) {
+        Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
+            Seen::Yes((without_constraint(name, data, context.tools), length))
+        }
+        Seen::Maybe => Seen::Maybe,
+        Seen::Yes(_) | Seen::No => Seen::No,
+    }
+}
+
+/// A message to a tool.
+struct Message<'a> {
+    text: &'a str,
+    name: &'a str,
+    data: &'a Recipient,
+    context: Context<'a>,
+    /// The same, with what ends the message as closing markers.
+    ends: Context<'a>,
 }
 
 /// Whether the body of a message to a tool is its arguments.
@@ -93,157 +106,44 @@ impl Parameters {
     }
 }
 
-impl RecipientReader {
-    pub(crate) fn read(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {
-        loop {
-            match self.read_body(text, data, context) {
-                Step::Done { calls, end } => {
-                    let next = end + blank(&text[end..]);
-                    let is_open = matches!(&self.body, Body::Ended(trail) if trail.end == end);
-                    let goes_on = is_open && text[next..].starts_with('{');
-                    self.whole.extend(calls);
-                    self.whole.dedup();
-                    let Some(head) = self.head.as_mut().filter(|_| goes_on) else {
-                        return Step::Done { calls: std::mem::take(&mut self.whole), end };
-                    };
-                    // Another object in the same body: a second call of the tool, or the first one written twice.
-                    (head.body, self.body) = (next, Body::Before);
-                }
-                Step::Cut { whole, cut, closed } => {
-                    let whole = std::mem::take(&mut self.whole).into_iter().chain(whole).collect();
-                    return Step::Cut { whole, cut, closed };
-                }
-                step => return step,
-            }
-        }
-    }
-
-    /// Reads the header. `Err`: it is not complete, or this is no call.
-    fn read_head(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Result<(), Step> {
-        let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
-        match header(text, data, inside, context.end) {
-            Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
-                self.head = Some(Head {
-                    name: without_constraint(name, data, context.tools),
-                    body: length,
-                    tags: data.parameters.as_ref().map(Parameters::tagged),
-                    ends: data.end.iter().chain(&data.start).cloned().collect(),
-                });
-            }
-            Seen::Maybe => return Err(Step::More),
-            Seen::Yes(_) | Seen::No => return Err(Step::Reject),
-        }
-        Ok(())
-    }
-
-    /// Reads the header, and one value or element after it.
-    fn read_body(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {
-        if self.head.is_none()
-            && let Err(done) = self.read_head(text, data, context)
-        {
-            return done;
-        }
-        let Some(head) = &mut self.head else { return Step::Reject };
-        if matches!(self.body, Body::Before) {
-            head.body += blank(&text[head.body..]);
-        }
-        let head = &*head;
-        let Head { name, body: from, tags, ends } = head;
-        let from = *from;
-        let parsed = |arguments: &str| Parsed::new(name, arguments.trim());
-        let done = |arguments: &str, end: usize| Step::done(parsed(arguments), end);
+impl Message<'_> {
+    /// The arguments of the call whose body begins at `from`, and their end. The error ends the reading.
+    fn call(&self, from: usize) -> Result<(String, End), Step> {
+        let Message { text, name, data, context, ends } = *self;
+        let body = &text[from..];
         let cut = |arguments: &str| {
-            if context.end { Step::cut(parsed(arguments)) } else { Step::More }
+            if context.end { Step::cut(Parsed::new(name, arguments.trim())) } else { Step::More }
         };
-        let behind_end = |begin: usize, end: usize| {
-            if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }
-        };
-        // The quotes of a value without a visible end may be broken.
-        let ended_anyhow = || {
-            let (begin, end) = plain_end(&text[from..], ends)?;
-            Some(done(&text[from..from + begin], behind_end(from + begin, from + end)))
-        };
-        loop {
-            match &mut self.body {
-                Body::Before => {
-                    if from == text.len() {
-                        return cut(UNFINISHED);
-                    }
-                    match starts_with_any(&text[from..], ends, context.end) {
-                        Start::Yes(length) => return done("", behind_end(from, from + length)),
-                        Start::Maybe => return Step::More,
-                        Start::No => {}
-                    }
-                    match body(text, head, data, context) {
-                        Some(body) => self.body = body,
-                        None => return Step::Reject,
-                    }
-                }
-                Body::Tagged(tagged) => {
-                    let Some(tags) = tags else { return Step::Reject };
-                    return tagged.read(text, tags, context);
-                }
-                Body::Value(value) => match value.read(text, ends, context.end) {
-                    Got::More if context.end => return ended_anyhow().unwrap_or_else(|| cut(&text[from..])),
-                    Got::More => return Step::More,
-                    Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
-                    Got::Balanced(end) => self.body = Body::Ended(Trail::after(end)),
-                },
-                Body::Ended(trail) => {
-                    let end = trail.end;
-                    match (trail.read(text, &data.end, context.end), runs_on(&text[end..], context.end)) {
-                        (After::Marker(at), _) => return done(&text[from..end], at),
-                        (After::More, _) | (After::Nothing, Start::Maybe) => return Step::More,
-                        (After::Nothing, Start::No) if is_json(text[from..end].trim()) => return done(&text[from..end], end),
-                        (After::Nothing, _) => self.body = Body::Torn(TornReader::after(end)),
-                    }
-                }
-                Body::Torn(torn) => {
-                    return match torn.read(text, ends) {
-                        Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),
-                        None if context.end && torn.goes_on(text, from, context.cut) => {
-                            ended_anyhow().unwrap_or_else(|| cut(&text[from..]))
-                        }
-                        None if context.end => done(&text[from..torn.end], torn.end),
-                        None => Step::More,
-                    };
-                }
-                Body::Raw { key, seen } => match find_any(text, *seen, ends) {
-                    Some((begin, end)) => {
-                        let arguments = raw(key.as_deref(), &text[from..begin]);
-                        return done(&arguments, behind_end(begin, end));
-                    }
-                    None => {
-                        let longest = ends.iter().map(String::len).max().unwrap_or(1);
-                        *seen = text.floor_char_boundary(text.len().saturating_sub(longest)).max(*seen);
-                        if !context.end {
-                            return Step::More;
-                        }
-                        return cut(&unclosed(&raw(key.as_deref(), &text[from..])));
-                    }
-                },
-            }
+        if body.is_empty() {
+            return Err(cut(UNFINISHED));
         }
+        match starts_with_any(body, ends.close, context.end) {
+            Start::Yes(length) => return Ok((String::new(), self.before_header(from, from + length))),
+            Start::Maybe => return Err(Step::More),
+            Start::No => {}
+        }
+        let tags = data.parameters.as_ref().filter(|parameters| body.starts_with(&parameters.argument[0]));
+        if let Some(tags) = tags.map(Parameters::tagged) {
+            return Err(TaggedReader::headed(name.to_owned(), from, context).read(text, &tags, context));
+        }
+        let parameter = known_tool(context.tools, name).and_then(raw_parameter);
+        if body.starts_with('{') || body.starts_with('[') && parameter.is_none() {
+            let end = whole(text, from, None, false, ends)?.ok_or_else(|| cut(body))?;
+            return Ok((text[from..end.begin].to_owned(), self.before_header(end.begin, end.next)));
+        }
+        if data.plain && parameter.is_none() {
+            return Err(Step::Reject);
+        }
+        let key = parameter.as_deref();
+        let (begin, next) = find_any(text, from, ends.close).ok_or_else(|| cut(&unclosed(&raw(key, body))))?;
+        Ok((raw(key, &text[from..begin]), self.before_header(begin, next)))
     }
 
-    /// The name, or `None` if it was not read yet.
-    pub(crate) fn name(&self) -> Option<String> {
-        self.head.as_ref().map(|head| head.name.clone())
+    /// The end of arguments, without the next header if that ends them.
+    fn before_header(&self, begin: usize, next: usize) -> End {
+        let header = self.data.start.iter().find(|start| self.text[begin..next].ends_with(start.as_str()));
+        End { begin, next: next - header.map_or(0, String::len) }
     }
-}
-
-/// How the arguments after the header are written. `None`: they are none.
-fn body(text: &str, head: &Head, data: &Recipient, context: Context<'_>) -> Option<Body> {
-    let (start, arguments) = (head.body, &text[head.body..]);
-    let tags = head.tags.as_ref().filter(|tags| arguments.starts_with(tags.argument[0][0].as_str()));
-    let parameter = known_tool(context.tools, &head.name).and_then(raw_parameter);
-    Some(match (tags, parameter) {
-        (Some(_), _) => Body::Tagged(Box::new(TaggedReader::headed(head.name.clone(), start, context))),
-        (None, _) if arguments.starts_with('{') => Body::Value(ValueReader::at(start)),
-        (None, None) if arguments.starts_with('[') => Body::Value(ValueReader::at(start)),
-        (None, None) if data.plain => return None,
-        (None, key) => Body::Raw { key, seen: start },
-    })
 }
 
 /// Longest key that is recognised, in bytes.

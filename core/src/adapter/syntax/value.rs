@@ -1,8 +1,11 @@
 //! Finds the end of one JSON-like value inside a call. The value itself determines it. A closing marker ends the value only
 //! outside its strings: such a text is never JSON, so the model forgot a brace.
 
-use super::{Start, members::comment, starts_with_any};
-use crate::json::extent::{Extent, Halt, PlainExtent};
+use super::{Context, Occurrences, Start, Step, members::comment, starts_with_any};
+use crate::{
+    json::extent::{Extent, Halt, PlainExtent},
+    reader::End,
+};
 
 /// Extra braces, separators and whitespace after a value.
 pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
@@ -10,63 +13,44 @@ pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c
 /// How much of the text after a value shows whether it goes on there, in bytes.
 const LOOKED_AT_BYTES: usize = 1024;
 
-/// Follows one value, which begins with a bracket, through a growing text.
-#[derive(Debug, Default)]
-pub(crate) struct ValueReader {
-    extent: Extent,
-    /// The offset up to which the text was scanned.
-    seen: usize,
-}
-
-/// How far the value was read.
+/// Where the brackets of a value lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Got {
-    More,
-    /// Its brackets are balanced at this offset.
+pub(crate) enum Bounds {
+    /// The text ends inside of it.
+    Open,
+    /// They are balanced at this offset.
     Balanced(usize),
-    /// A closing marker is where the value cannot continue: its start and end.
-    Closed(usize, usize),
+    /// A closing marker is where the value cannot continue.
+    Closed(End),
 }
 
-impl ValueReader {
-    pub(crate) fn at(start: usize) -> ValueReader {
-        ValueReader { extent: Extent::default(), seen: start }
+/// Follows the brackets of the value that begins at `from`. `None`: more text is needed.
+pub(crate) fn bounds(text: &str, from: usize, close: &[String], over: bool) -> Option<Bounds> {
+    let mut leads = [false; 256];
+    for byte in close.iter().filter_map(|marker| marker.bytes().next()) {
+        if let Some(lead) = leads.get_mut(usize::from(byte)) {
+            *lead = true;
+        }
     }
-
-    /// Reads on. `text` is everything from the start of the call's body.
-    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Got {
-        let mut leads = [false; 256];
-        for byte in close.iter().filter_map(|marker| marker.bytes().next()) {
-            if let Some(lead) = leads.get_mut(usize::from(byte)) {
-                *lead = true;
-            }
+    let starts_marker = |byte: u8| leads.get(usize::from(byte)).copied().unwrap_or_default();
+    let (mut extent, mut at) = (Extent::default(), from);
+    loop {
+        match extent.feed_until(&text.as_bytes()[at..], starts_marker) {
+            None => return over.then_some(Bounds::Open),
+            Some(Halt::Complete(length)) => return Some(Bounds::Balanced(at + length)),
+            Some(Halt::Before(offset)) => at += offset,
         }
-        let starts_marker = |byte: u8| leads.get(usize::from(byte)).copied().unwrap_or_default();
-        loop {
-            let rest = &text.as_bytes()[self.seen..];
-            match self.extent.feed_until(rest, starts_marker) {
-                None => {
-                    self.seen = text.len();
-                    return Got::More;
-                }
-                Some(Halt::Complete(length)) => return Got::Balanced(self.seen + length),
-                Some(Halt::Before(offset)) => self.seen += offset,
+        match starts_with_any(&text[at..], close, over) {
+            Start::Yes(length) if ends_value(&text[..at]) && !is_quoted(text, at, length, over)? => {
+                return Some(Bounds::Closed(End { begin: at, next: at + length }));
             }
-            match starts_with_any(&text[self.seen..], close, over) {
-                Start::Yes(length) if ends_value(&text[..self.seen]) => match is_quoted(text, self.seen, length, over) {
-                    None => return Got::More,
-                    Some(false) => return Got::Closed(self.seen, self.seen + length),
-                    Some(true) => {}
-                },
-                Start::Maybe => return Got::More,
-                Start::Yes(_) | Start::No => {}
-            }
-            let byte = &text.as_bytes()[self.seen..=self.seen];
-            self.seen += 1;
-            if self.extent.feed(byte).is_some() {
-                return Got::Balanced(self.seen);
-            }
+            Start::Maybe => return None,
+            Start::Yes(_) | Start::No => {}
         }
+        if extent.feed(&text.as_bytes()[at..=at]).is_some() {
+            return Some(Bounds::Balanced(at + 1));
+        }
+        at += 1;
     }
 }
 
@@ -90,120 +74,114 @@ fn ends_value(text: &str) -> bool {
 
 /// What follows a value whose brackets are balanced.
 pub(crate) enum After {
-    More,
-    /// A closing marker that ends at this offset. Extra braces and separators before it are framing.
-    Marker(usize),
+    /// A closing marker. Extra braces and separators before it are framing.
+    Marker(End),
     /// Nothing that belongs to the call.
     Nothing,
 }
 
-/// Scans the text after a value whose brackets are balanced.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Trail {
-    /// The end of the value.
-    pub(crate) end: usize,
-    /// The end of the extra braces, separators and whitespace after it.
-    seen: usize,
+/// The offset after the closing fence, if one is open, behind a value that ends at `end`; `end` itself if there is none. `None`: more
+/// text is needed.
+pub(crate) fn past_fence(text: &str, end: usize, fence: Option<&str>, over: bool) -> Option<usize> {
+    let Some(fence) = fence else { return Some(end) };
+    let at = past_framing(text, end);
+    match starts_with_any(&text[at..], [fence], over) {
+        Start::Yes(length) => Some(at + length),
+        Start::No => Some(end),
+        Start::Maybe => None,
+    }
 }
 
-impl Trail {
-    /// The value ended at `end`.
-    pub(crate) fn after(end: usize) -> Trail {
-        Trail { end, seen: end }
-    }
+fn past_framing(text: &str, from: usize) -> usize {
+    text.len() - text[from..].trim_start_matches(FRAMING).len()
+}
 
-    /// Whether a code fence closes here. If so, it becomes part of the value.
-    pub(crate) fn fence(&mut self, text: &str, fence: &str, over: bool) -> Start {
-        self.skip(text);
-        let found = starts_with_any(&text[self.seen..], [fence], over);
-        if let Start::Yes(length) = found {
-            *self = Trail::after(self.seen + length);
-        }
-        found
+/// What follows a value that ends at `end`. `None`: more text is needed.
+pub(crate) fn after(text: &str, end: usize, close: &[String], over: bool) -> Option<After> {
+    if close.is_empty() {
+        return Some(After::Nothing);
     }
-
-    fn skip(&mut self, text: &str) {
-        let rest = text[self.seen..].trim_start_matches(FRAMING);
-        self.seen = text.len() - rest.len();
+    let mut at = past_framing(text, end);
+    while let Some(length) = comment(&text[at..]) {
+        match length {
+            Some(length) => at = past_framing(text, at + length),
+            None if !over => return None,
+            None => break,
+        }
     }
-
-    /// What follows the value.
-    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> After {
-        if close.is_empty() {
-            return After::Nothing;
-        }
-        self.skip(text);
-        let mut rest = &text[self.seen..];
-        while let Some(end) = comment(rest) {
-            match end {
-                Some(end) => rest = rest[end..].trim_start_matches(FRAMING),
-                None if !over => return After::More,
-                None => break,
-            }
-        }
-        self.seen = text.len() - rest.len();
+    let rest = &text[at..];
+    match starts_with_any(rest, close, over) {
         // An incomplete comment sign.
-        if !over && matches!(rest, "/" | "#") {
-            return After::More;
-        }
-        match starts_with_any(rest, close, over) {
-            Start::Yes(length) => After::Marker(self.seen + length),
-            Start::Maybe => After::More,
-            Start::No => After::Nothing,
-        }
+        _ if !over && matches!(rest, "/" | "#") => None,
+        Start::Yes(length) => Some(After::Marker(End { begin: at, next: at + length })),
+        Start::Maybe => None,
+        Start::No => Some(After::Nothing),
     }
 }
 
-/// Searches for the closing marker of a value with broken quotes, whose brackets say nothing: the first marker after a closing
-/// bracket.
-#[derive(Debug)]
-pub(crate) struct TornReader {
-    /// Where the value seemed to end.
-    pub(crate) end: usize,
-    seen: usize,
-}
-
-impl TornReader {
-    /// The value seemed to end at `end`.
-    pub(crate) fn after(end: usize) -> TornReader {
-        TornReader { end, seen: end }
-    }
-
-    /// Whether the value that begins at `start` goes on after its seeming end, now that no marker comes: a bracket of its text is
-    /// open there, a quote follows, which prose between calls rarely has, or a limit `cut` the text that follows.
-    pub(crate) fn goes_on(&self, text: &str, start: usize, cut: bool) -> bool {
-        let after = &text[self.end..];
-        after.contains(['"', '\u{201c}', '\u{201d}'])
-            || cut && !after.trim_matches(FRAMING).is_empty()
-            || !PlainExtent::closes(&text[start..self.end])
-    }
-
-    /// The start and end of the marker. `None`: it is not there yet.
-    pub(crate) fn read(&mut self, text: &str, close: &[String]) -> Option<(usize, usize)> {
-        while self.seen < text.len() {
-            let rest = &text[self.seen..];
-            let first = |c: char| close.iter().any(|marker| marker.starts_with(c));
-            let Some(offset) = rest.find(first) else {
-                self.seen = text.len();
-                return None;
-            };
-            let at = self.seen + offset;
-            match starts_with_any(&text[at..], close, false) {
-                Start::Maybe => {
-                    self.seen = at;
-                    return None;
-                }
-                Start::Yes(length) if text[..at].trim_end().ends_with(['}', ']']) => return Some((at, at + length)),
-                Start::Yes(_) | Start::No => self.seen = at + text[at..].chars().next().map_or(1, char::len_utf8),
+/// The first closing marker after a closing bracket from `from` on: where a value with broken quotes ends, whose brackets say
+/// nothing.
+pub(crate) fn torn_end(text: &str, from: usize, close: &[String], over: bool) -> Option<End> {
+    let (mut markers, mut at) = (Occurrences::of(close), from);
+    loop {
+        let (begin, _) = markers.next(text, at)?;
+        match starts_with_any(&text[begin..], close, over) {
+            Start::Yes(length) if text[..begin].trim_end().ends_with(['}', ']']) => {
+                return Some(End { begin, next: begin + length });
             }
+            Start::Maybe => return None,
+            Start::Yes(_) | Start::No => at = text.ceil_char_boundary(begin + 1),
         }
-        None
+    }
+}
+
+/// Whether the value `start..end` goes on after its seeming end, now that no marker comes: a bracket of its text is open there, a
+/// quote follows, which prose between calls rarely has, or a limit `cut` the text that follows.
+pub(crate) fn goes_on(text: &str, start: usize, end: usize, cut: bool) -> bool {
+    let after = &text[end..];
+    after.contains(['"', '\u{201c}', '\u{201d}'])
+        || cut && !after.trim_matches(FRAMING).is_empty()
+        || !PlainExtent::closes(&text[start..end])
+}
+
+/// Where the value that begins at `from` ends, and what closes the call. `Ok(None)`: the text ends inside of it. `Err`: more text is
+/// needed. `fence`: a fence is open around the value. `plain`: what follows it need not be a closing marker.
+pub(crate) fn whole(
+    text: &str,
+    from: usize,
+    fence: Option<&str>,
+    plain: bool,
+    context: Context<'_>,
+) -> Result<Option<End>, Step> {
+    let Context { close, end: over, cut, .. } = context;
+    let anyhow = || plain_end(&text[from..], close).map(|end| End { begin: from + end.begin, next: from + end.next });
+    let end = match bounds(text, from, close, over).ok_or(Step::More)? {
+        Bounds::Open => return Ok(anyhow()),
+        Bounds::Closed(end) => return Ok(Some(end)),
+        Bounds::Balanced(end) => end,
+    };
+    let next = past_fence(text, end, fence, over).ok_or(Step::More)?;
+    if let After::Marker(marker) = after(text, next, close, over).ok_or(Step::More)? {
+        return Ok(Some(End { begin: end, ..marker }));
+    }
+    let as_it_is = Some(End { begin: end, next });
+    match runs_on(&text[end..], over) {
+        Start::Maybe => return Err(Step::More),
+        Start::No if plain || close.is_empty() || is_json(text[from..end].trim()) => return Ok(as_it_is),
+        Start::Yes(_) | Start::No => {}
+    }
+    // Only the rest of the text shows where it ends.
+    match torn_end(text, end, close, over) {
+        Some(end) => Ok(Some(end)),
+        None if !over => Err(Step::More),
+        None if goes_on(text, from, end, cut) => Ok(anyhow()),
+        None => Ok(as_it_is),
     }
 }
 
 /// The end of a value with broken quotes ([`PlainExtent`]), before a closing marker or at the end of the text; and the end of the
 /// marker.
-pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> {
+pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<End> {
     let (mut extent, mut end) = (PlainExtent::default(), None);
     for (at, byte) in text.bytes().enumerate() {
         // A fence around the value is framing.
@@ -211,14 +189,14 @@ pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> 
             continue;
         }
         if let (Some(end), Start::Yes(length)) = (end, starts_with_any(text.get(at..).unwrap_or_default(), close, true)) {
-            return Some((end, at + length));
+            return Some(End { begin: end, next: at + length });
         }
         extent.feed(byte);
         if !byte.is_ascii_whitespace() {
             end = extent.is_closed().then_some(at + 1);
         }
     }
-    end.map(|end| (end, text.len()))
+    end.map(|end| End { begin: end, next: text.len() })
 }
 
 /// Whether the text after a value whose brackets are balanced shows that its end is inside of one of its strings, whose quotes are
@@ -236,28 +214,26 @@ pub(crate) fn runs_on(text: &str, over: bool) -> Start {
         (false, _) => Start::No,
         _ if rest[1..].trim_start().starts_with('{') => Start::Yes(0),
         (true, None) => undecided,
-        (true, Some('"')) => match closing_quote(inside, 1, b'"').map(|end| inside[end..].trim_start().chars().next()) {
-            Ok(Some(':')) => Start::No,
-            Ok(Some(_)) => Start::Yes(0),
-            Ok(None) | Err(_) => undecided,
+        (true, Some('"')) => match closing_quote(inside, 1, b'"').and_then(|end| inside[end..].trim_start().chars().next()) {
+            Some(':') => Start::No,
+            Some(_) => Start::Yes(0),
+            None => undecided,
         },
         (true, Some(_)) => Start::No,
     }
 }
 
-/// The offset after the quote that closes a string. `Err` has the offset up to which there is none.
-pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
+/// The offset after the quote that closes a string whose content begins at `from`.
+pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = from;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {
-        at += found;
-        match bytes.get(at..) {
-            Some([b'\\']) => return Err(at),
-            Some([b'\\', ..]) => at += 2,
-            _ => return Ok(at + 1),
+    loop {
+        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
+        if bytes[at] == quote {
+            return Some(at + 1);
         }
+        at += 2;
     }
-    Err(bytes.len().max(at))
 }
 
 /// Whether the text is strict JSON.

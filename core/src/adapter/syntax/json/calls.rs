@@ -7,7 +7,7 @@ use super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
         entities::unescaped,
         members::{elements, is_closed, is_open, members, unquote},
-        python::PythonReader,
+        python,
         typing::Types,
         unclosed,
         value::is_json,
@@ -279,7 +279,7 @@ fn half_escaped(value: &str) -> Option<String> {
 
 /// Python calls that are a whole string.
 fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
-    match PythonReader::default().read(text, Context { marked: false, close: &[], end: true, ..context }) {
+    match python::read(text, Context { marked: false, close: &[], end: true, ..context }) {
         Step::Done { calls, end } if text[end..].trim().is_empty() => {
             Some(calls.into_iter().map(|call| Found { call, closed: true }).collect())
         }

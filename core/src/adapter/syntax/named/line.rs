@@ -51,7 +51,7 @@ pub(super) fn arguments(text: &str, tool: &Tool) -> Option<String> {
 /// Whether a text is one string, list or object, and nothing else.
 fn is_value(text: &str) -> bool {
     match text.bytes().next() {
-        Some(quote @ (b'"' | b'\'')) => closing_quote(text, 1, quote) == Ok(text.len()),
+        Some(quote @ (b'"' | b'\'')) => closing_quote(text, 1, quote) == Some(text.len()),
         Some(b'{') => true,
         Some(b'[') => Extent::default().feed(text.as_bytes()) == Some(text.len()),
         _ => false,
