@@ -31,7 +31,7 @@ pub(super) use ahead::{Occurrences, Seen, WORD_BYTES, blank, find_any, is_blank,
 pub(super) use marker::{BARS, closes_block, starts_with_any_tag};
 
 /// A body of this length is read with every piece of it.
-const SHORT_BYTES: usize = 1024;
+const SHORT_BYTES: usize = 64;
 /// Arguments that the fixer never completes, because the call was truncated.
 const UNFINISHED: &str = "{\"";
 
@@ -110,67 +110,42 @@ pub(super) struct Context<'a> {
     pub(super) cut: bool,
 }
 
-/// A body that is read while it grows. Readers of elements remember where it may end; all others read it anew.
-#[derive(Debug)]
-pub(super) enum Reader {
-    Element(element::ElementReader),
-    Tagged(tagged::TaggedReader),
-    Whole(Attempts),
+/// Reads a body, which begins where `text` does.
+pub(super) fn read(text: &str, context: Context<'_>) -> Step {
+    let step = match &context.call.syntax {
+        Syntax::Json(keys) => json::read(text, keys, context),
+        Syntax::Named(named) => named::read(text, named, context),
+        Syntax::Element(tagged) => element::read(text, tagged, context),
+        Syntax::Python => python::read(text, context),
+        Syntax::Lax(lax) => lax::read(text, lax, context),
+        Syntax::Recipient(recipient) => recipient::read(text, recipient, context),
+        Syntax::Tagged(tagged) => tagged::read(text, tagged, context),
+        Syntax::Nested(nested) => nested::read(text, nested, context),
+    };
+    match step {
+        Step::Done { calls, end } => {
+            let calls = calls.into_iter().map(markdown::unescaped);
+            Step::Done { calls: calls.flat_map(|call| json::bundled(call, context)).collect(), end }
+        }
+        Step::Cut { whole, cut, closed } => {
+            let whole = whole.into_iter().map(markdown::unescaped).collect();
+            Step::Cut { whole, cut: markdown::unescaped(cut), closed }
+        }
+        step => step,
+    }
 }
 
-impl Reader {
-    pub(super) fn new(syntax: &Syntax) -> Reader {
-        match syntax {
-            Syntax::Element(_) => Reader::Element(element::ElementReader::default()),
-            Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
-            _ => Reader::Whole(Attempts::default()),
-        }
-    }
-
-    /// Reads on. `text` is everything from the start of the body, longer with every call. `last`: no more of it will be read.
-    pub(super) fn read(&mut self, text: &str, last: bool, context: Context<'_>) -> Step {
-        if let Reader::Whole(attempts) = self
-            && !attempts.is_due(text.len(), last)
-        {
-            return Step::More;
-        }
-        let step = match (self, &context.call.syntax) {
-            (Reader::Element(reader), Syntax::Element(tagged)) => reader.read(text, tagged, context),
-            (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
-            (_, Syntax::Json(keys)) => json::read(text, keys, context),
-            (_, Syntax::Named(named)) => named::read(text, named, context),
-            (_, Syntax::Python) => python::read(text, context),
-            (_, Syntax::Lax(lax)) => lax::read(text, lax, context),
-            (_, Syntax::Recipient(recipient)) => recipient::read(text, recipient, context),
-            (_, Syntax::Nested(nested)) => nested::read(text, nested, context),
-            _ => Step::Reject,
-        };
-        match step {
-            Step::Done { calls, end } => {
-                let calls = calls.into_iter().map(markdown::unescaped);
-                Step::Done { calls: calls.flat_map(|call| json::bundled(call, context)).collect(), end }
-            }
-            Step::Cut { whole, cut, closed } => {
-                let whole = whole.into_iter().map(markdown::unescaped).collect();
-                Step::Cut { whole, cut: markdown::unescaped(cut), closed }
-            }
-            step => step,
-        }
-    }
-
-    /// The tool's name in a body that is not complete, or `None` if it is not there yet.
-    pub(super) fn name(&self, text: &str, context: Context<'_>) -> Option<String> {
-        match (self, &context.call.syntax) {
-            (Reader::Element(reader), _) => reader.name(),
-            (Reader::Tagged(reader), _) => reader.name(),
-            (_, Syntax::Json(keys)) => json::name(text, keys),
-            (_, Syntax::Named(named)) => named::name(text, named, context),
-            (_, Syntax::Python) => python::name(text, context),
-            (_, Syntax::Lax(lax)) => lax::name(text, lax, context),
-            (_, Syntax::Recipient(recipient)) => recipient::name(text, recipient, context),
-            (_, Syntax::Nested(nested)) => nested::name(text, nested, context),
-            _ => None,
-        }
+/// The tool's name in a body that is not complete, or `None` if it is not there yet.
+pub(super) fn name(text: &str, context: Context<'_>) -> Option<String> {
+    match &context.call.syntax {
+        Syntax::Json(keys) => json::name(text, keys),
+        Syntax::Named(named) => named::name(text, named, context),
+        Syntax::Element(_) => element::name(text, context),
+        Syntax::Python => python::name(text, context),
+        Syntax::Lax(lax) => lax::name(text, lax, context),
+        Syntax::Recipient(recipient) => recipient::name(text, recipient, context),
+        Syntax::Tagged(tagged) => tagged::name(text, tagged, context),
+        Syntax::Nested(nested) => nested::name(text, nested, context),
     }
 }
 
@@ -181,7 +156,8 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    fn is_due(&mut self, length: usize, last: bool) -> bool {
+    /// Whether a body of this length is read. `last`: no more of it will be.
+    pub(super) fn is_due(&mut self, length: usize, last: bool) -> bool {
         let is_due = last || length <= SHORT_BYTES || length >= self.next;
         if is_due {
             self.next = length + length / 2;
@@ -210,26 +186,6 @@ fn torn_arguments(arguments: &str) -> String {
     let Some(members) = arguments.strip_suffix('}') else { return arguments.to_owned() };
     let comma = if members.trim_end().ends_with('{') { "" } else { "," };
     format!("{members}{comma}\"")
-}
-
-/// Searches for the closing marker of a call that cannot be read otherwise.
-#[derive(Debug)]
-struct Closing {
-    seen: usize,
-}
-
-impl Closing {
-    fn after(seen: usize) -> Closing {
-        Closing { seen }
-    }
-
-    /// The start and end of the marker. `None`: it is not there yet.
-    fn find(&mut self, text: &str, close: &[String]) -> Option<(usize, usize)> {
-        let found = find_any(text, self.seen, close);
-        let longest = close.iter().map(String::len).max().unwrap_or(1);
-        self.seen = text.floor_char_boundary(text.len().saturating_sub(longest)).max(self.seen);
-        found
-    }
 }
 
 #[cfg(test)]

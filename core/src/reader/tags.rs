@@ -18,14 +18,27 @@ mod cutter;
 mod form;
 mod members;
 
-use super::ends::lead;
-pub(crate) use cutter::{Cutter, Got};
+use super::lead;
+pub(crate) use cutter::{Cut, Got, cut};
 pub(crate) use form::{Between, Form, Tag, hint_of, is_label};
 use form::{known_key, loses_text};
 use members::Members;
 
 /// The marks around a section of text.
 const CDATA: [&str; 2] = ["<![CDATA[", "]]>"];
+
+/// A body that is to be read.
+#[derive(Clone, Copy)]
+pub(crate) struct Body<'t> {
+    pub(crate) text: &'t str,
+    /// Where the arguments begin.
+    pub(crate) start: usize,
+    /// Whether the text is complete, and whether a limit truncated it.
+    pub(crate) end: bool,
+    pub(crate) cut: bool,
+    /// The closing marker is a special token, which no value contains.
+    pub(crate) special: bool,
+}
 
 /// The arguments of one body, and what it ends in.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Context, Parsed, Reader, Step},
+        syntax::{self, Attempts, Context, Parsed, Step},
     },
     event::{Cell, Form, Place, Proof, Sink, Why},
 };
@@ -75,10 +75,11 @@ impl Scanner {
             }
             return matches!(decision, Decision::Over);
         }
-        let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
-        let step = reader.read(&self.buf[body..window], end || !read_all, context);
+        let text = &self.buf[body..window];
+        let is_due = candidate.attempts.is_due(text.len(), end || !read_all);
+        let step = if is_due { syntax::read(text, context) } else { Step::More };
         let name = match &step {
-            Step::More | Step::Reject if end || !read_all => reader.name(&self.buf[body..window], context),
+            Step::More | Step::Reject if end || !read_all => syntax::name(text, context),
             _ => None,
         };
         let step = if is_fallback { self.only_sure(step) } else { step };
@@ -96,7 +97,7 @@ impl Scanner {
             Decision::Again => {}
             Decision::Form => {
                 candidate.entries.pop_front();
-                (candidate.reader, candidate.confirmed) = (None, false);
+                (candidate.attempts, candidate.confirmed) = (Attempts::default(), false);
             }
         }
         self.candidate = Some(candidate);

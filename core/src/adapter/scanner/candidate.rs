@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Scanner, emitted::Writing, entry::Entry};
 use crate::{
-    adapter::syntax::{Context, Parsed, Reader},
+    adapter::syntax::{self, Attempts, Context, Parsed},
     event::Proof,
     fix::name::known_tool,
 };
@@ -31,7 +31,8 @@ pub(super) struct Candidate {
     pub(super) marker: Marker,
     /// The forms still to be tried, and where their bodies begin.
     pub(super) entries: VecDeque<Entry>,
-    pub(super) reader: Option<Reader>,
+    /// When the current form is read again.
+    pub(super) attempts: Attempts,
     /// Whether the name of an offered tool was read, so that up to `argument_bytes` may be held.
     pub(super) confirmed: bool,
     /// Whether the text before it only mentions it. If so, it stays text, whatever it is.
@@ -124,7 +125,7 @@ impl Scanner {
         let text = self.buf.get(entry.body..)?;
         let (marked, lenient) = (entry.marked, self.options.elements);
         let context = Context { call, close: &call.close, tools: &self.tools, marked, lenient, end: false, cut: false };
-        let tool = known_tool(&self.tools, &candidate.reader.as_ref()?.name(text, context)?)?;
+        let tool = known_tool(&self.tools, &syntax::name(text, context)?)?;
         Some((tool.name.clone(), text.len()))
     }
 

@@ -9,7 +9,7 @@ use crate::adapter::{
     Call, Syntax,
     asides::CLIENT_RESULT,
     syntax::{
-        Start,
+        Attempts, Start,
         element::{self, foreign, unbracketed},
         starts_with_any,
     },
@@ -208,7 +208,7 @@ impl Scanner {
             at,
             marker,
             entries: entries.into(),
-            reader: None,
+            attempts: Attempts::default(),
             confirmed: false,
             fresh: self.before.is_fresh(),
             fence,

@@ -4,14 +4,14 @@
 use std::ops::Range;
 
 use self::{foreign::Foreign, form::tag};
-use super::{Closing, Context, Parsed, Start, Step, blank, named::bare, starts_with_any, torn_arguments, typing::Types};
+use super::{Context, Parsed, Seen, Start, Step, blank, find_any, named::bare, starts_with_any, torn_arguments, typing::Types};
 use crate::{
     adapter::Tagged,
     event::Tool,
     fix::{fold, name::known_tool},
     reader::{
         End,
-        tags::{Arguments, Cutter, Got, State},
+        tags::{self, Arguments, Body, Cut, Got, State},
     },
 };
 
@@ -29,20 +29,99 @@ const LOOSE_BYTES: usize = 4096;
 const HEAD_BYTES: usize = 1024;
 
 /// Reads one call. The body begins at the tag.
-#[derive(Debug, Default)]
-pub(crate) struct ElementReader {
+pub(crate) fn read(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
+    let step = match opened(text, context) {
+        Seen::Yes((tool, Tag { written, attributes, body, closed })) => {
+            let types = Types::new(Some(tool));
+            let attributes = &text[attributes];
+            if closed {
+                let arguments = loose::arguments(attributes, "", &types);
+                arguments.map_or(Step::Reject, |arguments| Step::done(Parsed::new(&tool.name, arguments), body))
+            } else {
+                let name = &text[written];
+                let is_loose = (context.lenient && name != tool.name) || !attributes.trim().is_empty();
+                Call { text, name, types: &types, tagged, context, body, attributes, is_loose }.read()
+            }
+        }
+        Seen::Maybe if !context.end => Step::More,
+        _ if !context.lenient => Step::Reject,
+        _ => without_tag(text, context),
+    };
+    match step {
+        Step::Done { calls, end } => done(calls, end, text, context),
+        step => step,
+    }
+}
+
+/// The name, if it is there.
+pub(crate) fn name(text: &str, context: Context<'_>) -> Option<String> {
+    if let Seen::Yes((_, tag)) = opened(text, context) { Some(text[tag.written].to_owned()) } else { None }
+}
+
+/// The tool whose opening tag `text` begins with.
+fn opened<'t>(text: &str, context: Context<'t>) -> Seen<(&'t Tool, Tag)> {
+    let at = blank(text);
+    let mut maybe = false;
+    for tool in context.tools.iter() {
+        match head(text, at, &tool.name, context) {
+            Seen::Yes(tag) => return Seen::Yes((tool, tag)),
+            Seen::Maybe => maybe = true,
+            Seen::No => {}
+        }
+    }
+    if maybe { Seen::Maybe } else { Seen::No }
+}
+
+/// Reads an element whose own tags are missing, and that the code fence around it ends; or one of no offered tool.
+fn without_tag(text: &str, context: Context<'_>) -> Step {
+    match if is_fenced(context) { unbracketed::head(text, context.tools) } else { Seen::No } {
+        Seen::Yes((tool, body)) => {
+            let types = Types::new(Some(tool));
+            return match find_any(text, body, context.close) {
+                Some((begin, end)) => match unbracketed::read(text, body, begin..end, &types, context) {
+                    unbracketed::Content::Call(arguments, end) => Step::done(Parsed::new(&tool.name, arguments), end),
+                    unbracketed::Content::Maybe => Step::More,
+                    unbracketed::Content::No => Step::Reject,
+                },
+                None if context.end => Step::Reject,
+                None => Step::More,
+            };
+        }
+        Seen::Maybe if !context.end => return Step::More,
+        Seen::Maybe | Seen::No => {}
+    }
+    match foreign::read(text, context) {
+        Foreign::Call(call, end) => Step::done(call, end),
+        Foreign::Maybe => Step::More,
+        Foreign::No => Step::Reject,
+    }
+}
+
+/// A complete call. A code fence around it may close after it.
+fn done(calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
+    let at = end + blank(&text[end..]);
+    let fenced = is_fenced(context);
+    match starts_with_any(&text[at..], context.close, context.end) {
+        Start::Yes(length) if fenced => Step::Done { calls, end: at + length },
+        Start::Maybe if fenced => Step::More,
+        _ => Step::Done { calls, end },
+    }
+}
+
+/// An element whose opening tag was read.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    text: &'a str,
     /// The name as the model spells it.
-    name: Option<String>,
-    types: Types,
-    cutter: Cutter,
-    /// The start of the text between the tags, and the range of the opening tag's attributes.
+    name: &'a str,
+    types: &'a Types,
+    tagged: &'a Tagged,
+    context: Context<'a>,
+    /// The start of the text between the tags.
     body: usize,
-    attributes: Range<usize>,
+    attributes: &'a str,
     /// The element has attributes, or a name that is spelt differently.
     is_loose: bool,
-    /// The element's own tags are missing, and the code fence around it ends it: the search for that, and what it found.
-    unbracketed: Option<Closing>,
-    closed: Option<(usize, usize)>,
 }
 
 /// The markers of one tool's element, or of elements inside another form whose name was read.
@@ -54,85 +133,79 @@ pub(super) struct Element<'a> {
     pub(super) context: Context<'a>,
 }
 
-/// The opening tag.
-enum Head {
-    Open { written: Range<usize>, attributes: Range<usize>, body: usize, closed: bool },
-    Maybe,
-    No,
+/// An opening tag.
+struct Tag {
+    written: Range<usize>,
+    attributes: Range<usize>,
+    /// Where it ends.
+    body: usize,
+    /// It closes itself.
+    closed: bool,
 }
 
-impl ElementReader {
-    pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
-        if self.name.is_none() {
-            match self.head(text, context) {
-                Some(Step::Done { calls, end }) => return self.done(calls, end, text, context),
-                Some(step) => return step,
-                None => {}
+impl Call<'_> {
+    fn read(self) -> Step {
+        let Call { text, name, types, tagged, context, body, .. } = self;
+        let form = Element { name, types, tagged, context };
+        let limits = Body { text, start: body, end: context.end, cut: context.cut, special: false };
+        match tags::cut(limits, &form, |end| self.read_to(end, &form)) {
+            Cut::Read(Got::Whole { arguments, end } | Got::Late { arguments, end }) => {
+                Step::done(Parsed::new(name, arguments), end)
             }
-        }
-        let name = self.name.clone().unwrap_or_default();
-        if self.unbracketed.is_some() {
-            return self.read_unbracketed(&name, text, context);
-        }
-        let (body, types, attributes) = (self.body, &self.types, &text[self.attributes.clone()]);
-        let form = Element { name: &name, types, tagged, context };
-        let is_loose = self.is_loose;
-        let read = |end: End| {
-            let arguments = Arguments::read(&text[..end.begin], body, None, &[], &form, types);
-            let object = arguments.object();
-            let closes = end.next > end.begin;
-            let whole = |arguments: String| Got::Whole { arguments, end: end.next };
-            let is_read = match arguments.state {
-                _ if is_loose => false,
-                State::Between if arguments.is_damaged(types) => false,
-                State::Between if arguments.is_unbalanced() => return Some(Got::Late { arguments: object, end: end.next }),
-                State::Between => (closes || !arguments.is_empty()) && !(context.lenient && arguments.is_unclosed()),
-                State::Json { closed, .. } => closed,
-                State::Value { plain: true, .. } if !context.lenient && closes => {
-                    return Some(Got::Late { arguments: object, end: end.next });
-                }
-                _ => false,
-            };
-            if is_read {
-                return Some(whole(object.clone()));
-            }
-            let inside = &text[body..end.begin];
-            // In the middle of a line, a tag is more often mentioned than meant.
-            let may_be_loose = context.lenient && closes && inside.len() <= LOOSE_BYTES;
-            let may_be_loose = may_be_loose && (context.marked || !inside.contains('\n'));
-            let read = may_be_loose.then(|| loose::arguments(attributes, inside, types)).flatten().map(whole);
-            let strictly = || match arguments.is_damaged(types) {
-                true => Got::damaged(object.clone(), end.next),
-                false => whole(object.clone()),
-            };
-            // The text between the tags is the one thing that the tool needs.
-            let is_text =
-                !context.lenient && closes && !is_loose && !matches!(arguments.state, State::Between | State::Json { .. });
-            let text = || bare::arguments(inside, known_tool(context.tools, &name).filter(|_| is_text)?);
-            read.or_else(|| text().map(whole)).or_else(|| (arguments.state == State::Between).then(strictly))
-        };
-        match self.cutter.next(text, &form, (context.end, context.cut), read) {
-            Some(Got::Whole { arguments, end } | Got::Late { arguments, end }) => {
-                self.done(vec![Parsed::new(name, arguments)], end, text, context)
-            }
-            Some(Got::Damaged { arguments, why, end }) => {
+            Cut::Read(Got::Damaged { arguments, why, end }) => {
                 Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end }
             }
-            None if !context.end => Step::More,
-            None => self.end(&name, text, &form, context),
+            Cut::More => Step::More,
+            Cut::Unread(ends) => self.unread(ends.map(|[first, _]| first), &form),
         }
     }
 
-    /// The text ended, and at none of its ends the element was read.
-    fn end(&self, name: &str, text: &str, form: &Element<'_>, context: Context<'_>) -> Step {
-        if let Some(arguments) = self.unclosed(text, context) {
+    /// Reads the element if it ends there.
+    fn read_to(self, end: End, form: &Element<'_>) -> Option<Got> {
+        let Call { text, name, types, context, body, is_loose, .. } = self;
+        let arguments = Arguments::read(&text[..end.begin], body, None, &[], form, types);
+        let object = arguments.object();
+        let closes = end.next > end.begin;
+        let whole = |arguments: String| Got::Whole { arguments, end: end.next };
+        let is_read = match arguments.state {
+            _ if is_loose => false,
+            State::Between if arguments.is_damaged(types) => false,
+            State::Between if arguments.is_unbalanced() => return Some(Got::Late { arguments: object, end: end.next }),
+            State::Between => (closes || !arguments.is_empty()) && !(context.lenient && arguments.is_unclosed()),
+            State::Json { closed, .. } => closed,
+            State::Value { plain: true, .. } if !context.lenient && closes => {
+                return Some(Got::Late { arguments: object, end: end.next });
+            }
+            _ => false,
+        };
+        if is_read {
+            return Some(whole(object));
+        }
+        let inside = &text[body..end.begin];
+        // In the middle of a line, a tag is more often mentioned than meant.
+        let may_be_loose = context.lenient && closes && inside.len() <= LOOSE_BYTES;
+        let may_be_loose = may_be_loose && (context.marked || !inside.contains('\n'));
+        let read = may_be_loose.then(|| loose::arguments(self.attributes, inside, types)).flatten().map(whole);
+        let strictly = || match arguments.is_damaged(types) {
+            true => Got::damaged(object.clone(), end.next),
+            false => whole(object.clone()),
+        };
+        // The text between the tags is the one thing that the tool needs.
+        let is_text = !context.lenient && closes && !is_loose && !matches!(arguments.state, State::Between | State::Json { .. });
+        let text = || bare::arguments(inside, known_tool(context.tools, name).filter(|_| is_text)?);
+        read.or_else(|| text().map(whole)).or_else(|| (arguments.state == State::Between).then(strictly))
+    }
+
+    /// The text ended, and at none of its ends the element was read. `first`: the first of them.
+    fn unread(self, first: Option<End>, form: &Element<'_>) -> Step {
+        let Call { text, name, types, context, body, .. } = self;
+        if let Some(arguments) = self.unclosed() {
             return Step::cut(Parsed::new(name, arguments));
         }
-        let read = Arguments::read(text, self.body, None, &[], form, &self.types);
+        let read = Arguments::read(text, body, None, &[], form, types);
         let is_open = matches!(read.state, State::Value { .. } | State::Tag);
-        let first = self.cutter.first().filter(|end| end.next > end.begin && !context.cut);
-        if let Some(end) = first {
-            let (torn, why) = (Parsed::new(name, &text[self.body..end.begin]), "its parameters cannot be told apart");
+        if let Some(end) = first.filter(|end| end.next > end.begin && !context.cut) {
+            let (torn, why) = (Parsed::new(name, &text[body..end.begin]), "its parameters cannot be told apart");
             // What an open value holds is not a call.
             let end = if is_open { text.len() } else { end.next };
             return if context.marked || is_open { Step::Torn { whole: Vec::new(), torn, why, end } } else { Step::Reject };
@@ -147,100 +220,16 @@ impl ElementReader {
         Step::cut(Parsed::new(name, arguments))
     }
 
-    /// The name, if it was seen.
-    pub(crate) fn name(&self) -> Option<String> {
-        self.name.clone()
-    }
-
-    /// Reads the opening tag. `None`: the arguments follow.
-    fn head(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
-        let at = blank(text);
-        let mut maybe = false;
-        for tool in context.tools.iter() {
-            match head(text, at, &tool.name, context) {
-                Head::No => {}
-                Head::Maybe => maybe = true,
-                Head::Open { written, attributes, body, closed } => {
-                    return self.enter(tool, &text[written], (attributes, body, closed), text, context);
-                }
-            }
-        }
-        if maybe && !context.end {
-            return Some(Step::More);
-        }
-        if !context.lenient {
-            return Some(Step::Reject);
-        }
-        match unbracketed::head(text, context.tools) {
-            unbracketed::Head::Tool(tool, body) if is_fenced(context) => {
-                (self.types, self.name, self.body) = (Types::new(Some(tool)), Some(tool.name.clone()), body);
-                self.unbracketed = Some(Closing::after(body));
-                return None;
-            }
-            unbracketed::Head::Maybe if is_fenced(context) && !context.end => return Some(Step::More),
-            _ => {}
-        }
-        Some(match foreign::read(text, context) {
-            Foreign::Call(call, end) => Step::done(call, end),
-            Foreign::Maybe => Step::More,
-            Foreign::No => Step::Reject,
-        })
-    }
-
-    /// Begins the call of `tool`, whose tag is spelt `written`. `None`: the arguments follow.
-    fn enter(
-        &mut self,
-        tool: &Tool,
-        written: &str,
-        (attributes, body, closed): (Range<usize>, usize, bool),
-        text: &str,
-        context: Context<'_>,
-    ) -> Option<Step> {
-        self.types = Types::new(Some(tool));
-        if closed {
-            let arguments = loose::arguments(&text[attributes], "", &self.types);
-            return Some(arguments.map_or(Step::Reject, |arguments| Step::done(Parsed::new(&tool.name, arguments), body)));
-        }
-        self.is_loose = (context.lenient && written != tool.name) || !text[attributes.clone()].trim().is_empty();
-        self.cutter = Cutter::after(body);
-        (self.name, self.body, self.attributes) = (Some(written.to_owned()), body, attributes);
-        None
-    }
-
-    /// Waits for the end of the fence and reads the text before it.
-    fn read_unbracketed(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
-        let Some(closing) = &mut self.unbracketed else { return Step::Reject };
-        self.closed = self.closed.or_else(|| closing.find(text, context.close));
-        let Some((begin, end)) = self.closed else {
-            return if context.end { Step::Reject } else { Step::More };
-        };
-        match unbracketed::read(text, self.body, begin..end, &self.types, context) {
-            unbracketed::Content::Call(arguments, end) => Step::done(Parsed::new(name, arguments), end),
-            unbracketed::Content::Maybe => Step::More,
-            unbracketed::Content::No => Step::Reject,
-        }
-    }
-
     /// The arguments if the text ends after a closed parameter and only the call's closing tag is missing, or after the opening
     /// tag of a tool that requires nothing. They are as incomplete as the call, so that the reason of the end decides.
-    fn unclosed(&self, text: &str, context: Context<'_>) -> Option<String> {
-        let body = text[self.body..].trim_end().trim_end_matches('`');
+    fn unclosed(self) -> Option<String> {
+        let Call { types, context, .. } = self;
+        let body = self.text[self.body..].trim_end().trim_end_matches('`');
         let last_tag = body.trim_end().rsplit_once("</").and_then(|(_, name)| name.strip_suffix('>'));
-        let tagged = body.trim_start().starts_with('<') && last_tag.is_some_and(|name| self.types.has(name));
-        let nothing = body.trim().is_empty() && self.types.required().next().is_none();
-        let arguments = loose::arguments("", body, &self.types).filter(|_| context.lenient && (tagged || nothing))?;
+        let tagged = body.trim_start().starts_with('<') && last_tag.is_some_and(|name| types.has(name));
+        let nothing = body.trim().is_empty() && types.required().next().is_none();
+        let arguments = loose::arguments("", body, types).filter(|_| context.lenient && (tagged || nothing))?;
         Some(format!("{} ", arguments.strip_suffix('}')?))
-    }
-
-    /// A complete call. A code fence around it may close after it.
-    fn done(&self, calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
-        let at = end + blank(&text[end..]);
-        let fenced = is_fenced(context);
-        match starts_with_any(&text[at..], context.close, context.end) {
-            Start::Yes(length) if fenced => Step::Done { calls, end: at + length },
-            Start::Maybe if fenced => Step::More,
-            _ => Step::Done { calls, end },
-        }
     }
 }
 
@@ -274,19 +263,19 @@ pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Sta
 
 /// Whether the opening tag of this tool is at `at`. A lenient tag may be spelt differently. Only a lenient or self-closing tag
 /// may have attributes.
-fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
+fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Seen<Tag> {
     let rest = &text[at..];
     let written = at + 1..at + 1 + name.len();
     match tag(rest, "<", name, context.end) {
-        Start::Yes(length) => return Head::Open { written, attributes: 0..0, body: at + length, closed: false },
-        Start::Maybe => return Head::Maybe,
+        Start::Yes(length) => return Seen::Yes(Tag { written, attributes: 0..0, body: at + length, closed: false }),
+        Start::Maybe => return Seen::Maybe,
         Start::No => {}
     }
-    let Some(inside) = rest.strip_prefix('<') else { return Head::No };
+    let Some(inside) = rest.strip_prefix('<') else { return Seen::No };
     let length = match may_be_named(inside, name, context.end) {
         Start::Yes(length) => length,
-        Start::Maybe => return Head::Maybe,
-        Start::No => return Head::No,
+        Start::Maybe => return Seen::Maybe,
+        Start::No => return Seen::No,
     };
     let (start, after) = (at + 1 + length, &inside[length..]);
     match attributes_end(after, context.end) {
@@ -295,12 +284,12 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
             let attributes = inside.strip_suffix('/').unwrap_or(inside);
             let closed = attributes.len() < stop;
             if !context.lenient && !closed && !attributes.trim().is_empty() {
-                return Head::No;
+                return Seen::No;
             }
-            Head::Open { written: at + 1..start, attributes: start..start + attributes.len(), body: start + stop + 1, closed }
+            Seen::Yes(Tag { written: at + 1..start, attributes: start..start + attributes.len(), body: start + stop + 1, closed })
         }
-        Start::Maybe if after.len() <= HEAD_BYTES => Head::Maybe,
-        _ => Head::No,
+        Start::Maybe if after.len() <= HEAD_BYTES => Seen::Maybe,
+        _ => Seen::No,
     }
 }
 

@@ -3,8 +3,8 @@
 //! the channel. The kind of the body may be glued to its name.
 
 use super::{
-    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, members::object, starts_with_any, tagged::TaggedReader,
-    typing::verbatim, unclosed, value::whole,
+    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, members::object, starts_with_any, tagged, typing::verbatim,
+    unclosed, value::whole,
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, syntax::place::Document},
@@ -124,7 +124,7 @@ impl Message<'_> {
         }
         let tags = data.parameters.as_ref().filter(|parameters| body.starts_with(&parameters.argument[0]));
         if let Some(tags) = tags.map(Parameters::tagged) {
-            return Err(TaggedReader::headed(name.to_owned(), from, context).read(text, &tags, context));
+            return Err(tagged::headed(text, name, from, &tags, context));
         }
         let parameter = known_tool(context.tools, name).and_then(raw_parameter);
         if body.starts_with('{') || body.starts_with('[') && parameter.is_none() {

@@ -2,12 +2,13 @@
 //! `<invoke name="f"><parameter name="k">v</parameter></invoke>`, `f<arg_key>k</arg_key><arg_value>v</arg_value>`.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED, WORD_BYTES,
+    Context, Parsed, Start, Step, UNFINISHED, WORD_BYTES,
     ahead::{Seen, gap, may_be_gap},
     assignments::{self, Values, assignments, ends_quoted},
     element::Element,
     entities::are_escaped,
     field::{attribute, whole_attribute},
+    find_any,
     json::introduced,
     members::object,
     starts_with_any, torn_arguments,
@@ -18,7 +19,7 @@ use crate::{
     fix::name::{is_known, known_tool},
     reader::{
         End,
-        tags::{Arguments, Cutter, Form, Got, State},
+        tags::{self, Arguments, Body, Cut, Form, Got, State},
     },
 };
 
@@ -28,110 +29,121 @@ pub(super) mod markers;
 use markers::{Head, Markers, named_closers};
 
 /// Reads one call.
-#[derive(Debug, Default)]
-pub(crate) struct TaggedReader {
-    name: Option<String>,
+pub(crate) fn read(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
+    let step = read_as(text, tagged, false, context);
+    match &step {
+        Step::Done { calls, .. }
+            if tagged.entities && !tagged.has_escaped_tags() && calls.iter().any(|call| are_escaped(&call.arguments)) =>
+        {
+            read_as(text, tagged, true, context)
+        }
+        _ => step,
+    }
+}
+
+/// Reads one call. `escaped`: its values are.
+fn read_as(text: &str, tagged: &Tagged, escaped: bool, context: Context<'_>) -> Step {
+    let decodes = escaped || tagged.entities && tagged.has_escaped_tags();
+    let form = Markers { tagged, context, name: "", types: None, decodes };
+    match form.head(text, context.end) {
+        Seen::Yes(head) => {
+            let types = Types::new(known_tool(context.tools, &head.name));
+            let form = Markers { name: &head.name, types: Some(&types), ..form };
+            Call { text, form, types: &types, lone: head.lone, special: false, start: head.body, key: None, given: Vec::new() }
+                .read(&head)
+                .unwrap_or_else(|step| step)
+        }
+        Seen::Maybe if context.end => Step::nameless(),
+        Seen::Maybe => Step::More,
+        Seen::No => Step::Reject,
+    }
+}
+
+/// Reads a call whose name is known. Its arguments begin at `start`, in the form's own tags, and a special token closes it.
+pub(crate) fn headed(text: &str, name: &str, start: usize, tagged: &Tagged, context: Context<'_>) -> Step {
+    let types = Types::new(known_tool(context.tools, name));
+    let form = Markers { tagged, context, name, types: Some(&types), decodes: tagged.entities && tagged.has_escaped_tags() };
+    let call = Call { text, form, types: &types, lone: false, special: true, start, key: None, given: Vec::new() };
+    call.finish(call.cut(&call.form))
+}
+
+/// The name, if it is there.
+pub(crate) fn name(text: &str, tagged: &Tagged, context: Context<'_>) -> Option<String> {
+    let form = Markers { tagged, context, name: "", types: None, decodes: false };
+    if let Seen::Yes(head) = form.head(text, context.end) { Some(head.name) } else { None }
+}
+
+/// A call whose head was read.
+struct Call<'a> {
+    text: &'a str,
+    form: Markers<'a>,
+    types: &'a Types,
+    /// The name is a lone word.
     lone: bool,
-    types: Types,
-    body: Body,
-    cutter: Cutter,
+    /// A special token closes the call.
+    special: bool,
     /// Where the arguments begin, the first of them if its tag was read with the head, and those in the head.
     start: usize,
-    key: Option<String>,
+    key: Option<&'a str>,
     given: Vec<(String, String)>,
-    /// The call was read once, and its values are escaped.
-    escaped: bool,
 }
 
 /// Why the arguments are not read.
 enum Unread {
-    /// They are none, or more text decides.
+    /// More text decides.
+    More,
+    /// They are none.
     Other,
     /// The text ended in them. `closed`: only what surrounds them is open.
     Cut { arguments: String, closed: bool },
 }
 
-/// What follows the head.
-#[derive(Debug, Default)]
-enum Body {
-    /// The head was not read yet.
-    #[default]
-    Unknown,
-    /// It begins at this offset, and its form is not known yet.
-    At(usize),
-    /// The form's own tags, or JSON.
+/// How the arguments are written.
+enum Written {
+    /// In the form's own tags, or as JSON.
     Tags,
-    /// Elements named after the parameters.
+    /// As elements named after the parameters.
     Elements,
-    /// Assignments, which begin there.
-    Lines(usize, Closing),
+    /// As assignments, from this offset on.
+    Lines(usize),
 }
 
-impl TaggedReader {
-    /// Reads a call whose name is known. Its arguments begin at `body`.
-    pub(crate) fn headed(name: String, body: usize, context: Context<'_>) -> TaggedReader {
-        let types = Types::new(known_tool(context.tools, &name));
-        let cutter = Cutter::special(body);
-        TaggedReader { name: Some(name), types, body: Body::Tags, start: body, cutter, ..TaggedReader::default() }
+impl<'a> Call<'a> {
+    fn read(mut self, head: &'a Head) -> Result<Step, Step> {
+        self.enter(head)?;
+        let written = if head.key.is_some() { Written::Tags } else { self.begin(head.body).ok_or(Step::More)? };
+        self.key = head.key.as_deref();
+        let Markers { tagged, context, name, .. } = self.form;
+        let element = Element { name, types: self.types, tagged, context };
+        let got = match written {
+            Written::Lines(from) => self.lines(from),
+            Written::Elements => self.cut(&element),
+            Written::Tags => self.cut(&self.form),
+        };
+        Ok(self.finish(got))
     }
 
-    pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
-        let decodes = self.escaped || tagged.entities && tagged.has_escaped_tags();
-        let form = Markers { tagged, context, name: "", types: None, decodes };
-        let name = match &self.name {
-            Some(name) => name.clone(),
-            None => match form.head(text, context.end) {
-                Seen::Maybe if context.end => return Step::nameless(),
-                Seen::Maybe => return Step::More,
-                Seen::No => return Step::Reject,
-                Seen::Yes(head) => match self.open(head, &form) {
-                    Ok(name) => name,
-                    Err(done) => return done,
-                },
-            },
-        };
-        let types = self.types.clone();
-        let form = Markers { name: &name, types: Some(&types), ..form };
-        let named = || name.clone();
-        if let Body::At(at) = self.body {
-            match self.begin(text, at, &name, &form) {
-                Some(body) => self.body = body,
-                None => return Step::More,
-            }
-        }
-        let element = Element { name: &name, types: &types, tagged, context };
-        let got = match &mut self.body {
-            Body::Lines(start, closing) => {
-                let closers: Vec<String> = closers(context).chain(named_closers(&name, context.call)).collect();
-                let (body, found) = (*start, closing.find(text, &closers));
-                match found {
-                    Some((begin, end)) => self.done_lines(&text[body..begin], end, context),
-                    None if context.end => self.end_lines(&text[body..], text.len(), &form),
-                    None => return Step::More,
-                }
-            }
-            Body::Elements => self.cut(text, &element, context),
-            _ => self.cut(text, &form, context),
-        };
+    /// What was read, as a step.
+    fn finish(&self, got: Result<Got, Unread>) -> Step {
+        let Markers { context, name, .. } = self.form;
         match got {
-            Err(_) if !context.end => Step::More,
-            Err(Unread::Cut { .. }) | Ok(Got::Damaged { .. }) if self.lone && !is_known(context.tools, &name) => Step::Reject,
-            Err(Unread::Cut { arguments, closed }) => {
-                Step::Cut { whole: Vec::new(), cut: Parsed::new(named(), arguments), closed }
-            }
+            Err(Unread::More) => Step::More,
+            Err(Unread::Cut { .. }) | Ok(Got::Damaged { .. }) if self.lone && !is_known(context.tools, name) => Step::Reject,
+            Err(Unread::Cut { arguments, closed }) => Step::Cut { whole: Vec::new(), cut: Parsed::new(name, arguments), closed },
             Err(Unread::Other) => Step::Reject,
             Ok(Got::Damaged { arguments, why, end }) => {
-                Step::Torn { whole: Vec::new(), torn: Parsed::new(named(), arguments), why, end }
+                Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end }
             }
-            Ok(Got::Whole { arguments, end } | Got::Late { arguments, end }) => self.done(text, named(), arguments, end, &form),
+            Ok(Got::Whole { arguments, end } | Got::Late { arguments, end }) => self.done(arguments, end),
         }
     }
 
     /// The arguments are complete, and the text goes on at `end`.
-    fn done(&self, text: &str, name: String, arguments: String, end: usize, form: &Markers<'_>) -> Step {
-        let Markers { tagged, context, .. } = *form;
+    fn done(&self, arguments: String, end: usize) -> Step {
+        let Call { text, form, .. } = self;
+        let Markers { context, name, .. } = *form;
         if arguments == "{}" {
-            match form.twin(&text[end..], &name) {
+            match form.twin(&text[end..], name) {
                 Start::Maybe => return Step::More,
                 // The head is written twice, and the second one counts.
                 Start::Yes(_) => return Step::Done { calls: Vec::new(), end },
@@ -143,27 +155,25 @@ impl TaggedReader {
                 return Step::Reject;
             }
         }
-        if tagged.entities && !form.decodes && are_escaped(&arguments) {
-            return TaggedReader { escaped: true, ..TaggedReader::default() }.read(text, tagged, context);
-        }
         // The fence around a call without closing markers ends it.
         let at = end + gap(&text[end..]);
         let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
         let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
-        let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
+        let calls = introduced(name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
         Step::Done { calls, end }
     }
 
     /// Reads the arguments up to the ends that have arrived.
-    fn cut(&mut self, text: &str, form: &dyn Form, context: Context<'_>) -> Result<Got, Unread> {
-        let (types, start, key, given) = (&self.types, self.start, self.key.as_deref(), &self.given);
-        let read_to = |end: usize| Arguments::read(&text[..end], start, key, given, form, types);
+    fn cut(&self, form: &dyn Form) -> Result<Got, Unread> {
+        let Call { text, types, start, key, .. } = *self;
+        let Context { end: over, cut, marked, .. } = self.form.context;
+        let read_to = |end: usize| Arguments::read(&text[..end], start, key, &self.given, form, types);
         let read = |end: End| {
             let arguments = read_to(end.begin);
             let object = arguments.object();
             let closes = end.next > end.begin;
             match arguments.state {
-                State::Between if arguments.is_empty() && !closes && !context.marked => None,
+                State::Between if arguments.is_empty() && !closes && !marked => None,
                 State::Between if arguments.is_damaged(types) => Some(Got::damaged(object, end.next)),
                 State::Between if arguments.is_foreign() && !closes => None,
                 // A later end may be that of the value's own closing tag.
@@ -177,12 +187,11 @@ impl TaggedReader {
                 _ => None,
             }
         };
-        if let Some(got) = self.cutter.next(text, form, (context.end, context.cut), read) {
-            return Ok(got);
-        }
-        if !context.end {
-            return Err(Unread::Other);
-        }
+        let ends = match tags::cut(Body { text, start, end: over, cut, special: self.special }, form, read) {
+            Cut::Read(got) => return Ok(got),
+            Cut::More => return Err(Unread::More),
+            Cut::Unread(ends) => ends,
+        };
         let read = read_to(text.len());
         let object = read.object();
         if form.open_ended() && !read.is_empty() {
@@ -192,57 +201,54 @@ impl TaggedReader {
                 _ => {}
             }
         }
-        match (&read.state, self.cutter.last().filter(|_| !context.cut)) {
-            (State::Junk, _) => Err(Unread::Other),
-            (_, Some(end)) => Ok(Got::damaged(object, end.next)),
-            (State::Between, _) if read.is_empty() && !context.marked => Err(Unread::Other),
-            (State::Between, _) if read.are_closed(types) && context.marked => {
-                Err(Unread::Cut { arguments: object, closed: true })
-            }
+        let open = || object.strip_suffix('}').unwrap_or(&object);
+        let (arguments, closed) = match (&read.state, ends.filter(|_| !cut)) {
+            (State::Junk, _) => return Err(Unread::Other),
+            (_, Some([_, last])) => return Ok(Got::damaged(object, last.next)),
+            (State::Between, _) if read.is_empty() && !marked => return Err(Unread::Other),
+            (State::Between, _) if read.are_closed(types) && marked => (object, true),
             // The space tells the fixer that the last value is complete, because its tag closed.
-            (State::Between, _) if !read.is_empty() && context.marked => {
-                let open = object.strip_suffix('}').unwrap_or(&object);
-                Err(Unread::Cut { arguments: format!("{open} "), closed: false })
-            }
-            (State::Json { closed, .. }, _) => {
-                let open = object.strip_suffix('}').filter(|_| *closed).unwrap_or(&object);
-                Err(Unread::Cut { arguments: open.to_owned(), closed: false })
-            }
-            (State::Value { before, .. }, _) => Err(Unread::Cut { arguments: torn_arguments(before), closed: false }),
-            _ => Err(Unread::Cut { arguments: torn_arguments(&object), closed: false }),
-        }
+            (State::Between, _) if !read.is_empty() && marked => (format!("{} ", open()), false),
+            (State::Json { closed: true, .. }, _) => (open().to_owned(), false),
+            (State::Json { .. }, _) => (object, false),
+            (State::Value { before, .. }, _) => (torn_arguments(before), false),
+            _ => (torn_arguments(&object), false),
+        };
+        Err(Unread::Cut { arguments, closed })
     }
 
-    /// Handles the head. `Err`: the call ends with it.
-    fn open(&mut self, head: Head, form: &Markers<'_>) -> Result<String, Step> {
-        self.types = Types::new(known_tool(form.context.tools, &head.name));
-        self.body = if head.key.is_some() { Body::Tags } else { Body::At(head.body) };
-        self.lone = head.lone;
-        (self.start, self.key, self.cutter) = (head.body, head.key, Cutter::after(head.body));
+    /// Reads what is in the head. `Err`: the call ends with it.
+    fn enter(&mut self, head: &Head) -> Result<(), Step> {
         if let Some(object) = whole_attribute(&head.attributes) {
-            return Err(Step::done(Parsed::new(head.name, object), head.body));
+            return Err(Step::done(Parsed::new(head.name.as_str(), object), head.body));
         }
         let attributes = head.attributes.trim_end_matches('/');
-        match assignments(attributes, &self.types, Values::Free) {
+        match assignments(attributes, self.types, Values::Free) {
             Ok(mut pairs) => {
                 // Families whose arguments have types in their tags number the calls here.
-                pairs.retain(|(key, _)| key != "index" || form.tagged.type_attribute.is_none());
-                self.given.extend(pairs);
+                pairs.retain(|(key, _)| key != "index" || self.form.tagged.type_attribute.is_none());
+                self.given = pairs;
             }
             // There is a parameter that cannot be read.
             Err(_) if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
             Err(_) => {}
         }
         if head.closed {
-            return Err(Step::done(Parsed::new(head.name, object(&self.given)), head.body));
+            return Err(Step::done(Parsed::new(head.name.as_str(), object(&self.given)), head.body));
         }
-        Ok(self.name.insert(head.name).clone())
+        Ok(())
     }
 
-    /// Reads assignments that a marker closed. The marker ends at `end`.
-    fn done_lines(&mut self, body: &str, end: usize, context: Context<'_>) -> Result<Got, Unread> {
+    /// Reads assignments, which begin at `from`.
+    fn lines(&mut self, from: usize) -> Result<Got, Unread> {
+        let Call { text, types, form, .. } = self;
+        let context = form.context;
+        let closers: Vec<String> = closers(context).chain(named_closers(form.name, context.call)).collect();
+        let Some((begin, end)) = find_any(text, from, &closers) else {
+            return if context.end { self.open_lines(from) } else { Err(Unread::More) };
+        };
         let values = if context.call.whole_answer { Values::Lines } else { Values::Free };
-        match assignments(body, &self.types, values) {
+        match assignments(&text[from..begin], types, values) {
             Ok(pairs) => self.given.extend(pairs),
             Err(assignments::Unread::Unclear) if context.marked => {
                 let why = "it is not clear where a value of several lines begins and ends";
@@ -255,22 +261,24 @@ impl TaggedReader {
 
     /// Reads assignments that only the end of the answer closed: the last value has its own end, or no parameter is missing that
     /// could follow.
-    fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Result<Got, Unread> {
-        let pairs = assignments(body, &self.types, Values::Lines).ok().filter(|_| form.open_ended()).unwrap_or_default();
+    fn open_lines(&mut self, from: usize) -> Result<Got, Unread> {
+        let Call { text, types, form, .. } = self;
+        let body = &text[from..];
+        let pairs = assignments(body, types, Values::Lines).ok().filter(|_| form.open_ended()).unwrap_or_default();
         let given = || pairs.iter().map(|(key, _)| key.as_str());
         // Elsewhere a list of parameters may describe the tool.
-        let all = form.context.lenient && self.types.keys().all(|key| given().any(|given| given == key));
-        if pairs.is_empty() || !self.types.take(given()) || !(all || ends_quoted(body, &self.types)) {
+        let all = form.context.lenient && types.keys().all(|key| given().any(|given| given == key));
+        if pairs.is_empty() || !types.take(given()) || !(all || ends_quoted(body, types)) {
             return Err(Unread::Cut { arguments: UNFINISHED.to_owned(), closed: false });
         }
         self.given.extend(pairs);
-        Ok(Got::Whole { arguments: object(&self.given), end })
+        Ok(Got::Whole { arguments: object(&self.given), end: text.len() })
     }
 
-    /// How the arguments from `at` on are written. `None`: more text is needed.
-    fn begin(&mut self, text: &str, at: usize, name: &str, form: &Markers<'_>) -> Option<Body> {
-        let Markers { tagged, context, .. } = form;
-        let mut from = at;
+    /// How the arguments after the head, which ends at `from`, are written. `None`: more text is needed.
+    fn begin(&mut self, mut from: usize) -> Option<Written> {
+        let Call { text, types, form, .. } = self;
+        let Markers { tagged, context, name, .. } = *form;
         let at = loop {
             let at = from + gap(&text[from..]);
             if may_be_gap(&text[at..], context.end) {
@@ -282,39 +290,30 @@ impl TaggedReader {
                 Start::No => break at,
             }
         };
+        self.start = from;
         let rest = &text[at..];
         match [form.argument_begins(rest, context.end), form.close(rest, context.end)] {
             [Start::Maybe, _] | [_, Start::Maybe] => return None,
-            [Start::Yes(_), _] | [_, Start::Yes(_)] => {}
-            [Start::No, Start::No] => {
-                let element = Element { name, types: &self.types, tagged, context: *context };
-                match element.argument_begins(rest, context.end) {
-                    Start::Maybe => return None,
-                    Start::Yes(_) => {
-                        (self.start, self.cutter) = (at, Cutter::after(at));
-                        return Some(Body::Elements);
-                    }
-                    Start::No => {}
-                }
-                let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-. \t".contains(c)));
-                match (word, assignments::key(rest, &self.types)) {
-                    (None, _) if !context.end && rest.len() < WORD_BYTES => return None,
-                    (_, Some(_)) if context.marked || context.call.whole_answer => {
-                        // The indentation of the first line belongs to it.
-                        let line = text[..at].trim_end_matches(' ').len();
-                        return Some(Body::Lines(line, Closing::after(at)));
-                    }
-                    _ => {}
-                }
-            }
+            [Start::Yes(_), _] | [_, Start::Yes(_)] => return Some(Written::Tags),
+            [Start::No, Start::No] => {}
         }
-        (self.start, self.cutter) = (from, Cutter::after(from));
-        Some(Body::Tags)
-    }
-
-    /// The name, or `None` if it was not read yet.
-    pub(crate) fn name(&self) -> Option<String> {
-        self.name.clone()
+        match (Element { name, types, tagged, context }.argument_begins(rest, context.end)) {
+            Start::Maybe => return None,
+            Start::Yes(_) => {
+                self.start = at;
+                return Some(Written::Elements);
+            }
+            Start::No => {}
+        }
+        let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-. \t".contains(c)));
+        match (word, assignments::key(rest, types)) {
+            (None, _) if !context.end && rest.len() < WORD_BYTES => None,
+            // The indentation of the first line belongs to it.
+            (_, Some(_)) if context.marked || context.call.whole_answer => {
+                Some(Written::Lines(text[..at].trim_end_matches(' ').len()))
+            }
+            _ => Some(Written::Tags),
+        }
     }
 }
 

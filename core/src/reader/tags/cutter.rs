@@ -1,17 +1,16 @@
 //! Cuts a body of tags where it may end, and has it read there.
 
-use super::Form;
+use super::{Body, Form};
 use crate::{
     adapter::syntax::{
         Start,
         ahead::{gap, may_be_gap},
     },
-    reader::{
-        End, Ends,
-        ends::{Found, lead},
-    },
+    reader::{End, lead},
 };
 
+/// At most so many ends are tried before only the end of the answer is, so that the cost stays linear.
+const TRIED: usize = 16;
 /// How far after a call a further closing marker is looked for, in bytes. The rest of a file that a value was cut from is no longer.
 const AHEAD_BYTES: usize = 64 * 1024;
 /// Maximum length of the closing tag that is looked for before another call, in bytes.
@@ -37,100 +36,82 @@ impl Got {
     }
 }
 
-/// The ends of a body, and what was read at them.
-#[derive(Debug, Default)]
-pub(crate) struct Cutter {
-    /// Where the arguments begin.
-    start: usize,
-    ends: Ends,
-    /// A call that ends there, and up to where the text after it was searched for a further closing marker.
-    whole: Option<(String, usize, usize)>,
-    /// The first damaged call, and its end. A later end may read it without damage.
-    damaged: Option<(String, usize)>,
-    /// The first call that counts only if no later end is a better one.
-    late: Option<(String, usize)>,
-    /// The first end that counts only if no other does: its marker is not the form's own, or something is attached to it, as in
-    /// code: `t = "</parameter></function>"`.
-    deferred: Option<End>,
-    /// The closing marker is a special token, which no value contains.
-    special: bool,
+/// What became of a body.
+pub(crate) enum Cut {
+    /// It was read. `Late` does not occur.
+    Read(Got),
+    /// More text decides.
+    More,
+    /// The text is complete, and at none of its ends the body is a call. The first of them and the last.
+    Unread(Option<[End; 2]>),
 }
 
-impl Cutter {
-    /// The ends from `at` on.
-    pub(crate) fn after(at: usize) -> Cutter {
-        Cutter { start: at, ends: Ends::after(at), ..Cutter::default() }
-    }
-
-    /// The same, where a special token closes the body.
-    pub(crate) fn special(at: usize) -> Cutter {
-        Cutter { special: true, ..Cutter::after(at) }
-    }
-
-    /// The first end, if there is one.
-    pub(crate) fn first(&self) -> Option<End> {
-        self.ends.first()
-    }
-
-    /// Where the text goes on after the last end.
-    pub(crate) fn last(&self) -> Option<End> {
-        self.ends.last()
-    }
-
-    /// Tries the ends that have arrived. `read` reads the body up to an end. `None`: at none
-    /// of them the body is a call, or more text decides. `end`: the text is complete, `cut`: a limit truncated it.
-    pub(crate) fn next(
-        &mut self,
-        text: &str,
-        form: &dyn Form,
-        (end, cut): (bool, bool),
-        mut read: impl FnMut(End) -> Option<Got>,
-    ) -> Option<Got> {
-        let (leads, start) = (form.leads(), self.start);
-        while self.whole.is_none() {
-            let Some(found) = self.ends.next(text, &leads, |at| found(text, start, at, form, end)) else { break };
-            let is_foreign = found.next > found.begin && !form.is_own_close(&text[found.begin..]);
-            if is_foreign || is_attached(text, found, form) {
-                self.deferred = self.deferred.or(Some(found));
-                continue;
-            }
-            self.attempt(text, found, form, &mut read);
+/// Cuts a body at each place where it may end, until `read` reads what is before it.
+pub(crate) fn cut(body: Body<'_>, form: &dyn Form, mut read: impl FnMut(End) -> Option<Got>) -> Cut {
+    let Body { text, start, end, cut, special } = body;
+    let leads = form.leads();
+    // A call that ends there, and where the text after its closing markers begins.
+    let mut whole: Option<(String, usize, usize)> = None;
+    // The first damaged call, which a later end may read without damage, and the first that counts only if no later end is better.
+    let (mut damaged, mut late) = (None, None);
+    let mut attempt = |found: End| match read(found) {
+        Some(Got::Whole { arguments, end }) => Some((arguments, end, past_closers(text, found.next, form))),
+        Some(Got::Late { arguments, end }) => {
+            late.get_or_insert((arguments, end));
+            None
         }
-        if self.whole.is_none() && end {
-            let deferred = self.deferred.filter(|_| !cut);
-            for found in [self.ends.untried(), deferred].into_iter().flatten() {
-                if self.whole.is_none() {
-                    self.attempt(text, found, form, &mut read);
-                }
-            }
+        Some(Got::Damaged { arguments, end, .. }) => {
+            damaged.get_or_insert((arguments, end));
+            None
         }
-        if self.whole.is_none() && end && !cut {
-            self.whole = self.late.take().map(|(arguments, end)| (arguments, end, end));
-        }
-        match &mut self.whole {
-            Some((arguments, stop, _)) if self.special => Some(Got::Whole { arguments: arguments.clone(), end: *stop }),
-            Some((arguments, stop, seen)) => match again(text, seen, *stop, form, &leads, end) {
-                Start::Maybe => None,
-                Start::No => Some(Got::Whole { arguments: arguments.clone(), end: *stop }),
-                Start::Yes(stop) => Some(Got::Damaged { arguments: arguments.clone(), why: UNCLEAR, end: stop }),
-            },
-            None => self.damaged.take_if(|_| end).map(|(arguments, end)| Got::damaged(arguments, end)),
+        None => None,
+    };
+    // The first end that counts only if no other does: its marker is not the form's own, or something is attached to it, as in code:
+    // `t = "</parameter></function>"`.
+    let mut deferred = None;
+    let (mut at, mut ends, mut tried): (usize, Option<[End; 2]>, usize) = (start, None, 0);
+    while let Some(place) = lead(text, at, &leads).filter(|_| whole.is_none()) {
+        at = place + 1;
+        let found = match found(text, start, place, form, end) {
+            Found::End(found) => found,
+            Found::Maybe => break,
+            Found::No => continue,
+        };
+        ends = Some([ends.map_or(found, |[first, _]| first), found]);
+        tried += 1;
+        let is_foreign = || found.next > found.begin && !form.is_own_close(&text[found.begin..]);
+        match tried <= TRIED {
+            false => {}
+            true if is_foreign() || is_attached(text, found, form) => deferred = deferred.or(Some(found)),
+            true => whole = attempt(found),
         }
     }
-
-    fn attempt(&mut self, text: &str, end: End, form: &dyn Form, read: &mut impl FnMut(End) -> Option<Got>) {
-        let after = past_closers(text, end.next, form);
-        match read(end) {
-            Some(Got::Whole { arguments, end }) => self.whole = Some((arguments, end, after)),
-            Some(Got::Late { arguments, end }) => {
-                self.late.get_or_insert((arguments, end));
-            }
-            Some(Got::Damaged { arguments, end, .. }) => {
-                self.damaged.get_or_insert((arguments, end));
-            }
-            None => {}
-        }
+    if end {
+        let untried = ends.map(|[_, last]| last).filter(|_| tried > TRIED);
+        let left = untried.into_iter().chain(deferred.filter(|_| !cut));
+        whole = whole.or_else(|| left.into_iter().find_map(&mut attempt));
     }
+    if end && !cut {
+        whole = whole.or_else(|| late.map(|(arguments, end)| (arguments, end, end)));
+    }
+    match whole {
+        Some((arguments, end, _)) if special => Cut::Read(Got::Whole { arguments, end }),
+        Some((arguments, stop, after)) => match again(text, after, stop, form, &leads, end) {
+            Start::Maybe => Cut::More,
+            Start::No => Cut::Read(Got::Whole { arguments, end: stop }),
+            Start::Yes(end) => Cut::Read(Got::Damaged { arguments, why: UNCLEAR, end }),
+        },
+        None if !end => Cut::More,
+        None => damaged.map_or(Cut::Unread(ends), |(arguments, end)| Cut::Read(Got::damaged(arguments, end))),
+    }
+}
+
+/// What the text may be at a position.
+enum Found {
+    End(End),
+    /// More text decides.
+    Maybe,
+    No,
 }
 
 /// Whether the body may end at `at`: its own closing marker is there, or that of what is around it, or another call.
@@ -193,22 +174,22 @@ fn is_attached(text: &str, end: End, form: &dyn Form) -> bool {
     at > end.begin && text[at..].chars().next().is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '<')
 }
 
-/// Whether a closing marker occurs once more after a call, outside any other call. `Yes` has the end of it.
-fn again(text: &str, seen: &mut usize, stop: usize, form: &dyn Form, leads: &[u8], end: bool) -> Start {
-    while let Some(at) = lead(text, *seen, leads) {
-        let rest = &text[at..];
+/// Whether a closing marker occurs once more after a call that ends at `stop`, outside any other call. The text is searched from
+/// `at` on. `Yes` has the end of the marker.
+fn again(text: &str, mut at: usize, stop: usize, form: &dyn Form, leads: &[u8], end: bool) -> Start {
+    while let Some(place) = lead(text, at, leads) {
+        let rest = &text[place..];
         match form.call(rest, end) {
             Start::Maybe if !end => return Start::Maybe,
             Start::Yes(_) => return Start::No,
-            _ if at - stop > AHEAD_BYTES => return Start::No,
+            _ if place - stop > AHEAD_BYTES => return Start::No,
             _ => {}
         }
         match form.close(rest, end) {
-            Start::Yes(length) => return Start::Yes(at + length),
+            Start::Yes(length) => return Start::Yes(place + length),
             Start::Maybe if !end => return Start::Maybe,
-            _ => *seen = at + 1,
+            _ => at = place + 1,
         }
     }
-    *seen = text.len();
-    if end || *seen - stop > AHEAD_BYTES { Start::No } else { Start::Maybe }
+    if end || text.len() - stop > AHEAD_BYTES { Start::No } else { Start::Maybe }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::loose;
 use crate::{
     adapter::syntax::{
-        Context,
+        Context, Seen,
         assignments::{Values, assignments},
         blank,
         members::object,
@@ -15,13 +15,6 @@ use crate::{
     },
     event::{Tool, Tools},
 };
-
-pub(super) enum Head<'t> {
-    /// A tool, and the start of its parameters.
-    Tool(&'t Tool, usize),
-    Maybe,
-    No,
-}
 
 pub(super) enum Content {
     /// The arguments as JSON text, and the end of the closing fence.
@@ -32,21 +25,21 @@ pub(super) enum Content {
 
 /// Whether a fence may begin with the name of a tool.
 pub(in crate::adapter) fn may_begin(text: &str, tools: &Tools) -> bool {
-    !matches!(head(text, tools), Head::No)
+    head(text, tools) != Seen::No
 }
 
-/// The tool whose name begins a fence, alone or before parameters.
-pub(super) fn head<'t>(text: &str, tools: &'t Tools) -> Head<'t> {
+/// The tool whose name begins a fence, alone or before parameters, and the start of these.
+pub(super) fn head<'t>(text: &str, tools: &'t Tools) -> Seen<(&'t Tool, usize)> {
     let at = blank(text);
     let mut maybe = false;
     for tool in tools.iter() {
         match text[at..].strip_prefix(tool.name.as_str()) {
-            Some(after) if after.starts_with(char::is_whitespace) => return Head::Tool(tool, at + tool.name.len()),
+            Some(after) if after.starts_with(char::is_whitespace) => return Seen::Yes((tool, at + tool.name.len())),
             Some(after) => maybe |= after.is_empty(),
             None => maybe |= tool.name.starts_with(&text[at..]),
         }
     }
-    if maybe { Head::Maybe } else { Head::No }
+    if maybe { Seen::Maybe } else { Seen::No }
 }
 
 /// Reads a fence whose closing ticks are at `close`.
