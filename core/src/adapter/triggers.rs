@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{
     Call, Framing, Shown, Syntax,
-    asides::{ASIDES, ENDED_TURNS, ENDS, FINAL, RESULTS, RESULTS_OF_CALLS, TURNS},
+    asides::{ASIDES, ends},
     syntax::recipient::stripped,
 };
 
@@ -170,20 +170,24 @@ impl Triggers {
         for (index, shown) in families.iter().enumerate() {
             add(&shown.marker, &mut |mark| mark.family = Some(index));
         }
-        for [open, close] in ASIDES {
+        for [open, close] in &ASIDES.asides {
             add(open, &mut |mark| mark.aside = Some(Aside::Opens));
             add(close, &mut |mark| mark.aside = Some(Aside::Closes));
         }
-        for [open, close] in RESULTS {
+        for [open, close] in &ASIDES.results {
             add(open, &mut |mark| mark.aside = Some(Aside::Result));
             add(close, &mut |mark| mark.aside = Some(Aside::Closes));
         }
-        RESULTS_OF_CALLS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::ResultOfCall)));
         let left_over = left_over(&calls[..own.min(calls.len())]);
-        ENDS.iter().copied().chain(left_over.iter().map(String::as_str)).for_each(|text| add(text, &mut |mark| mark.ends = true));
-        TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Turn)));
-        ENDED_TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::EndedTurn)));
-        FINAL.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Final)));
+        ends().chain(left_over.iter().map(String::as_str)).for_each(|text| add(text, &mut |mark| mark.ends = true));
+        for (texts, aside) in [
+            (&ASIDES.results_of_calls, Aside::ResultOfCall),
+            (&ASIDES.turns, Aside::Turn),
+            (&ASIDES.ended_turns, Aside::EndedTurn),
+            (&ASIDES.final_answers, Aside::Final),
+        ] {
+            texts.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(aside)));
+        }
         // Even if no form begins with them: data may quote calls in its strings.
         ["{", "["].iter().for_each(|bracket| add(bracket, &mut |mark| mark.bare = true));
         add("`", &mut |mark| mark.code = true);

@@ -1,15 +1,13 @@
-//! What may follow a call and is not content: closing markers, separators, and the bullet of the next call in a list.
+//! What may follow a call and is not content: closing markers and separators.
 
 use super::Scanner;
 use crate::adapter::{
-    asides::RESULTS,
+    asides::ASIDES,
     syntax::{Start, blank, closes_block, starts_with_any_tag},
 };
 
 /// What may be left over after the last call of an answer: a fence that was closed already, a rule.
 const LEFT_OVER: [&str; 3] = ["```", "---", "***"];
-/// Maximum length of a list item's number, and of the spaces after it, in bytes.
-const BULLET_BYTES: usize = 3;
 
 impl Scanner {
     /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
@@ -23,7 +21,7 @@ impl Scanner {
         }
         // Markers of results are handled in `marker`. `Observation:` of a transcript never gets here: its call ends the answer
         // (`held`).
-        let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
+        let is_result = |closer: &&String| ASIDES.results.iter().any(|[open, _]| open == *closer);
         let closed = {
             let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));
             // The answer may end inside a closing marker.
@@ -52,15 +50,9 @@ impl Scanner {
             Start::No if at == self.buf.len() && !end => Some(false),
             Start::No => {
                 let rest = &self.buf[at..];
-                let glue = match bullet(rest, end) {
-                    Start::Maybe if self.at_line_start(at) => return Some(false),
-                    Start::Yes(length) if self.at_line_start(at) => length,
-                    _ => {
-                        let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
-                        // White space after them may come with the next piece: it never belongs to them.
-                        rest[..rest.len() - after.len()].trim_end().len()
-                    }
-                };
+                let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
+                // White space after them may come with the next piece: it never belongs to them.
+                let glue = rest[..rest.len() - after.len()].trim_end().len();
                 if glue > 0 && self.buf.pos() < at + glue {
                     self.buf.scan_to(at + glue);
                     self.held.extend(self.buf.in_answer(at + glue));
@@ -77,23 +69,5 @@ pub(super) fn closer<'m>(text: &str, closers: impl Iterator<Item = &'m String> +
     match starts_with_any_tag(text, closers, end) {
         Start::No => closes_block(text, end),
         start => start,
-    }
-}
-
-/// The bullet or number before a list item that is a call.
-fn bullet(text: &str, end: bool) -> Start {
-    let digits = text.bytes().take(BULLET_BYTES).take_while(u8::is_ascii_digit).count();
-    let sign = text[digits..].chars().next();
-    let is_sign = |c: char| if digits > 0 { matches!(c, '.' | ')') } else { matches!(c, '-' | '*' | '+') };
-    let after = match sign {
-        Some(sign) if is_sign(sign) => digits + sign.len_utf8(),
-        None if !end => return Start::Maybe,
-        _ => return Start::No,
-    };
-    let at = after + text[after..].bytes().take_while(|&byte| byte == b' ').count();
-    match text.as_bytes().get(at) {
-        Some(b'{' | b'[') if at > after => Start::Yes(at),
-        None if !end && at - after <= BULLET_BYTES => Start::Maybe,
-        _ => Start::No,
     }
 }

@@ -4,7 +4,7 @@ use super::{Region, Scanner, candidate::Fence};
 use crate::{
     adapter::{
         Framing,
-        asides::{ASIDES, ENDS, RESULT_FENCES},
+        asides::{ASIDES, ends},
         syntax::{Start, starts_with_any},
     },
     event::Sink,
@@ -45,7 +45,7 @@ impl Scanner {
                 let close = [char::from(tick).to_string().repeat(length)];
                 let is_dedicated = DEDICATED.contains(&language.as_str());
                 let fence = Fence { tick, length, one_line, is_dedicated, content, close };
-                if self.options.framing && begins_line && RESULT_FENCES.contains(&language.as_str()) && self.follows_call() {
+                if self.options.framing && begins_line && ASIDES.result_fences.contains(language) && self.follows_call() {
                     self.lose_rest(at, out);
                     return false;
                 }
@@ -159,7 +159,7 @@ fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: b
         true => Start::Yes(after),
         false => match starts_with_any(
             rest,
-            framing.drop.iter().map(String::as_str).chain(ENDS).chain(closes_answer.map(String::as_str)),
+            framing.drop.iter().map(String::as_str).chain(ends()).chain(closes_answer.map(String::as_str)),
             whole,
         ) {
             Start::Yes(_) => Start::Yes(after),
@@ -170,7 +170,7 @@ fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: b
 
 /// Whether a line begins with the tag that closes text around calls that the model only mentions.
 fn closes_aside(line: &str, whole: bool) -> Start {
-    match starts_with_any(line, ASIDES.map(|[_, close]| close), whole) {
+    match starts_with_any(line, ASIDES.asides.iter().map(|[_, close]| close), whole) {
         Start::Yes(_) => Start::Yes(0),
         start => start,
     }

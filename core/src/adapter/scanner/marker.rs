@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Region, Scanner, text::Inline};
 use crate::{
     adapter::{
-        asides::ENDS,
+        asides::ends,
         triggers::{Aside, Found},
     },
     event::Sink,
@@ -19,7 +19,7 @@ const ENDS_BYTES: usize = 256;
 /// Whether a text holds nothing but whitespace, tokens that end a turn, and `others`. Before the end of the answer, it may also be
 /// the beginning of such a text.
 fn is_only_ends(text: &str, others: &[String], end: bool) -> bool {
-    let tokens = || ENDS.into_iter().chain(others.iter().map(String::as_str));
+    let tokens = || ends().chain(others.iter().map(String::as_str));
     let mut rest = text[..text.floor_char_boundary(ENDS_BYTES)].trim_start();
     while let Some(after) = tokens().filter_map(|token| rest.strip_prefix(token)).min_by_key(|after| after.len()) {
         rest = after.trim_start();

@@ -88,22 +88,8 @@ impl Scanner {
         };
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
         // A name in parentheses was written by `quote`: the model repeats a result.
-        let plain = || call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
-        let fits = || !call.name.starts_with('(') && self.fits_a_tool(&call.arguments);
-        named
-            && !described
-            && self.options.answer == Wanted::Text
-            && call.arguments.trim_start().starts_with('{')
-            && (plain() || fits())
-    }
-
-    /// Whether these arguments are complete for some offered tool that requires any.
-    fn fits_a_tool(&self, arguments: &str) -> bool {
-        let given: Option<Map<String, Value>> = serde_json::from_str(arguments).ok();
-        let fits = |types: Types, given: &Map<String, Value>| {
-            types.required().next().is_some() && types.take(given.keys().map(String::as_str))
-        };
-        given.is_some_and(|given| self.tools.iter().any(|tool| fits(Types::new(Some(tool)), &given)))
+        let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
+        named && !described && self.options.answer == Wanted::Text && call.arguments.trim_start().starts_with('{') && plain
     }
 }
 

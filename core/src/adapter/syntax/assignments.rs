@@ -108,12 +108,9 @@ mod tests {
             ("city=Oslo place=3", Some(r#"city="Oslo place=3""#)),
             ("city:\n  Oslo\ndays: 3", Some(r#"city="Oslo" days=3"#)),
             ("  city: >-\n    New\n    York\n  days: 3\n", None),
-            ("tags:\n  - a\n  - b | c\n", Some(r#"tags=["a","b | c"]"#)),
             // Is it one line or two? Is it a list of one text?
             ("city:\n  New\n  York", None),
             ("city: |\nYork", None),
-            ("tags:\n  - |\n    a\n  - b\n", None),
-            ("tags:\n  - a\n", None),
             ("place=Oslo", None),
             ("Oslo", None),
             ("", None),

@@ -25,8 +25,8 @@ mod flags;
 mod keys;
 
 use begins::{opening_fence, plausible};
+pub(super) use calls::bundled;
 use calls::{Found, calls, repaired, written_name};
-pub(super) use calls::{bundled, introduced};
 
 /// Reads one or more JSON values in a row.
 pub(crate) fn read(text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {

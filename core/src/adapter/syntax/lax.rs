@@ -6,12 +6,15 @@ use super::{
     Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
     literal::{self, Dialect, Item, Node, Read},
     markdown::name_length,
-    place::Document,
+    place::object,
     starts_with_any, unclosed,
 };
 use crate::{
     adapter::Lax,
-    fix::name::{is_known, known_tool},
+    fix::{
+        Place, View,
+        name::{is_known, known_tool},
+    },
 };
 
 /// What is between calls and their closing marker.
@@ -86,16 +89,16 @@ fn all(text: &str, lax: &Lax, context: Context<'_>, calls: &mut Vec<Parsed>) -> 
 
 /// Reads the call whose brackets open at `open`, and returns its end.
 fn call(text: &str, name: String, open: usize, lax: &Lax, context: Context<'_>, calls: &mut Vec<Parsed>) -> Result<usize, Step> {
-    let document = Document::new(known_tool(context.tools, &name));
-    let keys = document.root().keys();
+    let view = View::of(known_tool(context.tools, &name));
+    let keys: Vec<String> = view.root().keys().map(str::to_owned).collect();
     let ends = |rest: &str| ends(rest, lax, context);
     let dialect = Dialect { delimiters: &lax.strings, loose: Some(&ends), keys: &keys, end: context.end, lenient: false };
     let cut = |so_far: Option<String>| Step::cut(Parsed::new(name.as_str(), unclosed(&so_far.unwrap_or_default())));
     let read = match literal::read(text, open, dialect) {
-        Read::Done { items, end } => arguments(items, &document).map(|arguments| (arguments, end)),
+        Read::Done { items, end } => arguments(items, view.root()).map(|arguments| (arguments, end)),
         Read::More(_) if !context.end => return Err(Step::More),
         Read::More(items) => {
-            let so_far = items.filter(|_| context.marked).and_then(|items| arguments(items, &document));
+            let so_far = items.filter(|_| context.marked).and_then(|items| arguments(items, view.root()));
             return Err(cut(so_far));
         }
         Read::Fail => None,
@@ -166,10 +169,10 @@ fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
 }
 
 /// The arguments as JSON text. `None`: some have no key.
-fn arguments(items: Vec<Item>, document: &Document) -> Option<String> {
+fn arguments(items: Vec<Item>, place: Place<'_>) -> Option<String> {
     if let [(None, Node::Dict(members))] = items.as_slice() {
-        return Some(document.root().object(members.clone()));
+        return Some(object(place, members.clone()));
     }
     let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
-    Some(document.root().object(members?))
+    Some(object(place, members?))
 }

@@ -5,7 +5,6 @@ use super::{
     Context, Parsed, Start, Step, UNFINISHED,
     ahead::Seen,
     blank, find_any,
-    json::introduced,
     members::members,
     starts_with_any,
     typing::Types,
@@ -148,7 +147,7 @@ impl Arguments<'_> {
         let body = bare::without_tag(&text[from..begin]);
         let in_brackets = context.marked && !is_meant && body.trim_start().starts_with(['[', '(']);
         match if in_brackets { bare::text(body, tool) } else { bare::arguments(body, tool) } {
-            Some(arguments) => Ok(Step::done(Parsed::new(head.name.as_str(), arguments), end)),
+            Some(arguments) => Ok(self.done(Parsed::new(head.name.as_str(), arguments), end)),
             None if !is_meant => Err(Step::Reject),
             None => Ok(Step::Torn {
                 whole: Vec::new(),
@@ -198,9 +197,6 @@ impl Arguments<'_> {
 
     /// A call was read up to `end`.
     fn done(self, call: Parsed, end: usize) -> Step {
-        if let Some(calls) = introduced(&call.name, &call.arguments, self.context) {
-            return Step::Done { calls, end };
-        }
         if !(self.named.name_from_arguments && call.name.bytes().all(|byte| byte.is_ascii_digit())) {
             return Step::done(call, end);
         }

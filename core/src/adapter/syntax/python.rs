@@ -6,10 +6,12 @@ use std::convert::Infallible;
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
     literal::{self, Dialect, Item, Node, Read},
-    place::Document,
     starts_with_any, unclosed,
 };
-use crate::fix::name::{is_known, is_method, known_tool};
+use crate::fix::{
+    View,
+    name::{is_known, is_method, known_tool},
+};
 
 mod ends;
 mod head;
@@ -18,7 +20,7 @@ mod items;
 mod tests;
 
 use ends::{closes, ends_as_a_call, in_lines, prints};
-use head::{Head, head, is_builtin};
+use head::{Head, head};
 use items::{arguments, words_fit};
 
 const FENCE: &str = "```";
@@ -134,14 +136,8 @@ impl<'a> Calls<'a> {
             match head(rest, !self.bracket && in_lines(context), prints(context), &self.assigned) {
                 Head::Skip(length) => self.at += length,
                 Head::Call { name, open, around, variable } => {
-                    if !context.marked {
-                        let builtin = is_builtin(&name, &rest[open + 1..], context.end);
-                        if builtin == Start::Maybe {
-                            return Err(Step::More);
-                        }
-                        if builtin != Start::No || !is_known(context.tools, &name) || is_method(context.tools, &name) {
-                            return Err(self.stop());
-                        }
+                    if !context.marked && (!is_known(context.tools, &name) || is_method(context.tools, &name)) {
+                        return Err(self.stop());
                     }
                     self.assigned.extend(variable);
                     return Ok(Some(Begun { name: callee(name, context), open: self.at + open, around }));
@@ -156,8 +152,8 @@ impl<'a> Calls<'a> {
     /// Reads the arguments, and the parentheses around the call.
     fn arguments(&mut self, Begun { name, open, around }: Begun) -> Result<(), Step> {
         let (text, context) = (self.text, self.context);
-        let document = Document::new(known_tool(context.tools, &name));
-        let keys = document.root().keys();
+        let view = View::of(known_tool(context.tools, &name));
+        let keys: Vec<String> = view.root().keys().map(str::to_owned).collect();
         let dialect = Dialect { delimiters: &[], loose: None, keys: &keys, end: context.end, lenient: false };
         let mut read = literal::read(text, open, dialect);
         let lenient = read == Read::Fail && context.marked && !context.close.is_empty();
@@ -170,13 +166,13 @@ impl<'a> Calls<'a> {
         }
         let read = match read {
             Read::Done { items, end } if self.waits(&items) => return Err(self.waiting(end)),
-            Read::Done { items, end } if words_fit(&items, &document, context.marked) => {
-                arguments(items, &document).map(|arguments| (arguments, end))
+            Read::Done { items, end } if words_fit(&items, view.root(), context.marked) => {
+                arguments(items, view.root()).map(|arguments| (arguments, end))
             }
             Read::More(_) if !lenient && !context.end => return Err(Step::More),
             Read::More(items) if !lenient => {
                 let items = items.filter(|_| context.marked && around == 0);
-                return Err(self.cut(&name, items.and_then(|items| arguments(items, &document))));
+                return Err(self.cut(&name, items.and_then(|items| arguments(items, view.root()))));
             }
             Read::Done { .. } | Read::More(_) | Read::Fail => None,
         };

@@ -7,10 +7,10 @@ use super::{
     unclosed, value::whole,
 };
 use crate::{
-    adapter::{Parameters, Recipient, Tagged, syntax::place::Document},
+    adapter::{Parameters, Recipient, Tagged},
     event::{Tool, Tools},
     fix::{
-        Types,
+        Types, View,
         name::{is_known, known_tool},
     },
     reader::End,
@@ -92,10 +92,10 @@ pub(crate) fn is_arguments(body: &str, data: &Recipient, tool: Option<&Tool>, en
 
 /// The parameter that a body without JSON is: the only one, if it may be a string.
 pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
-    let document = Document::new(Some(tool));
-    let mut keys = document.root().keys();
-    let key = keys.pop().filter(|_| keys.is_empty())?;
-    (document.root().member(&key).allows(Types::STRING) != Some(false)).then_some(key)
+    let view = View::of(Some(tool));
+    let mut keys = view.root().keys();
+    let key = keys.next().filter(|_| keys.next().is_none())?;
+    (view.root().member(key).allows(Types::STRING) != Some(false)).then(|| key.to_owned())
 }
 
 impl Parameters {
@@ -146,24 +146,9 @@ impl Message<'_> {
     }
 }
 
-/// Longest key that is recognised, in bytes.
-const KEY_BYTES: usize = 64;
-
-/// Whether a text begins like the rest of a member: `: "x"`, or `host": "x"` after the opening quote.
-fn begins_as_member(text: &str) -> bool {
-    let after = text.trim_start().strip_prefix([':', '=']);
-    if after.is_some_and(|rest| rest.trim_start().starts_with('"')) {
-        return true;
-    }
-    let word = text.find(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).unwrap_or(text.len());
-    let rest = text[word..].trim_start();
-    word > 0 && word <= KEY_BYTES && rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
-}
-
-/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, if only the opening
-/// brace of an object is missing, or if the object is in a fence or a JSON string.
+/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if the
+/// object is in a fence or a JSON string.
 fn raw(key: Option<&str>, text: &str) -> String {
-    let member = begins_as_member(text.strip_prefix('"').unwrap_or(text)) && text.trim_end().ends_with('}');
     let holds = |key: &str| {
         let inner = match serde_json::from_str::<String>(text.trim()) {
             Ok(inner) => inner,
@@ -173,8 +158,7 @@ fn raw(key: Option<&str>, text: &str) -> String {
         };
         inner.trim_start().starts_with('{') && inner.contains(&format!("\"{key}\""))
     };
-    key.filter(|key| !member && !holds(key))
-        .map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
+    key.filter(|key| !holds(key)).map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
 }
 
 /// Removes the kind of body from the end of a name, if only the rest names a tool.

@@ -9,7 +9,6 @@ use super::{
     entities::are_escaped,
     field::{attribute, whole_attribute},
     find_any,
-    json::introduced,
     members::object,
     starts_with_any, torn_arguments,
     typing::Types,
@@ -159,8 +158,7 @@ impl<'a> Call<'a> {
         let at = end + gap(&text[end..]);
         let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
         let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
-        let calls = introduced(name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
-        Step::Done { calls, end }
+        Step::done(Parsed::new(name, arguments), end)
     }
 
     /// Reads the arguments up to the ends that have arrived.

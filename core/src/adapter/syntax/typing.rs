@@ -116,9 +116,6 @@ impl<'a> Type<'a> {
             if let Some(inner) = unquoted(text).map(|(_, inner)| inner).filter(|inner| accepted(inner) || self.takes(inner)) {
                 return self.value(inner, hint);
             }
-            if let Some(value) = self.listed(text) {
-                return value;
-            }
         }
         let string = || verbatim(text);
         if hint == Hint::Text || (hint == Hint::None && self.0.is_plain_string()) {
@@ -150,15 +147,6 @@ impl<'a> Type<'a> {
     /// Whether the text is a literal other than a string that is accepted here.
     fn takes(self, text: &str) -> bool {
         literal(text).is_some_and(|(_, value)| !value.is_string() && self.0.accepts(&value) == Some(true))
-    }
-
-    /// Reads a list with a dash before each item. `None`: it is not accepted here.
-    fn listed(self, text: &str) -> Option<String> {
-        let items: Option<Vec<&str>> = text.trim().lines().map(|line| line.trim().strip_prefix("- ")).collect();
-        let items = items.filter(|items| items.len() > 1)?.into_iter();
-        let values: Vec<String> = items.map(|item| self.element().value(item.trim(), Hint::None)).collect();
-        let written = format!("[{}]", values.join(","));
-        self.takes(&written).then_some(written)
     }
 
     /// Whether a value of this type is allowed here. Unknown counts as allowed.

@@ -52,7 +52,6 @@ fn arguments_may_stand_in_the_tag_of_the_name() {
         "[TOOL_CALL: lamp({\"on\": true})]",
         "**Tool Call: lamp**\n```json\n{\"on\": true}\n```",
         "lamp{\"on\": true}",
-        "<tool_call>\nSure: {\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>",
         "<tool_call>\n{\"toolName\": \"lamp\", \"args\": {\"on\": true}}\n</tool_call>",
         "<tool_call>\n{\"name\": \"\\\"lamp\\\"\", \"arguments\": {\"on\": true}}\n</tool_call>",
         "{\"role\": \"assistant\", \"tool_calls\": [{\"name\": \"lamp\", \"arguments\": {\"on\": true}}]}",

@@ -6,7 +6,7 @@ use super::{
     super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
         entities::unescaped,
-        members::{elements, is_closed, is_open, members, unquote},
+        members::{elements, is_closed, members, unquote},
         python,
         typing::Types,
         unclosed,
@@ -202,16 +202,12 @@ impl Layer<'_> {
             return Some(vec![Found { call, closed: is_closed(value) }]);
         }
         let describes = || !context.marked && describes(members, key, &written, context.tools);
-        let only = || only_object(members, key, &written, context.tools).filter(|_| open && !is_closed(value) && !describes());
-        let (arguments, closed) = match given.or_else(only) {
+        let (arguments, closed) = match given {
             Some((at, _)) if !context.marked && reports(members, key, at, known_tool(context.tools, &written)) => return None,
             Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => return None,
             Some((at, arguments)) if is_closed(arguments) => {
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
-                let whole = with_members_beside(arguments, beside, &written, context.tools);
-                // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
-                let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
-                (if doubtful { without_brace(whole) } else { whole }, true)
+                (with_members_beside(arguments, beside, &written, context.tools), true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
             None if describes() => return None,
@@ -300,16 +296,6 @@ pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
     }
 }
 
-/// The calls in `value` if a phrase before them takes the place of a name: `Sure: {..}`. All must be of offered tools.
-pub(crate) fn introduced(name: &str, value: &str, context: Context<'_>) -> Option<Vec<Parsed>> {
-    if !name.ends_with(':') || is_known(context.tools, name) {
-        return None;
-    }
-    let found = calls(value, &JsonKeys::usual(), context, false)?;
-    let known = found.iter().all(|found| is_known(context.tools, &found.call.name));
-    known.then(|| found.into_iter().map(|found| found.call).collect())
-}
-
 /// The name in a value that may be incomplete.
 pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
     let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
@@ -342,15 +328,6 @@ fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'
     keys.iter().find_map(|key| Some((key.as_str(), member(members, key)?)))
 }
 
-/// The only member beside the name of an offered tool, if it is an object whose key is no parameter: the arguments, under a key that
-/// is not known.
-fn only_object<'m, 't>(members: &'m [(String, &'t str)], name: &str, written: &str, tools: &Tools) -> Option<(&'m str, &'t str)> {
-    let types = Types::new(Some(known_tool(tools, written)?));
-    let mut beside = members.iter().filter(|(key, _)| key != name && !OTHER_KEYS.contains(&key.as_str()));
-    let (key, value) = beside.next().filter(|(key, value)| !types.has(key) && value.starts_with('{') && is_closed(value))?;
-    beside.next().is_none().then_some((key.as_str(), *value))
-}
-
 /// The name in an object that holds nothing else of a call, and the arguments beside that object:
 /// `{"function": {"name": f}, "parameters": {..}}`.
 fn arguments_beside<'t>(members: &[(String, &'t str)], object: &str, keys: &JsonKeys) -> Option<(String, &'t str)> {
@@ -380,13 +357,6 @@ fn with_members_beside<'m>(
         whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
     }
     whole
-}
-
-/// Whether a missing brace may be one of the arguments: they contain other containers, or the id of the call.
-fn may_lack_brace(arguments: &str, name: &str, tools: &Tools) -> bool {
-    let nested = arguments.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']));
-    let given = || members(arguments).unwrap_or_default();
-    is_known(tools, name) && (nested || given().iter().any(|(key, _)| IDS.contains(&key.as_str())))
 }
 
 /// Removes the last brace of an object.

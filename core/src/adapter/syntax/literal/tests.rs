@@ -1,14 +1,14 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{adapter::syntax::place::Document, event::Tool};
+use crate::{adapter::syntax::place::object, event::Tool, fix::View};
 
 /// The members of the bracket that `text` begins with, as JSON; fed whole and in single characters, with the same result.
 fn read(text: &str, loose: bool, schema: &str) -> Option<Value> {
     let tool = Tool::new("f", "", schema);
-    let document = Document::new(Some(&tool));
+    let view = View::of(Some(&tool));
     let delimiters = ["<|\"|>".to_owned()];
-    let keys = document.root().keys();
+    let keys: Vec<String> = view.root().keys().map(str::to_owned).collect();
     let run = |pieces: &[usize]| {
         let mut last = Read::More(None);
         for &to in pieces {
@@ -31,7 +31,7 @@ fn read(text: &str, loose: bool, schema: &str) -> Option<Value> {
         match last {
             Read::Done { items, .. } => {
                 let member = |(key, node): Item| (key.unwrap_or_default(), node);
-                serde_json::from_str(&document.root().object(items.into_iter().map(member).collect())).ok()
+                serde_json::from_str(&object(view.root(), items.into_iter().map(member).collect())).ok()
             }
             Read::More(_) | Read::Fail => None,
         }

@@ -3,7 +3,7 @@
 use crate::{
     adapter::{
         Named,
-        asides::ENDS,
+        asides::ends,
         syntax::{
             Context, Start, WORD_BYTES,
             ahead::{Seen, Word, word},
@@ -114,7 +114,7 @@ pub(super) fn takes_nothing(name: &str, context: Context<'_>) -> bool {
 fn followers(context: Context<'_>) -> impl Iterator<Item = &str> + Clone {
     let is_open = context.marked && context.close.is_empty() && !context.call.fallback;
     let next = context.call.open.iter().map(String::as_str).filter(|open| !open.is_empty());
-    next.chain(ENDS).filter(move |_| is_open)
+    next.chain(ends()).filter(move |_| is_open)
 }
 
 /// What follows the name in place of the arguments.

@@ -1,6 +1,6 @@
 //! Reads what precedes the arguments of a Python call: its name, and what may be around it (`print(`, an assignment, `await`).
 
-use super::super::{Start, WORD_BYTES, blank, markdown::name_length};
+use super::super::{WORD_BYTES, blank, markdown::name_length};
 
 /// What precedes the arguments.
 pub(super) enum Head {
@@ -66,24 +66,5 @@ pub(super) fn head(text: &str, lines: bool, prints: bool, assigned: &[String]) -
             _ if lines && gap > 0 && word == "await" => {}
             _ => return Head::No,
         }
-    }
-}
-
-/// Functions that programs call by the names that tools have, too.
-const BUILTINS: [&str; 14] =
-    ["list", "set", "dict", "open", "input", "filter", "map", "sum", "format", "len", "eval", "exec", "compile", "type"];
-
-/// Whether a call is probably of Python's own function, because its first argument has no name. `inside` begins after the
-/// parenthesis.
-pub(super) fn is_builtin(name: &str, inside: &str, end: bool) -> Start {
-    if !BUILTINS.contains(&name) {
-        return Start::No;
-    }
-    let after = inside.trim_start().trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').trim_start();
-    match after.as_bytes() {
-        [] | [b'='] if !end => Start::Maybe,
-        [b'=', next, ..] if *next != b'=' => Start::No,
-        [b')', ..] if inside.trim_start().starts_with(')') => Start::No,
-        _ => Start::Yes(0),
     }
 }

@@ -13,7 +13,6 @@ use super::super::{
 use super::in_tag::InTag;
 use crate::{
     adapter::{Call, Tagged, Trim},
-    fix::name::known_tool,
     reader::tags::{Between, Form, Tag, hint_of},
 };
 
@@ -146,25 +145,6 @@ impl Markers<'_> {
         self.context.call.stripped.iter().any(|opener| self.tagged.argument[0].contains(opener))
     }
 
-    /// A parameter of the tool whose tag lost its opening half: `days</arg_key>`.
-    fn unopened(&self, text: &str, end: bool) -> Option<(String, Start)> {
-        let closes = self.tagged.argument[1].iter().filter(|close| close.starts_with("</"));
-        let close: Vec<String> = closes.cloned().collect();
-        if close.is_empty() || !text.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
-            return None;
-        }
-        let types = Types::new(known_tool(self.context.tools, self.name));
-        let mut found = types.keys().filter_map(|key| match text.strip_prefix(key) {
-            Some(rest) => match starts_with_any(rest, &close, end) {
-                Start::Yes(length) => Some((key.to_owned(), Start::Yes(key.len() + length))),
-                Start::Maybe => Some((key.to_owned(), Start::Maybe)),
-                Start::No => None,
-            },
-            None => (!end && key.starts_with(text)).then(|| (key.to_owned(), Start::Maybe)),
-        });
-        found.next()
-    }
-
     /// The parameter whose own tag `text` begins with, and the length of the tag.
     fn named_tag(&self, text: &str) -> Option<(&str, usize)> {
         let name = text.strip_prefix('<')?.split_once('>').map(|(name, _)| name)?;
@@ -258,16 +238,10 @@ pub(in crate::adapter::syntax) fn closes_name(text: &str, name: &str) -> Option<
 
 impl Form for Markers<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
-        match starts_with_key_tag(text, &self.tagged.argument[0], false, end) {
-            Start::No => self.unopened(text, end).map_or(Start::No, |(_, start)| start),
-            start => start,
-        }
+        starts_with_key_tag(text, &self.tagged.argument[0], false, end)
     }
 
     fn argument(&self, text: &str) -> Option<Tag> {
-        if let Some((key, Start::Yes(length))) = self.unopened(text, true) {
-            return Some(Tag::plain(&key, length));
-        }
         if let Some((key, length)) = self.named_tag(text) {
             return Some(Tag { own: false, ..Tag::plain(key, length) });
         }
