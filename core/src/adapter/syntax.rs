@@ -32,6 +32,8 @@ pub(super) use marker::{BARS, closes_block, starts_with_any_tag};
 
 /// A body of this length is read with every piece of it.
 const SHORT_BYTES: usize = 64;
+/// How many times a body is read because a piece may end it.
+const WORK: usize = 4;
 /// Arguments that the fixer never completes, because the call was truncated.
 const UNFINISHED: &str = "{\"";
 
@@ -149,18 +151,27 @@ pub(super) fn name(text: &str, context: Context<'_>) -> Option<String> {
     }
 }
 
-/// When a growing body is read: with every piece while it is short, and then when it has grown by half.
+/// When a growing body is read: with every piece while it is short, then with pieces that may end it while all readings together
+/// are not longer than [`WORK`] times the body, and in any case when it has grown by half.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
+    /// The length up to which the body was seen, and from which on it is read anyway.
+    seen: usize,
     next: usize,
+    /// The bytes of all readings.
+    read: usize,
 }
 
 impl Attempts {
-    /// Whether a body of this length is read. `last`: no more of it will be.
-    pub(super) fn is_due(&mut self, length: usize, last: bool) -> bool {
-        let is_due = last || length <= SHORT_BYTES || length >= self.next;
+    /// Whether the body is read now. `last`: no more of it will be.
+    pub(super) fn is_due(&mut self, text: &str, last: bool) -> bool {
+        let may_end = |byte: &u8| matches!(byte, b'>' | b'}' | b']' | b')' | b'`' | b'\n');
+        let length = text.len();
+        let ends = self.read <= WORK * length && text.as_bytes()[self.seen.min(length)..].iter().any(may_end);
+        self.seen = length;
+        let is_due = last || length <= SHORT_BYTES || length >= self.next || ends;
         if is_due {
-            self.next = length + length / 2;
+            (self.next, self.read) = (length + length / 2, self.read + length);
         }
         is_due
     }

@@ -76,7 +76,7 @@ impl Scanner {
             return matches!(decision, Decision::Over);
         }
         let text = &self.buf[body..window];
-        let is_due = candidate.attempts.is_due(text.len(), end || !read_all);
+        let is_due = candidate.attempts.is_due(text, end || !read_all);
         let step = if is_due { syntax::read(text, context) } else { Step::More };
         let name = match &step {
             Step::More | Step::Reject if end || !read_all => syntax::name(text, context),
