@@ -37,7 +37,9 @@ pub(crate) fn read(text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
 
 /// The name that the text contains so far. It decides whether a large candidate is worth holding.
 pub(crate) fn name(text: &str, keys: &JsonKeys) -> Option<String> {
-    text.find(['{', '[']).and_then(|at| written_name(&text[at..], keys, 0))
+    // Only a header or a fence precedes the value.
+    let window = &text[..text.floor_char_boundary(2 * WORD_BYTES)];
+    window.find(['{', '[']).and_then(|at| written_name(&text[at..], keys, 0))
 }
 
 /// The values of one body, as far as they were read.

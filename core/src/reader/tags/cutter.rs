@@ -13,6 +13,8 @@ use crate::{
 const TRIED: usize = 16;
 /// How far after a call a further closing marker is looked for, in bytes. The rest of a file that a value was cut from is no longer.
 const AHEAD_BYTES: usize = 64 * 1024;
+/// Maximum length of the closing tag that is looked for before another call, in bytes.
+const TAIL_BYTES: usize = 64;
 /// At most so many closing markers in a row are passed over.
 const CLOSERS: usize = 8;
 const UNCLEAR: &str = "it is not clear where one of its values ends";
@@ -70,7 +72,7 @@ pub(crate) fn cut(body: Body<'_>, form: &dyn Form, mut read: impl FnMut(End) -> 
     let (mut at, mut ends, mut tried): (usize, Option<[End; 2]>, usize) = (start, None, 0);
     while let Some(place) = lead(text, at, &leads).filter(|_| whole.is_none()) {
         at = place + 1;
-        let found = match found(text, place, form, end) {
+        let found = match found(text, start, place, form, end) {
             Found::End(found) => found,
             Found::Maybe => break,
             Found::No => continue,
@@ -113,7 +115,7 @@ enum Found {
 }
 
 /// Whether the body may end at `at`: its own closing marker is there, or that of what is around it, or another call.
-fn found(text: &str, at: usize, form: &dyn Form, end: bool) -> Found {
+fn found(text: &str, start: usize, at: usize, form: &dyn Form, end: bool) -> Found {
     let rest = &text[at..];
     let length = match [form.close(rest, end), form.outer(rest, end), form.call(rest, end)] {
         [Start::Yes(length), ..] => length,
@@ -121,7 +123,7 @@ fn found(text: &str, at: usize, form: &dyn Form, end: bool) -> Found {
         [_, Start::Yes(_), _] => 0,
         // What opens a call in some forms opens an argument too.
         [.., Start::Yes(_)] if form.argument_begins(rest, end) != Start::No => return Found::No,
-        [.., Start::Yes(_)] => 0,
+        [.., Start::Yes(_)] if may_end(&text[start..at]) => 0,
         [.., Start::Maybe] => return Found::Maybe,
         _ => return Found::No,
     };
@@ -132,6 +134,15 @@ fn found(text: &str, at: usize, form: &dyn Form, end: bool) -> Found {
         || may_be_gap(rest, end)
         || [form.close(rest, end), form.outer(rest, end), form.call(rest, end)].contains(&Start::Maybe);
     if !end && undecided { Found::Maybe } else { Found::End(End { begin: at, next: at + length }) }
+}
+
+/// Whether arguments without a closing marker may end where another call begins: there are none, or a closing tag, a special token
+/// or a brace is the last thing in them. Otherwise a model in a loop has them read at each of its tags.
+fn may_end(arguments: &str) -> bool {
+    let arguments = arguments.trim_end();
+    let tail = &arguments[arguments.ceil_char_boundary(arguments.len().saturating_sub(TAIL_BYTES))..];
+    let closes = |at: usize| !tail[at + 1..].starts_with(char::is_alphabetic);
+    arguments.is_empty() || arguments.ends_with('}') || tail.rfind(['<', '[', '&']).is_some_and(closes)
 }
 
 /// The offset after blanks and closing markers of calls and what is around them.
