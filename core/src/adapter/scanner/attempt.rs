@@ -160,6 +160,11 @@ impl Scanner {
                 candidate.end_nameless(marked && !is_fallback, body);
                 self.buf.waste(window - body);
             }
+            Step::Cut { .. } if self.closes_quotes(candidate) => {
+                self.buf.pass_content(self.buf.len());
+                self.reject(candidate, out);
+                return Decision::Over;
+            }
             // A model that stopped while it wrote a draft did not make the call.
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),
             Step::Cut { whole, cut, closed } => return self.decide_cut(whole, cut, closed, candidate, attempt, out),

@@ -41,7 +41,7 @@ impl Scanner {
             }
             match self.ends_line(past, end) {
                 None => return None,
-                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) => {
+                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) => {
                     return Some(true);
                 }
                 Some(_) => from = past,
@@ -54,5 +54,15 @@ impl Scanner {
         let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
         self.emitted.searched = self.buf.in_answer(searched);
         end.then_some(false)
+    }
+
+    /// Whether a marker ends the words before it: one side has no space, or only its family has this token. A tag that is only
+    /// mentioned has spaces on both sides.
+    fn ends_words(&self, at: usize, past: usize) -> bool {
+        let before = self.buf[..at].chars().next_back();
+        let after = self.buf[past..].chars().next();
+        let is_spoken_of = before.is_some_and(|c| "`'\"".contains(c));
+        let glued = before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) || after.is_some_and(char::is_alphanumeric);
+        !is_spoken_of && (glued || self.buf[at..past] != *THINK[1])
     }
 }

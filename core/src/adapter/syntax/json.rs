@@ -254,21 +254,21 @@ impl<'a> Values<'a> {
         // The name comes first, so most values are passed over at once.
         let head = value[..value.floor_char_boundary(WORD_BYTES)].split(',').next()?;
         let name = written_name(head, keys, 0).filter(|name| is_known(context.tools, name))?;
-        let end = plain_end(value, context.close)?;
-        let value = &value[..end.begin];
+        let end = plain_end(self.text, start, context.close)?;
+        let value = &self.text[start..end.begin];
         let has_arguments = keys.arguments.iter().any(|key| value.contains(&format!("\"{key}\"")));
         (has_arguments && !is_json(value)).then(|| Step::Torn {
             whole: Vec::new(),
             torn: Parsed::new(&name, value),
             why: "quotes in it are not escaped",
-            end: start + end.next,
+            end: end.next,
         })
     }
 
     /// The text ended before the value did, or its quotes are broken.
     fn end_anyhow(&mut self) -> Step {
-        match plain_end(&self.text[self.start..], self.context.close) {
-            Some(end) if self.take(self.start + end.begin) => self.leave(self.start + end.next),
+        match plain_end(self.text, self.start, self.context.close) {
+            Some(end) if self.take(end.begin) => self.leave(end.next),
             _ => self.cut(),
         }
     }

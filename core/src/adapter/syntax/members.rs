@@ -155,6 +155,11 @@ pub(crate) fn is_closed(value: &str) -> bool {
     }
 }
 
+/// Whether a bracketed value lacks a closing bracket.
+pub(crate) fn is_open(value: &str) -> bool {
+    Extent::default().feed(value.as_bytes()).is_none()
+}
+
 /// Whether a value is one quoted word, so that no quote inside it can be unescaped.
 fn is_word(value: &str) -> bool {
     let word = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));

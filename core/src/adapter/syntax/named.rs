@@ -116,8 +116,8 @@ impl Arguments<'_> {
             }
             b'[' => match bounds(text, from, context.close, context.end).ok_or(Step::More)? {
                 Bounds::Open => {
-                    let End { begin, next } = plain_end(&text[from..], context.close).ok_or_else(|| self.unfinished())?;
-                    Ok(self.done(self.up_to(from + begin), from + next))
+                    let End { begin, next } = plain_end(text, from, context.close).ok_or_else(|| self.unfinished())?;
+                    Ok(self.done(self.up_to(begin), next))
                 }
                 Bounds::Closed(end) => Ok(self.done(self.up_to(end.begin), end.next)),
                 Bounds::Balanced(end) => self.end(end),

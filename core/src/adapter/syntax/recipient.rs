@@ -146,9 +146,24 @@ impl Message<'_> {
     }
 }
 
-/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if the
-/// object is in a fence or a JSON string.
+/// Longest key that is recognised, in bytes.
+const KEY_BYTES: usize = 64;
+
+/// Whether a text begins like the rest of a member: `: "x"`, or `host": "x"` after the opening quote.
+fn begins_as_member(text: &str) -> bool {
+    let after = text.trim_start().strip_prefix([':', '=']);
+    if after.is_some_and(|rest| rest.trim_start().starts_with('"')) {
+        return true;
+    }
+    let word = text.find(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).unwrap_or(text.len());
+    let rest = text[word..].trim_start();
+    word > 0 && word <= KEY_BYTES && rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
+}
+
+/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, if only the opening
+/// brace of an object is missing, or if the object is in a fence or a JSON string.
 fn raw(key: Option<&str>, text: &str) -> String {
+    let member = begins_as_member(text.strip_prefix('"').unwrap_or(text)) && text.trim_end().ends_with('}');
     let holds = |key: &str| {
         let inner = match serde_json::from_str::<String>(text.trim()) {
             Ok(inner) => inner,
@@ -158,7 +173,8 @@ fn raw(key: Option<&str>, text: &str) -> String {
         };
         inner.trim_start().starts_with('{') && inner.contains(&format!("\"{key}\""))
     };
-    key.filter(|key| !holds(key)).map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
+    key.filter(|key| !member && !holds(key))
+        .map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
 }
 
 /// Removes the kind of body from the end of a name, if only the rest names a tool.

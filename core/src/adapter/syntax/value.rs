@@ -154,9 +154,8 @@ pub(crate) fn whole(
     context: Context<'_>,
 ) -> Result<Option<End>, Step> {
     let Context { close, end: over, cut, .. } = context;
-    let anyhow = || plain_end(&text[from..], close).map(|end| End { begin: from + end.begin, next: from + end.next });
     let end = match bounds(text, from, close, over).ok_or(Step::More)? {
-        Bounds::Open => return Ok(anyhow()),
+        Bounds::Open => return Ok(plain_end(text, from, close)),
         Bounds::Closed(end) => return Ok(Some(end)),
         Bounds::Balanced(end) => end,
     };
@@ -174,16 +173,16 @@ pub(crate) fn whole(
     match torn_end(text, end, close, over) {
         Some(end) => Ok(Some(end)),
         None if !over => Err(Step::More),
-        None if goes_on(text, from, end, cut) => Ok(anyhow()),
+        None if goes_on(text, from, end, cut) => Ok(plain_end(text, from, close)),
         None => Ok(as_it_is),
     }
 }
 
-/// The end of a value with broken quotes ([`PlainExtent`]), before a closing marker or at the end of the text; and the end of the
-/// marker.
-pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<End> {
+/// The end of the value with broken quotes that begins at `from` ([`PlainExtent`]), before a closing marker or at the end of the text;
+/// and the end of the marker.
+pub(crate) fn plain_end(text: &str, from: usize, close: &[String]) -> Option<End> {
     let (mut extent, mut end) = (PlainExtent::default(), None);
-    for (at, byte) in text.bytes().enumerate() {
+    for (at, byte) in text.bytes().enumerate().skip(from) {
         // A fence around the value is framing.
         if end.is_some() && byte == b'`' {
             continue;

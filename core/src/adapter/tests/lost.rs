@@ -316,3 +316,26 @@ fn two_objects_in_one_message_are_two_calls_and_an_object_written_twice_is_one()
     let seen = read("gpt-oss", false, &message("{\"on\": true}{\"on\": fal").replace("<|call|>", ""));
     assert_eq!(calls(&seen).first().map(String::as_str), Some(LAMP));
 }
+
+/// `source: spec core, sections 2 and 4`: a call inside reasoning that closes is a draft, what stands between quotes is text, and where a
+/// value ends is not decided silently.
+#[test]
+fn drafts_quotes_and_lost_braces_run_nothing() {
+    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    let drafts = format!("I call <tool_call>{object}</tool_call> no, wait.</think>Sure, here it is.");
+    assert!(written(&read("hermes", false, &drafts)).is_empty());
+    let quoted = format!("Write \"<tool_call>{object}\" and so on.");
+    assert_eq!(read("hermes", false, &quoted), text(&quoted));
+
+    let schema = r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#;
+    let arguments = |adapter: &str, answer: &str| {
+        let tools = Tools::new([Tool::new("run", "Runs.", schema)], ToolChoice::Auto);
+        read_with(tools, adapter, false, answer).all_calls().map(|call| call.arguments.clone()).collect::<Vec<_>>()
+    };
+    // The opening brace was lost: this is no value of the parameter.
+    let headed = "<|channel|>commentary to=functions.run <|constrain|>json<|message|>\"command\": \"ls\"}<|call|>";
+    assert_eq!(arguments("gpt-oss", headed), [r#""command": "ls"}"#]);
+    // One brace is missing, and it may be one of the arguments.
+    let open = r#"<tool_call>{"name": "run", "arguments": {"command": {"a": 1}}</tool_call>"#;
+    assert_eq!(arguments("hermes", open), [r#"{"command": {"a": 1}"#]);
+}

@@ -6,7 +6,7 @@ use super::{
     super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
         entities::unescaped,
-        members::{elements, is_closed, members, unquote},
+        members::{elements, is_closed, is_open, members, unquote},
         python,
         typing::Types,
         unclosed,
@@ -207,7 +207,10 @@ impl Layer<'_> {
             Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => return None,
             Some((at, arguments)) if is_closed(arguments) => {
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
-                (with_members_beside(arguments, beside, &written, context.tools), true)
+                let whole = with_members_beside(arguments, beside, &written, context.tools);
+                // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
+                let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
+                (if doubtful { without_brace(whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
             None if describes() => return None,
@@ -357,6 +360,13 @@ fn with_members_beside<'m>(
         whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
     }
     whole
+}
+
+/// Whether a missing brace may be one of the arguments: they contain other containers, or the id of the call.
+fn may_lack_brace(arguments: &str, name: &str, tools: &Tools) -> bool {
+    let nested = arguments.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']));
+    let given = || members(arguments).unwrap_or_default();
+    is_known(tools, name) && (nested || given().iter().any(|(key, _)| IDS.contains(&key.as_str())))
 }
 
 /// Removes the last brace of an object.
