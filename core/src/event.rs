@@ -6,7 +6,7 @@ mod cell;
 mod tools;
 
 pub use cell::{Cell, Form, Place, Proof};
-pub use tools::{Effect, Input, Origin, Parsed, Tool, ToolChoice, Tools};
+pub use tools::{Effect, Input, Memo, Origin, Tool, ToolChoice, Tools};
 
 /// The field in which a backend sent a piece of text: content, or its reasoning field, which may contain calls too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

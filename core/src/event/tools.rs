@@ -76,12 +76,12 @@ pub struct Tool {
     /// The form in which the client takes the input of a call.
     pub input: Input,
     /// The checked schema as parsed by its first reader.
-    pub parsed: Parsed,
+    pub parsed: Memo,
 }
 
-/// A schema text, and what was parsed from it on first use. Tools that differ only in this are equal.
+/// What was computed from a value on first use. Values that differ only in this are equal.
 #[derive(Clone, Default)]
-pub struct Parsed(OnceLock<(Arc<str>, Arc<dyn Any + Send + Sync>)>);
+pub struct Memo(OnceLock<Arc<dyn Any + Send + Sync>>);
 
 /// The form in which a client takes the input of a call. The model always writes an object of arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -130,24 +130,31 @@ impl Tool {
     /// type.
     pub(crate) fn parsed<T: Send + Sync + 'static>(&self, parse: impl Fn(&str) -> T) -> Arc<T> {
         let schema = self.checked_schema();
-        let (of, parsed) = self.parsed.0.get_or_init(|| (Arc::clone(schema), Arc::new(parse(schema))));
+        let kept = self.parsed.get(|| (Arc::clone(schema), Arc::new(parse(schema))));
         // A schema that was replaced since then is another one.
-        let kept = Some(parsed).filter(|_| Arc::ptr_eq(of, schema));
-        kept.and_then(|kept| Arc::clone(kept).downcast().ok()).unwrap_or_else(|| Arc::new(parse(schema)))
+        let kept = kept.filter(|kept| Arc::ptr_eq(&kept.0, schema));
+        kept.map_or_else(|| Arc::new(parse(schema)), |kept| Arc::clone(&kept.1))
     }
 }
 
-impl PartialEq for Parsed {
-    fn eq(&self, _: &Parsed) -> bool {
+impl Memo {
+    /// What `compute` returns, which is called once for a memo and its clones. All callers must use the same type.
+    fn get<T: Send + Sync + 'static>(&self, compute: impl FnOnce() -> T) -> Option<Arc<T>> {
+        Arc::clone(self.0.get_or_init(|| Arc::new(compute()))).downcast().ok()
+    }
+}
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Memo) -> bool {
         true
     }
 }
 
-impl Eq for Parsed {}
+impl Eq for Memo {}
 
-impl fmt::Debug for Parsed {
+impl fmt::Debug for Memo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.get().is_some() { "Parsed(..)" } else { "Parsed" })
+        f.write_str("Memo")
     }
 }
 
@@ -181,6 +188,7 @@ struct Table {
     list: Vec<Tool>,
     /// Where each name is in the list.
     places: HashMap<String, usize>,
+    spellings: Memo,
 }
 
 impl Tools {
@@ -198,9 +206,10 @@ impl Tools {
         if self.get(&tool.name).is_some() {
             return false;
         }
-        let Table { list, places } = Arc::make_mut(&mut self.table);
+        let Table { list, places, spellings } = Arc::make_mut(&mut self.table);
         places.insert(tool.name.clone(), list.len());
         list.push(tool);
+        *spellings = Memo::default();
         true
     }
 
@@ -231,7 +240,14 @@ impl Tools {
 
     /// The tools in the client's order, to complete them (wire names, overlays). Their names must not change.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Tool> {
-        Arc::make_mut(&mut self.table).list.iter_mut()
+        let table = Arc::make_mut(&mut self.table);
+        table.spellings = Memo::default();
+        table.list.iter_mut()
+    }
+
+    /// What `spell` computes from the tools, which happens once for all clones.
+    pub(crate) fn spellings<T: Send + Sync + Default + 'static>(&self, spell: impl FnOnce(&[Tool]) -> T) -> Arc<T> {
+        self.table.spellings.get(|| spell(&self.table.list)).unwrap_or_default()
     }
 
     /// Whether nothing is offered.

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use crate::event::{Origin, Tool, Tools, Why};
 
 /// The tool that a written name means.
@@ -24,24 +26,71 @@ pub enum Resolved<'t> {
     },
 }
 
+/// How many bytes of a name are compared with others to find the nearest.
+const NEAR_BYTES: usize = 64;
+
 /// Prefixes that models add to a name.
 const PREFIXES: [&str; 20] = [
     "functions.", "functions/", "functions::", "functions:", "functions_", "function.", "function:", "function_", "default_api.",
     "api.", "tools.", "tools/", "tools_", "tool.", "tool:", "tool_", "call:", "namespace::", "mcp_", "builtin_",
 ];
 
-/// A name of an offered tool.
-struct Offered<'t> {
-    tool: &'t Tool,
-    name: &'t str,
+/// A name of an offered tool, in the spellings that are compared.
+#[derive(Debug)]
+struct Offered {
+    /// Where the tool is in the table.
+    tool: usize,
+    name: String,
     folded: String,
+    /// The folded parts of the name.
+    parts: Vec<String>,
+    /// What may follow a random prefix of Void, folded.
+    bare: Option<String>,
 }
 
-impl<'t> Offered<'t> {
-    /// The tool's name, and its wire name if it differs.
-    fn names(tool: &'t Tool) -> impl Iterator<Item = Offered<'t>> {
-        let wire = Some(tool.wire_name.as_str()).filter(|wire| *wire != tool.name);
-        std::iter::once(tool.name.as_str()).chain(wire).map(move |name| Offered { tool, name, folded: fold(name) })
+/// The names of the offered tools, then their wire names that differ. They are spelt once for a table: an answer may name hundreds.
+#[derive(Debug, Default)]
+struct Names {
+    list: Vec<Offered>,
+    /// The parts of the server or namespace of a tool, and of its name there.
+    registered: Vec<(usize, Vec<String>, Vec<String>)>,
+}
+
+impl Names {
+    fn of(tools: &Tools) -> Arc<Names> {
+        tools.spellings(|tools| {
+            let mut names = Names::default();
+            names.list = tools.iter().enumerate().map(|(at, tool)| Offered::new(at, &tool.name)).collect();
+            for (at, tool) in tools.iter().enumerate() {
+                if tool.wire_name != tool.name {
+                    names.list.push(Offered::new(at, &tool.wire_name));
+                }
+                if let (Origin::Registry { server: space, tool: name }, _) | (Origin::Client, Some((space, name))) =
+                    (&tool.origin, &tool.namespace)
+                {
+                    names.registered.push((at, parts(space), parts(name)));
+                }
+            }
+            // One certain prefix shows that the client adds them. One in seven has no digit.
+            if !names.list.iter().any(|offered| without_random_prefix(&offered.name).is_some()) {
+                names.list.iter_mut().for_each(|offered| offered.bare = None);
+            }
+            names
+        })
+    }
+
+    /// The only tool that has a name or wire name for which `fits` holds.
+    fn unique(&self, fits: impl Fn(&Offered) -> bool) -> Option<usize> {
+        let mut found = self.list.iter().filter(|offered| fits(offered)).map(|offered| offered.tool);
+        let first = found.next()?;
+        found.all(|tool| tool == first).then_some(first)
+    }
+}
+
+impl Offered {
+    fn new(tool: usize, name: &str) -> Offered {
+        let bare = possible_random_prefix(name).map(|(_, bare)| fold(bare));
+        Offered { tool, name: name.to_owned(), folded: fold(name), parts: parts(name), bare }
     }
 }
 
@@ -73,8 +122,8 @@ pub(crate) fn is_method(tools: &Tools, written: &str) -> bool {
 
 /// The offered tool that `written` means in another spelling.
 fn spelt<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
-    let offered = Vec::from_iter(tools.iter().flat_map(Offered::names));
-    spellings(written).iter().find_map(|spelling| meant(tools, &offered, spelling))
+    let names = Names::of(tools);
+    spellings(written).iter().find_map(|spelling| meant(tools, &names, spelling))
 }
 
 /// The offered tool whose name, of several words, follows a namespace that nobody offers: `github.create_issue`,
@@ -153,7 +202,7 @@ fn spellings(written: &str) -> Vec<&str> {
 }
 
 /// The only tool that this spelling means: exact, written twice, or folded.
-fn meant<'t>(tools: &'t Tools, offered: &[Offered<'t>], name: &str) -> Option<&'t Tool> {
+fn meant<'t>(tools: &'t Tools, names: &Names, name: &str) -> Option<&'t Tool> {
     if name.is_empty() {
         return None;
     }
@@ -170,73 +219,53 @@ fn meant<'t>(tools: &'t Tools, offered: &[Offered<'t>], name: &str) -> Option<&'
     if folded.is_empty() {
         return None;
     }
-    // One certain prefix shows that the client adds them. One in seven has no digit.
-    let adds_prefixes = offered.iter().any(|offered| without_random_prefix(offered.name).is_some());
-    let bare = |offered: &Offered<'t>| possible_random_prefix(offered.name).filter(|_| adds_prefixes).map(|(_, bare)| bare);
-    unique(offered, |offered| offered.folded == folded)
+    let parts = parts(name);
+    let joined = parts.concat();
+    let words = has_words(name);
+    let found = names
+        .unique(|offered| offered.folded == folded)
         .or_else(|| {
             let bare = folded.strip_suffix("tool").filter(|bare| !bare.is_empty())?;
-            unique(offered, |offered| offered.folded == bare)
+            names.unique(|offered| offered.folded == bare)
         })
-        .or_else(|| unique(offered, |offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
-        .or_else(|| unique(offered, |offered| bare(offered).is_some_and(|bare| fold(bare) == folded)))
+        .or_else(|| names.unique(|offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
+        .or_else(|| names.unique(|offered| offered.bare.as_ref() == Some(&folded)))
         .or_else(|| {
             let written = fold(without_random_prefix(name)?);
-            unique(offered, |offered| match bare(offered) {
-                Some(rest) => fold(rest) == written,
-                None => offered.folded == written,
-            })
+            names.unique(|offered| offered.bare.as_ref().unwrap_or(&offered.folded) == &written)
         })
         .or_else(|| {
-            let parts = parts(name);
-            let joined = parts.concat();
-            unique(offered, |offered| {
-                // The cheap check first.
-                if !ends_with(&offered.folded, &joined) {
-                    return false;
-                }
-                let offered = self::parts(offered.name);
+            names.unique(|offered| {
                 // Another separator after the server, or no server. A single word could mean anything.
-                let bare = || has_words(name) && parts == offered[1..];
-                joined == offered.concat() || offered.len() > 1 && bare()
+                joined == offered.parts.concat() || offered.parts.len() > 1 && words && parts == offered.parts[1..]
             })
         })
-        .or_else(|| registered(tools, name))
-        .or_else(|| without_shared_prefix(offered, name))
+        .or_else(|| registered(names, &parts))
+        .or_else(|| without_shared_prefix(names, name))?;
+    tools.iter().nth(found)
 }
 
 /// The only tool of a server or namespace that has this name there, written with or without the server or namespace.
-fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
-    let parts = parts(name);
-    let mut found = tools.iter().filter(|tool| {
-        let (server, tool) = match (&tool.origin, &tool.namespace) {
-            (Origin::Registry { server, tool }, _) => (server, tool),
-            (Origin::Client, Some((namespace, tool))) => (namespace, tool),
-            (Origin::Client, None) => return false,
-        };
-        let bare = self::parts(tool);
-        let full = [self::parts(server), bare.clone()].concat();
-        !parts.is_empty() && (parts == bare || parts == full || parts.concat() == full.concat())
+fn registered(names: &Names, written: &[String]) -> Option<usize> {
+    let mut found = names.registered.iter().filter(|(_, space, name)| {
+        let full = || space.iter().chain(name);
+        !written.is_empty()
+            && (written == name || written.iter().eq(full()) || written.concat() == full().cloned().collect::<String>())
     });
     let first = found.next()?;
-    found.next().is_none().then_some(first)
+    found.next().is_none().then_some(first.0)
 }
 
 /// The only tool whose name is `name` after a first word that another tool begins with too: `search_issues` for
 /// `github_search_issues` beside `github_get_issue`. A single word could mean anything.
-fn without_shared_prefix<'t>(offered: &[Offered<'t>], name: &str) -> Option<&'t Tool> {
-    let prefix = |offered: &Offered<'t>| offered.name.split_once('_').map(|(prefix, _)| prefix);
-    let is_bare = |offered: &Offered<'t>| offered.name.split_once('_').is_some_and(|(_, bare)| bare == name);
-    let tool = unique(offered, |offered| has_words(name) && is_bare(offered))?;
-    let is_shared = |own: &Offered<'t>| offered.iter().filter(|other| prefix(other) == prefix(own)).count() > 1;
-    offered.iter().any(|own| is_bare(own) && is_shared(own)).then_some(tool)
-}
-
-/// The only tool that has a name or wire name for which `fits` holds.
-fn unique<'t>(offered: &[Offered<'t>], fits: impl Fn(&Offered<'t>) -> bool) -> Option<&'t Tool> {
-    let mut found = offered.iter().filter(|offered| fits(offered)).map(|offered| offered.tool);
-    let first = found.next()?;
-    found.all(|tool| std::ptr::eq(tool, first)).then_some(first)
+fn without_shared_prefix(names: &Names, name: &str) -> Option<usize> {
+    fn prefix(offered: &Offered) -> Option<&str> {
+        offered.name.split_once('_').map(|(prefix, _)| prefix)
+    }
+    let is_bare = |offered: &Offered| offered.name.split_once('_').is_some_and(|(_, bare)| bare == name);
+    let tool = names.unique(|offered| has_words(name) && is_bare(offered))?;
+    let is_shared = |own: &Offered| names.list.iter().filter(|other| prefix(other) == prefix(own)).count() > 1;
+    names.list.iter().any(|own| is_bare(own) && is_shared(own)).then_some(tool)
 }
 
 /// The name in lower case, without `_`, `-`, `.`, spaces, and the backslashes that Markdown puts before `_`.
@@ -273,12 +302,6 @@ fn has_words(name: &str) -> bool {
     letters.any(|c| c.is_uppercase() || matches!(c, '_' | '-')) && name.contains(char::is_lowercase)
 }
 
-/// Whether a folded name ends with the letters of these parts.
-fn ends_with(folded: &str, joined: &str) -> bool {
-    let mut letters = folded.chars().rev().filter(|c| !matches!(c, ':' | '/'));
-    joined.chars().rev().all(|c| letters.next() == Some(c))
-}
-
 /// The folded parts (server and tool) of `server:tool`, `server.tool`, `server__tool` or `mcp__server__tool`.
 fn parts(name: &str) -> Vec<String> {
     let name = name.replace("__", ":").replace("--", ":");
@@ -291,11 +314,16 @@ fn parts(name: &str) -> Vec<String> {
 
 /// Up to three offered names with the smallest edit distance, which is at most half the length.
 fn near<'t>(tools: &'t Tools, written: &str) -> Vec<&'t str> {
-    let letters = |name: &str| fold(name).chars().take(64).collect::<String>();
-    let written = letters(written);
+    fn letters(folded: &str) -> &str {
+        &folded[..folded.floor_char_boundary(NEAR_BYTES)]
+    }
+    let folded = fold(written);
+    let written = letters(&folded);
+    let names = Names::of(tools);
     let mut list: Vec<(usize, &str)> = tools
         .iter()
-        .map(|tool| (strsim::levenshtein(&written, &letters(&tool.name)), tool.name.as_str()))
+        .zip(&names.list)
+        .map(|(tool, offered)| (strsim::levenshtein(written, letters(&offered.folded)), tool.name.as_str()))
         .filter(|(apart, name)| *apart * 2 <= name.len().max(written.len()))
         .collect();
     list.sort_by_key(|(apart, _)| *apart);

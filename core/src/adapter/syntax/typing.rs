@@ -1,13 +1,15 @@
 //! Types values that a model wrote as bare text. The tool's schema decides whether a text stays a string or is the number, list
 //! or `null` that it looks like. The fixer, not this module, converts what does not fit.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::markdown::plain;
 use crate::{
     event::Tool,
     fix::{End, Place, Role, Verdict, View, fix},
-    json::extent::Extent,
+    json::{extent::Extent, number::respell},
 };
 
 /// What the form says about a value's type.
@@ -122,9 +124,9 @@ impl<'a> Type<'a> {
             return string();
         }
         let Some((written, value)) = literal(text) else {
-            // `007` where no string is allowed: the fixer knows what that is.
-            let number = self.known() && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
-            return if number && !self.allows(&Value::from(text)) { text.to_owned() } else { string() };
+            // `007` where no string is allowed: the vendors' parsers read decimals (`int()` in vLLM's).
+            let decimal = self.known() && text.bytes().all(|byte| byte.is_ascii_digit()) && !self.allows(&Value::from(text));
+            return respell(text).filter(|_| decimal).map_or_else(string, Cow::into_owned);
         };
         if !self.known() {
             return if value.is_string() && hint == Hint::None { string() } else { written };
