@@ -176,6 +176,18 @@ impl Why {
         }
     }
 
+    /// The cell of the table that the call is in. What cannot be delivered as it is counts as damaged.
+    pub fn cell(&self) -> Cell {
+        let (form, place, proof) = match self {
+            Why::Unannounced(_) => (Form::Unmarked, Place::Inside, Proof::Fits),
+            Why::Unmarked(_) => (Form::Unmarked, Place::Alone, Proof::Unknown),
+            Why::Guess(_) => (Form::Marked, Place::Alone, Proof::Guess),
+            Why::Schema(_) | Why::Unsure(_) => (Form::Marked, Place::Alone, Proof::Misfit),
+            _ => (Form::Marked, Place::Alone, Proof::Damaged),
+        };
+        Cell { form, place, proof, whole: !matches!(self, Why::Truncated(_)) }
+    }
+
     /// What the user reads of a refused call.
     pub fn notice(&self, tool: &str) -> String {
         let subject = if tool.is_empty() { "a tool" } else { tool };

@@ -248,7 +248,11 @@ fn line(row: &Row, out: &mut String) {
     }
     let why = row.error.as_deref().map(|error| format!(" {}", escaped(error))).unwrap_or_default();
     let _ = write!(out, "<td><span class=\"badge {result}\">{result}</span>{why}</td>");
-    for number in [format!("{} + {}", row.prompt_tokens, row.completion_tokens), seconds(row.first_ms), seconds(row.ms)] {
+    let tokens = format!("{} + {}", row.prompt_tokens, row.completion_tokens);
+    let wrote = row.ms.zip(row.first_ms).map_or(0, |(all, first)| all.saturating_sub(first));
+    let speed =
+        if wrote > 50 && row.completion_tokens > 0 { (1000 * row.completion_tokens / wrote).to_string() } else { String::new() };
+    for number in [tokens, speed, seconds(row.first_ms), seconds(row.ms)] {
         let _ = write!(out, "<td class=\"number\">{number}</td>");
     }
     out.push_str("</tr>\n");

@@ -1,12 +1,9 @@
 //! Decides what the client sees of an answer. Only this module has the rules for refused calls, for text after a call, and for
 //! the finish reason. Text that may still become a call never gets here: `adapter::scanner` holds it back.
 //!
-//! * If a call is refused, or the client's form cannot carry it, toolglot asks the model again (`retry` times), hidden from the
-//!   client, unless a call of this answer was already delivered. If the model cannot be asked again, a complete object that does
-//!   not fit the schema is delivered as the model wrote it, and a call that only had to be confirmed (`Why::Unsure`) is delivered
-//!   with its repairs. Any other refused call becomes a one-line notice, and so does a refused call after a delivered one. Valid
-//!   calls after the refused one are kept, and delivered after those of the next answer.
-//! * An unmarked call that is refused is text if the model cannot be asked about it (again).
+//! * If a call is refused, or the client's form cannot carry it, the table (`scanner/verdict.rs`) says what becomes of it: the model
+//!   is asked again (`retry` times), hidden from the client; or the call is delivered as the model wrote it; or the user reads one
+//!   line. Valid calls after the refused one are kept, and delivered after those of the next answer.
 //! * An equal call counts twice in one answer. From the third one on it is dropped, with one notice.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows. The scanner already
 //!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/held.rs`); this rule is for the rest.
@@ -26,6 +23,7 @@ use super::{
     reask::{Reask, WHOLE_LINE},
 };
 use crate::{
+    adapter::scanner::{self, MayAsk, Verdict},
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
     plan::Repeats,
@@ -385,26 +383,23 @@ impl Gate {
         if self.policy.call_alone && !self.policy.must_call {
             return;
         }
-        if matches!(why, Why::Unsure(_)) && (self.delivered.count > 0 || !self.policy.may_reask) {
-            return self.deliver(name, None, raw, None, out);
-        }
-        // A guess that the model confirms is what it meant.
-        if matches!(why, Why::Guess(_)) && self.again.about.as_ref() == Some(&same::Call::new(name, raw)) {
-            return self.deliver(name, None, raw, None, out);
-        }
-        if self.delivered.count > 0 {
-            return self.beside(&why.notice(name), out);
-        }
-        if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
-            let [name, raw, written] = [name, raw, written].map(str::to_owned);
-            self.again.reask = Some(Reask::Refused { name, why: why.clone(), raw, written });
-            self.again.native = self.native;
-            return;
-        }
-        match (why, why.text()) {
-            (Why::Schema(_), _) => self.deliver(name, None, raw, None, out),
-            (_, Some(text)) => self.text(text, out),
-            _ => self.notice(&why.notice(name), out),
+        let limited = matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter));
+        let may_ask = match () {
+            // A guess that the model confirms is what it meant.
+            () if self.again.about.as_ref() == Some(&same::Call::new(name, raw)) => MayAsk::NoLonger,
+            () if self.policy.may_reask && self.delivered.count == 0 => MayAsk::Now,
+            () => MayAsk::Never,
+        };
+        match scanner::verdict(why.cell(), scanner::Rules { may_ask, limited, ..scanner::Rules::default() }) {
+            Verdict::Ask => {
+                let [name, raw, written] = [name, raw, written].map(str::to_owned);
+                self.again.reask = Some(Reask::Refused { name, why: why.clone(), raw, written });
+                self.again.native = self.native;
+            }
+            Verdict::Call => self.deliver(name, None, raw, None, out),
+            Verdict::Text => self.text(why.text().unwrap_or_default(), out),
+            Verdict::Notice if self.delivered.count > 0 => self.beside(&why.notice(name), out),
+            Verdict::Notice => self.notice(&why.notice(name), out),
         }
     }
 

@@ -149,7 +149,7 @@ fn common(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
 }
 
-/// Around the whole answer, a fence, inline code or a tag is framing. In code with prose after it the same call is an example.
+/// Around the whole answer, a fence or inline code is framing. With prose after it the same call is an example.
 #[test]
 fn a_wrap_around_the_whole_answer_is_framing() {
     let mut wrong = Vec::new();
@@ -163,25 +163,21 @@ fn a_wrap_around_the_whole_answer_is_framing() {
             continue;
         }
         let one_line = !text.contains(['\n', '`']);
-        for (open, close, possible, code) in [
-            ("```xml\n", "\n```", !text.contains("```"), true),
-            ("~~~\r\n", "\r\n~~~\r\n", !text.contains("~~~"), true),
-            ("`", "`", one_line, true),
-            ("``", "``\n", one_line, true),
-            ("<output>\n", "\n</output>", adapter.framing.answer.is_none(), false),
+        for (open, close, possible) in [
+            ("```xml\n", "\n```", !text.contains("```")),
+            ("~~~\r\n", "\r\n~~~\r\n", !text.contains("~~~")),
+            ("`", "`", one_line),
+            ("``", "``\n", one_line),
         ] {
             let whole = format!("{open}{text}{close}");
             let seen = read(adapter, &[&whole]);
-            // After a marked call in a tag, the closing tag is text after a call, which clients do not get.
-            let text = seen.text();
-            let left = text.trim();
-            if possible && (found(&seen) != expected(&calls) || !(left.is_empty() || (!code && left == close.trim()))) {
-                wrong.push(format!("{}: {whole:?}\n    {:?}, text {:?}", adapter.name, seen.calls(), text));
+            if possible && (found(&seen) != expected(&calls) || !seen.text().trim().is_empty()) {
+                wrong.push(format!("{}: {whole:?}\n    {:?}, text {:?}", adapter.name, seen.calls(), seen.text()));
             }
             let example = format!("{whole} is how it is written.");
             let options = scanner::Options { framing: false, ..scanner::Options::default() };
             let seen = run_with(adapter, &options, [example.as_str()], FinishReason::Stop, tools());
-            if possible && code && (!seen.calls().is_empty() || seen.text() != example) {
+            if possible && (!seen.calls().is_empty() || seen.text() != example) {
                 wrong.push(format!("{}: {example:?}\n    {:?}, text {:?}", adapter.name, seen.calls(), seen.text()));
             }
         }

@@ -101,4 +101,6 @@ fn a_turn_that_is_under_way_is_listed_with_its_time() {
     let mut out = String::new();
     line(&turns.rows("")[0], &mut out);
     assert!(out.contains("<td>&lt;b&gt;</td>") && out.contains("<span class=\"badge passed\">passed</span>"), "{out}");
+    let heads = PAGE.lines().find(|line| line.contains("<th>Time</th>")).unwrap();
+    assert_eq!(out.matches("<td").count(), heads.matches("<th").count() - heads.matches("<thead").count(), "{out}");
 }

@@ -85,7 +85,7 @@ impl Scanner {
         let step = if is_fallback { self.only_sure(step) } else { step };
         // An element with an unknown name is not a call. At most the model is told about it.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
-        let in_code = self.is_wrapped_in_code() || self.message.aside;
+        let in_code = self.is_wrapped() || self.message.aside;
         let counts = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
         let attempt = Attempt { call, form, marked: counts, is_fallback, body, window, read_all, end };
         match self.decide(step, name, &mut candidate, attempt, out) {

@@ -56,8 +56,7 @@ impl Scanner {
                 Some(false) => {}
             }
         }
-        // A fence inside the tag around an answer may hold the calls.
-        if self.is_wrapped() && mark.calls.is_empty() && (!mark.code || self.is_wrapped_in_code()) {
+        if self.is_wrapped() && mark.calls.is_empty() {
             self.unwrap(out);
             return true;
         }

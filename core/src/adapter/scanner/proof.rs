@@ -84,6 +84,8 @@ impl Scanner {
         let named = match &form.syntax {
             Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),
             Syntax::Element(_) => self.options.elements,
+            // A list of calls, which no other data is.
+            Syntax::Python => text.starts_with('['),
             _ => false,
         };
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
