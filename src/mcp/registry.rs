@@ -230,7 +230,7 @@ impl Registry {
     /// # Errors
     /// 400: the text is not such a file. The registry's own file cannot be read or written.
     pub fn import(&self, text: &str) -> Result<Imported, Error> {
-        let other = Document::parse(text).map_err(|error| Error::client(error))?;
+        let other = Document::parse(text).map_err(Error::client)?;
         let mut imported = Imported::default();
         self.edit(|document| {
             let own: Vec<String> = document.entries().into_iter().map(|(name, _)| name).collect();

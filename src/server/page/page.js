@@ -56,6 +56,7 @@ async function listen() {
   listening?.abort();
   const own = (listening = new AbortController());
   while (!own.signal.aborted) {
+    let why = "toolglot does not answer: is it stopped?";
     try {
       const answer = await fetched("/ui/events", { signal: own.signal });
       live("live", true);
@@ -70,8 +71,10 @@ async function listen() {
       }
     } catch (error) {
       if (own.signal.aborted || !byId("key").hidden) return;
+      // It has answered, and refuses.
+      if (!(error instanceof TypeError)) why = error.message;
     }
-    live("toolglot does not answer: is it stopped?", false);
+    live(why, false);
     await new Promise((resolve) => setTimeout(resolve, 1500));
   }
 }
