@@ -40,8 +40,8 @@ pub struct Call {
     #[arg(long)]
     json: bool,
     /// Time limit in seconds
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
     #[command(flatten)]
     source: Source,
 }
@@ -146,7 +146,7 @@ impl Call {
         let offered = candidates(pool, name).await;
         let tool = find(&offered, name)?;
         let arguments = read(tool, source)?;
-        let call = PoolCall { consent: true, timeout: self.timeout.map(seconds).transpose()?, ..PoolCall::default() };
+        let call = PoolCall { consent: true, timeout: self.timeout, ..PoolCall::default() };
         // Last, so that nothing that fails before uses it up.
         if let Some(waits) = waits {
             waits.take().await?;
@@ -303,6 +303,6 @@ fn read(tool: &Offered, source: &str) -> Result<Map<String, Value>, Error> {
     arguments.map_err(|why| Error::client(format!("{}: {why}", tool.service.full_name())))
 }
 
-fn seconds(seconds: f64) -> Result<Duration, Error> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| Error::client("`--timeout` must be a number of seconds"))
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or("a number of seconds is wanted")
 }

@@ -214,7 +214,7 @@ impl Findings {
                 for entry in &servers.unusable {
                     let Some(error) = &entry.error else { continue };
                     let line = quoting_line(&text, &format!("`\"{}\"`", entry.name));
-                    self.add(at(file, line), format!("{}: {error}", entry.name));
+                    self.add(at(file, line), format!("{}: {error}", entry.name).trim_start_matches(": ").to_owned());
                 }
                 for (name, doubt) in &servers.doubts {
                     self.add(at(file, quoting_line(&text, doubt)), format!("{name}: {doubt}"));

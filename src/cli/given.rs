@@ -35,8 +35,11 @@ pub(super) struct Given {
 
 /// The tools in a JSON file, in OpenAI's form.
 pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
-    serde_json::from_str(&read(path)?)
-        .map_err(|error| Error::client(format!("{}: expected a JSON array of tools: {error}", path.display())))
+    let wrong = |what: String| Error::client(format!("{}: {what}", path.display()));
+    match serde_json::from_str(&read(path)?).map_err(|error| wrong(error.to_string()))? {
+        Value::Array(tools) => Ok(tools),
+        _ => Err(wrong("a JSON array of tools is wanted".into())),
+    }
 }
 
 impl Configured {

@@ -174,13 +174,13 @@ impl Mcp {
 
 impl Add {
     fn entry(self) -> Result<Map<String, Value>, Error> {
-        let pairs = |list: &[String], separator: char| {
+        let pairs = |option: &str, list: &[String], separator: char| {
             let read = |pair: &String| {
                 let (name, value) = pair.split_once(separator)?;
                 Some((name.trim().to_owned(), json!(value.trim())))
             };
             let pairs: Option<Map<String, Value>> = list.iter().map(read).collect();
-            pairs.ok_or_else(|| Error::client(format!("write it as NAME{separator}VALUE")))
+            pairs.ok_or_else(|| Error::client(format!("{option}: write it as NAME{separator}VALUE")))
         };
         let mut entry = Map::new();
         match self.url {
@@ -188,7 +188,7 @@ impl Add {
                 entry.extend(self.kind.map(|kind| ("type".to_owned(), json!(kind))));
                 entry.insert("url".into(), json!(url));
                 if !self.header.is_empty() {
-                    entry.insert("headers".into(), Value::Object(pairs(&self.header, ':')?));
+                    entry.insert("headers".into(), Value::Object(pairs("--header", &self.header, ':')?));
                 }
             }
             None => {
@@ -196,7 +196,7 @@ impl Add {
                 entry.insert("command".into(), json!(command));
                 entry.insert("args".into(), json!(arguments));
                 if !self.env.is_empty() {
-                    entry.insert("env".into(), Value::Object(pairs(&self.env, '=')?));
+                    entry.insert("env".into(), Value::Object(pairs("--env", &self.env, '=')?));
                 }
             }
         }
@@ -238,7 +238,8 @@ impl Json {
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));
     let text = read(&file)?;
-    let Imported { taken, known, left_out } = registry.import(&text)?;
+    let Imported { taken, known, left_out } =
+        registry.import(&text).map_err(|error| Error { message: format!("{}: {}", file.display(), error.message), ..error })?;
     for (name, key) in left_out {
         remark(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
     }

@@ -192,6 +192,7 @@ pub(super) fn known_model(address: SocketAddr, wanted: Option<&str>) -> Result<(
     };
     let model = match wanted {
         Some(wanted) if known.iter().any(|name| name == wanted) => wanted.to_owned(),
+        Some(_) if known.is_empty() => return Err(no_backend(&known)),
         Some(wanted) => return Err(Error::client(format!("there is no model `{wanted}`; there are: {}", known.join(", ")))),
         None => known.iter().find(|name| !name.starts_with(RECORDED)).cloned().ok_or_else(|| no_backend(&known))?,
     };

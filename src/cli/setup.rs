@@ -33,6 +33,7 @@ const FIRST: [&str; 5] = ["claude", "codex", "opencode", "cline", "void"];
 
 /// Shows the settings for a client.
 #[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
 pub struct Setup {
     /// The client
     #[arg(value_parser = Names::Clients)]

@@ -90,8 +90,7 @@ const MISSING: Duration = Duration::from_secs(2);
 const EMPTY: &str = "[]\n";
 
 impl Registry {
-    /// Opens the registry. A missing file is created empty, its folder only when a server is registered. An unusable entry is not
-    /// an error.
+    /// Opens the registry. A missing file is an empty one. An unusable entry is not an error.
     ///
     /// # Errors
     /// The file cannot be read or parsed.
@@ -105,13 +104,6 @@ impl Registry {
             changed: tokio::sync::watch::Sender::new(0),
         };
         atomic::clear(registry.folder());
-        if !registry.file.exists()
-            && registry.folder().is_dir()
-            && let Err(error) = atomic::write(&registry.file, EMPTY.as_bytes())
-        {
-            // Nothing is lost yet; registering a server would fail with the same words.
-            tracing::warn!(%error, file = %registry.file.display(), "the registry cannot be created");
-        }
         registry.reload()?;
         Ok(registry)
     }
@@ -238,7 +230,7 @@ impl Registry {
     /// # Errors
     /// 400: the text is not such a file. The registry's own file cannot be read or written.
     pub fn import(&self, text: &str) -> Result<Imported, Error> {
-        let other = Document::parse(text).map_err(|error| Error::client(format!("the file cannot be read: {error}")))?;
+        let other = Document::parse(text).map_err(Error::client)?;
         let mut imported = Imported::default();
         self.edit(|document| {
             let own: Vec<String> = document.entries().into_iter().map(|(name, _)| name).collect();
@@ -256,13 +248,20 @@ impl Registry {
         Ok(imported)
     }
 
-    /// Watches the file and reads it again when it changes. Never ends by itself.
+    /// Watches the file and reads it again when it changes. Never ends by itself. A missing file is created empty, its folder only
+    /// when a server is registered.
     ///
     /// # Errors
     /// The file cannot be watched.
     pub async fn watch(&self) -> Result<(), Error> {
         while !self.folder().is_dir() {
             tokio::time::sleep(MISSING).await;
+        }
+        if !self.file.exists()
+            && let Err(error) = atomic::write(&self.file, EMPTY.as_bytes())
+        {
+            // Nothing is lost yet; registering a server would fail with the same words.
+            tracing::warn!(%error, file = %self.file.display(), "the registry cannot be created");
         }
         let watched = watch::watch(std::slice::from_ref(&self.file), || match self.reload() {
             Ok(diff) if diff == Diff::default() => {}

@@ -192,8 +192,9 @@ impl Server {
 /// What a server may be called: qualified names and files of other clients must be able to carry it.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     match name {
+        "" => Err("a server needs a `name`".into()),
         "builtin" => Err("the name `builtin` is taken".into()),
-        _ if name.trim() != name || name.is_empty() => Err(format!("`{name}` is not a name for a server")),
+        _ if name.trim() != name => Err(format!("`{name}` is not a name for a server")),
         _ if name.len() > 64 || name.chars().any(char::is_control) => {
             Err("a server's name has at most 64 bytes, all printable".into())
         }

@@ -26,14 +26,16 @@ fn parse(entry: Value) -> Result<Option<Server>, String> {
     Server::parse("s", entry.as_object().unwrap(), &environment())
 }
 
-#[test]
-fn a_missing_file_is_made_as_an_empty_list() {
+#[tokio::test]
+async fn a_missing_file_is_made_as_an_empty_list() {
     let folder = tempfile::tempdir().unwrap();
     let deep = Registry::open(folder.path().join("deep/mcp.json"), environment()).unwrap();
     assert!(!folder.path().join("deep").exists(), "no folder before there is something to keep");
     deep.put_url("a", "http://a/").unwrap();
     assert!(deep.file().exists());
     let registry = Registry::open(folder.path().join("mcp.json"), environment()).unwrap();
+    assert!(!registry.file().exists(), "who only looks writes nothing");
+    assert!(tokio::time::timeout(Duration::from_millis(100), registry.watch()).await.is_err());
     assert_eq!(text(&registry), "[]\n");
     #[cfg(unix)]
     assert_eq!(
@@ -97,6 +99,7 @@ fn every_dialect_is_read() {
             "unset": {"url": "http://localhost/${NONE}"},
             "editor": {"command": "x", "args": ["${input:key}"]},
             "nothing": {"description": "?"},
+            "bare": "http://localhost/",
             "cloud": {"url": "http://169.254.169.254/"},
             "typo": {"url": "http://localhost/", "toolglot": {"tools": {"x": {"parameters": {"a": {"hid": true}}}}}},
         }}"#,
@@ -122,6 +125,7 @@ fn every_dialect_is_read() {
         ("unset", "`url`: the environment variable `NONE` is not set"),
         ("editor", "`command`: `${input:key}` is known to an editor only; write the value or `${VARIABLE}`"),
         ("nothing", "there is neither `url` nor `command`"),
+        ("bare", "there is neither `url` nor `command`"),
         ("cloud", "`http://169.254.169.254/` is a link-local or metadata address, where no MCP server may be"),
         (
             "typo",
@@ -129,6 +133,8 @@ fn every_dialect_is_read() {
         ),
     ];
     assert_eq!(unusable, expected);
+    let nameless = open(folder.path(), r#"[{"url": "http://localhost/"}]"#).snapshot();
+    assert_eq!(nameless.unusable[0].error.as_deref(), Some("a server needs a `name`"));
 }
 
 #[test]
