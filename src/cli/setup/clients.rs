@@ -89,22 +89,39 @@ pub(in crate::cli) fn agents() -> Result<BTreeMap<String, Agent>, Error> {
 
 impl Place {
     /// The text with its placeholders filled in, for a file or a setting: without the lines that need a context if nobody knows it.
+    /// In JSON, TOML and YAML, placeholders of texts stand between double quotes, and a value does not end its quotes.
     pub(in crate::cli) fn fill(&self, text: &str) -> String {
-        let root = format!("http://{}", self.address);
         let known = |line: &&str| self.context.is_some() || !line.contains("{context}");
         let lines: Vec<&str> = text.trim_start_matches('\n').lines().filter(known).collect();
-        // A model with a small context has no room for a long answer.
-        let output = self.context.map_or(OUTPUT, |context| OUTPUT.min(context / 4));
-        lines
-            .join("\n")
-            .replace("{v1}", &format!("{root}/v1"))
-            .replace("{root}", &root)
-            .replace("{port}", &self.address.port().to_string())
-            .replace("{model}", &self.model)
-            .replace("{context}", &self.context.map(|context| context.to_string()).unwrap_or_default())
-            .replace("{output}", &output.to_string())
-            .replace("{home}", &self.home)
-            .replace("{profile}", &self.profile)
+        let (template, mut out) = (lines.join("\n"), String::new());
+        let mut rest = template.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            out.push_str(before);
+            let named = after.split_once('}').and_then(|(name, after)| Some((self.value(name)?, after)));
+            match &named {
+                Some((value, _)) if text.contains('"') => out.push_str(&quoted(value)),
+                Some((value, _)) => out.push_str(value),
+                None => out.push('{'),
+            }
+            rest = named.map_or(after, |(_, after)| after);
+        }
+        out + rest
+    }
+
+    /// What a placeholder stands for.
+    fn value(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "root" => format!("http://{}", self.address),
+            "v1" => format!("http://{}/v1", self.address),
+            "port" => self.address.port().to_string(),
+            "model" => self.model.clone(),
+            "context" => self.context?.to_string(),
+            // A model with a small context has no room for a long answer.
+            "output" => self.context.map_or(OUTPUT, |context| OUTPUT.min(context / 4)).to_string(),
+            "home" => self.home.clone(),
+            "profile" => self.profile.clone(),
+            _ => return None,
+        })
     }
 
     /// The same for people to read: a word stands for a context that nobody knows.
