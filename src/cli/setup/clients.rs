@@ -142,10 +142,8 @@ impl File {
         let Some(own) = self.own(place)? else {
             return Ok(place.fill(self.text.as_deref().unwrap_or_default()).trim_end().to_owned());
         };
-        let mut whole = match before.trim() {
-            "" => Value::Object(Map::new()),
-            text => serde_json::from_str(text).map_err(|error| self.broken(&format!("is not a JSON object ({error})")))?,
-        };
+        let members = if before.trim().is_empty() { Ok(Map::new()) } else { members(before) };
+        let mut whole = Value::Object(members.map_err(|what| self.broken(&what))?);
         merge(&mut whole, own).map_err(|what| self.broken(&what))?;
         serde_json::to_string_pretty(&whole).map_err(|error| self.broken(&error.to_string()))
     }
@@ -158,6 +156,33 @@ impl File {
     fn broken(&self, what: &str) -> Error {
         Error::proxy(format!("{}: {what}; mend it by hand first", self.path))
     }
+}
+
+/// The members of a JSON object that can be written again as they were: a number may be too large for that.
+pub(super) fn members(text: &str) -> Result<Map<String, Value>, String> {
+    fn is_kept(value: &Value) -> bool {
+        match value {
+            Value::Number(number) => !number.as_f64().is_some_and(|number| number.abs() >= 2f64.powi(64)),
+            Value::Array(list) => list.iter().all(is_kept),
+            Value::Object(members) => members.values().all(is_kept),
+            _ => true,
+        }
+    }
+    let members: Map<String, Value> = serde_json::from_str(text).map_err(|error| format!("is not a JSON object ({error})"))?;
+    if members.values().all(is_kept) { Ok(members) } else { Err("has a number that could not be kept as it is".into()) }
+}
+
+/// A text as it stands between double quotes, in the escapes that JSON, TOML and YAML share.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Puts the members of an object into another one.
