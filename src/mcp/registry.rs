@@ -27,7 +27,7 @@ pub struct Registry {
     file: PathBuf,
     environment: Environment,
     current: ArcSwap<Snapshot>,
-    /// Locked while the file is read, changed and written.
+    /// Locked while the file is read, changed and written; [`atomic::lock`] does the same for other processes.
     writing: Mutex<()>,
     changed: tokio::sync::watch::Sender<u64>,
 }
@@ -107,7 +107,7 @@ impl Registry {
         atomic::clear(registry.folder());
         if !registry.file.exists()
             && registry.folder().is_dir()
-            && let Err(error) = atomic::write(&registry.file, EMPTY.as_bytes())
+            && let Err(error) = registry.create()
         {
             // Nothing is lost yet; registering a server would fail with the same words.
             tracing::warn!(%error, file = %registry.file.display(), "the registry cannot be created");
@@ -294,9 +294,16 @@ impl Registry {
         let document = self.read()?;
         change(&document)?;
         atomic::write(&self.file, document.to_text().as_bytes()).map_err(|error| write_error(&self.file, &error))?;
+    /// Creates the file, unless another process has done so meanwhile.
+    fn create(&self) -> std::io::Result<()> {
+        let _others = atomic::lock(&self.file)?;
+        if self.file.exists() { Ok(()) } else { atomic::write(&self.file, EMPTY.as_bytes()) }
+    }
+
         self.reload()
     }
 }
+        let _others = atomic::lock(&self.file).map_err(|error| write_error(&self.file, &error))?;
 
 impl Snapshot {
     fn of(document: &Document, environment: &Environment) -> Snapshot {
