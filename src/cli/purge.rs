@@ -85,7 +85,7 @@ impl Purge {
 /// Where a proxy runs, if one does.
 fn running(environment: &Environment) -> Option<String> {
     // A configuration that cannot be read is no reason to keep it.
-    let config = Configured::default().load(environment).ok()?;
+    let config = Configured::default().load_own(environment, &mut std::io::sink()).ok()?;
     let proxy = super::block_on(async { Ok(Proxy::look(&config.listen).await) }).ok()?;
     proxy.running.map(|_| proxy.url)
 }

@@ -78,7 +78,7 @@ impl Run {
         let Some(program) = environment.find(&name) else {
             return Err(Error::client(format!("`{name}` is not installed: {}", agent.install)));
         };
-        let config = self.configured.load(environment)?;
+        let config = self.configured.load_own(environment, remarks)?;
         let address = setup::reachable(&config.listen);
         let daemon = if models(address)?.is_none() { Some(self.start(address)?) } else { None };
         let (model, context) = known_model(address, self.model.as_deref())?;
@@ -111,7 +111,7 @@ impl Run {
     fn start(&self, address: SocketAddr) -> Result<Daemon, Error> {
         let failed = |error: std::io::Error| Error::proxy(format!("cannot start the proxy: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(["serve", "--own"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(file) = &self.configured.config {
             command.arg("--config").arg(file);
         }

@@ -56,7 +56,7 @@ impl Setup {
         let Some(client) = clients::all()?.remove(&self.client) else {
             return Err(Error::client(format!("there is no client `{}`", self.client)));
         };
-        let config = self.configured.load(environment)?;
+        let config = self.configured.load_own(environment, remarks)?;
         let address = reachable(&config.listen);
         let home = environment.home().unwrap_or_default().display().to_string().replace('\\', "/");
         let mut place = Place { address, model: "MODEL".into(), context: None, home, profile: String::new() };
