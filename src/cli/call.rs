@@ -11,7 +11,10 @@ use std::{
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::output::{self, print, remark};
+use super::{
+    given,
+    output::{self, print, remark},
+};
 use crate::{
     config::{Config, Environment, Overrides, state_directory},
     error::Error,
@@ -177,7 +180,7 @@ async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output =
 }
 
 /// A pool with the built-in tools, whatever the configuration says: the user has named one.
-fn whole_pool(mut config: Config, environment: &Environment) -> Result<Arc<Pool>, Error> {
+pub(super) fn whole_pool(mut config: Config, environment: &Environment) -> Result<Arc<Pool>, Error> {
     config.mcp.builtin_tools = true;
     pool(&config, environment)
 }
@@ -190,6 +193,7 @@ pub(super) fn pool(config: &Config, environment: &Environment) -> Result<Arc<Poo
 /// The configuration, without keys of backends.
 fn load(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
     Config::load(&Overrides { file, without_secrets: true, ..Overrides::default() }, environment)
+        .inspect(|config| given::tell(config, &mut std::io::stderr()))
 }
 
 /// The configuration of the proxy that stored the call, wherever the command runs.

@@ -122,7 +122,7 @@ impl Findings {
 
     /// A configuration with all that it names.
     fn configuration(&mut self, file: Option<&Path>, environment: &Environment) -> Result<(), Error> {
-        let overrides = Overrides { file: file.map(Path::to_owned), without_secrets: true, ..Overrides::default() };
+        let overrides = Overrides { file: file.map(Path::to_owned), here: true, without_secrets: true, ..Overrides::default() };
         let config = match Config::load_all(&overrides, environment) {
             Ok(config) => config,
             Err(faults) => {

@@ -143,8 +143,9 @@ impl Mcp {
             }
             Command::Import { from } => import(&registry()?, &from, environment, remarks)?,
             Command::Tools(format) => {
-                let pool = source.pool(environment)?;
-                let has_ours = source.config(environment)?.mcp.builtin_tools;
+                let config = source.config(environment)?;
+                let has_ours = config.mcp.builtin_tools;
+                let pool = call::whole_pool(config, environment)?;
                 let offered = block_on(async {
                     let offered = pool.tools(None, PATIENCE).await;
                     pool.shut_down().await;
@@ -238,10 +239,13 @@ impl Json {
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));
     let text = read(&file)?;
-    let Imported { taken, known, left_out } =
+    let Imported { taken, known, ours, left_out } =
         registry.import(&text).map_err(|error| Error { message: format!("{}: {}", file.display(), error.message), ..error })?;
     for (name, key) in left_out {
         remark(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
+    }
+    for name in ours {
+        remark(remarks, &format!("{name}: it is toolglot itself; left out"));
     }
     for name in known {
         remark(remarks, &format!("{name}: there is a server of this name already (or its name is not allowed); left out"));

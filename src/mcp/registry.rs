@@ -27,7 +27,7 @@ pub struct Registry {
     file: PathBuf,
     environment: Environment,
     current: ArcSwap<Snapshot>,
-    /// Locked while the file is read, changed and written.
+    /// Locked while the file is read, changed and written; [`atomic::lock`] does the same for other processes.
     writing: Mutex<()>,
     changed: tokio::sync::watch::Sender<u64>,
 }
@@ -80,6 +80,8 @@ pub struct Imported {
     pub taken: Vec<String>,
     /// Names that were skipped: already registered, or invalid.
     pub known: Vec<String>,
+    /// Names that were skipped, because they start toolglot's own MCP server.
+    pub ours: Vec<String>,
     /// Keys that were not imported, by server.
     pub left_out: Vec<(String, &'static str)>,
 }
@@ -239,6 +241,10 @@ impl Registry {
                     imported.known.push(name);
                     continue;
                 }
+                if server::is_ours(&entry) {
+                    imported.ours.push(name);
+                    continue;
+                }
                 imported.left_out.extend(server::take_policies(&mut entry).into_iter().map(|key| (name.clone(), key)));
                 document.put(&name, &entry);
                 imported.taken.push(name);
@@ -258,7 +264,7 @@ impl Registry {
             tokio::time::sleep(MISSING).await;
         }
         if !self.file.exists()
-            && let Err(error) = atomic::write(&self.file, EMPTY.as_bytes())
+            && let Err(error) = self.create()
         {
             // Nothing is lost yet; registering a server would fail with the same words.
             tracing::warn!(%error, file = %self.file.display(), "the registry cannot be created");
@@ -287,9 +293,16 @@ impl Registry {
         Document::parse(&text).map_err(|error| configuration(format!("{}: {error}", self.file.display())))
     }
 
+    /// Creates the file, unless another process has done so meanwhile.
+    fn create(&self) -> std::io::Result<()> {
+        let _others = atomic::lock(&self.file)?;
+        if self.file.exists() { Ok(()) } else { atomic::write(&self.file, EMPTY.as_bytes()) }
+    }
+
     /// Reads the file, changes it and writes it. If the change fails, nothing is written.
     fn edit(&self, change: impl FnOnce(&Document) -> Result<(), Error>) -> Result<Diff, Error> {
         let _writing = self.writing.hold();
+        let _others = atomic::lock(&self.file).map_err(|error| write_error(&self.file, &error))?;
         let document = self.read()?;
         change(&document)?;
         atomic::write(&self.file, document.to_text().as_bytes()).map_err(|error| write_error(&self.file, &error))?;

@@ -254,7 +254,7 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
     assert!(all.len() > 15, "{all:?}");
     let text = all.join("\n");
     std::fs::write(directory.path().join("far.key"), "secret\n").unwrap();
-    std::fs::write(directory.path().join("keys.txt"), "ann: k-1\n").unwrap();
+    std::fs::write(directory.path().join("keys.txt"), "cara: k-1\n").unwrap();
     let parse = |text: &str| {
         toolglot::config::Config::parse(
             text,

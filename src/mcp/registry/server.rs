@@ -1,6 +1,9 @@
 //! Validates one entry of the registry as a [`Server`]: how to reach it, and what its tools may do.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -210,6 +213,13 @@ pub(super) fn take_policies(entry: &mut Map<String, Value>) -> Vec<&'static str>
         POLICIES.iter().copied().filter(|key| entry.get(*key).is_some_and(|value| is_policy(key, value))).collect();
     there.iter().for_each(|key| drop(entry.shift_remove(*key)));
     there
+}
+
+/// Whether an entry starts `toolglot mcp serve`, with whatever options.
+pub(super) fn is_ours(entry: &Map<String, Value>) -> bool {
+    let line = address(entry);
+    let mut words = line.split_whitespace().skip_while(|word| Path::new(word).file_stem().is_none_or(|stem| stem != "toolglot"));
+    words.next().is_some() && words.any(|word| word == "mcp") && words.any(|word| word == "serve")
 }
 
 /// Address or command line of an entry as it is written.

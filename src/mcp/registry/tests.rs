@@ -313,3 +313,35 @@ async fn a_change_on_disk_is_seen() {
     }
     assert_eq!(names(&registry), ["a"]);
 }
+
+#[test]
+fn what_two_processes_add_at_once_is_all_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = || (0..20).flat_map(|at| [format!("a{at}"), format!("b{at}")]);
+    std::thread::scope(|scope| {
+        for name in all() {
+            // Each has a registry of its own, as a process has.
+            let registry = Registry::open(folder.path().join("mcp.json"), environment()).unwrap();
+            scope.spawn(move || registry.put_url(&name, "http://a/").unwrap());
+        }
+    });
+    let mut there = names(&Registry::open(folder.path().join("mcp.json"), environment()).unwrap());
+    let mut expected: Vec<String> = all().collect();
+    there.sort();
+    expected.sort();
+    assert_eq!(there, expected);
+}
+
+#[test]
+fn toolglot_itself_is_not_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = open(folder.path(), "[]");
+    let other = json!({"mcpServers": {
+        "a": {"command": "/usr/bin/toolglot", "args": ["mcp", "--config", "x.toml", "serve", "--gateway"]},
+        "b": {"command": "npx", "args": ["toolglot", "mcp", "serve"]},
+        "c": {"command": "npx", "args": ["notes", "mcp", "serve"]},
+    }});
+    let imported = registry.import(&other.to_string()).unwrap();
+    assert_eq!((imported.ours, imported.taken), (vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]));
+    assert_eq!(names(&registry), ["c"]);
+}

@@ -461,7 +461,7 @@ byId("fixture").onclick = async () => {
 byId("curl").onclick = async () => {
   const quoted = opened.detail.sent.replaceAll("'", "'\\''");
   const key = sessionStorage.getItem("key") ? " -H \"authorization: Bearer $KEY\"" : "";
-  const line = `curl -N ${location.origin}${opened.row.path} -H 'content-type: application/json'${key} -d '${quoted}'`;
+  const line = `curl -N ${location.origin}${opened.row.path} -H 'content-type: application/json'${key} --data-raw '${quoted}'`;
   try {
     await navigator.clipboard.writeText(line);
     tell("Copied.");
