@@ -116,8 +116,7 @@ pub struct Tagged {
     pub trim: Trim,
     /// Whether `<![CDATA[...]]>` around a value is removed.
     pub cdata: bool,
-    /// Whether XML entities in a value are decoded. If the tags are written with entities too, they always are. Otherwise only if
-    /// the whole call shows that the model escapes.
+    /// Whether XML entities in values are decoded if the whole call shows that the model escapes.
     pub entities: bool,
     /// Whether the model writes a space of no width after each `<` of a value that looks like markup.
     pub zero_width: bool,
@@ -125,13 +124,6 @@ pub struct Tagged {
     pub type_tag: Option<[String; 2]>,
     /// Markers between name and arguments that carry no information.
     pub skip: Vec<String>,
-}
-
-impl Tagged {
-    /// Whether the tags themselves are written with entities.
-    pub(crate) fn has_escaped_tags(&self) -> bool {
-        self.value[1].iter().any(|close| close.starts_with("&lt;"))
-    }
 }
 
 /// The whitespace that is removed from both ends of a tagged value.

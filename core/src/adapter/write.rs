@@ -190,7 +190,6 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
     let mut out = format!("{name_open}{}{name_close}", attribute(name_tag(form, &tagged.name[0]), &call.name));
     for (key, value) in &call.arguments {
         let text = plain(value);
-        let text = if tagged.entities && tagged.has_escaped_tags() { entities::encoded(&text) } else { text };
         let markers = [value_close, key_open, end].into_iter().chain(tagged.value[1].iter().map(String::as_str));
         if markers.filter(|marker| !marker.is_empty()).any(|marker| text.contains(marker)) {
             return None;

@@ -31,18 +31,15 @@ use markers::{Head, Markers, named_closers};
 pub(crate) fn read(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
     let step = read_as(text, tagged, false, context);
     match &step {
-        Step::Done { calls, .. }
-            if tagged.entities && !tagged.has_escaped_tags() && calls.iter().any(|call| are_escaped(&call.arguments)) =>
-        {
+        Step::Done { calls, .. } if tagged.entities && calls.iter().any(|call| are_escaped(&call.arguments)) => {
             read_as(text, tagged, true, context)
         }
         _ => step,
     }
 }
 
-/// Reads one call. `escaped`: its values are.
-fn read_as(text: &str, tagged: &Tagged, escaped: bool, context: Context<'_>) -> Step {
-    let decodes = escaped || tagged.entities && tagged.has_escaped_tags();
+/// Reads one call. `decodes`: its values are escaped.
+fn read_as(text: &str, tagged: &Tagged, decodes: bool, context: Context<'_>) -> Step {
     let form = Markers { tagged, context, name: "", types: None, decodes };
     match form.head(text, context.end) {
         Seen::Yes(head) => {
@@ -61,7 +58,7 @@ fn read_as(text: &str, tagged: &Tagged, escaped: bool, context: Context<'_>) -> 
 /// Reads a call whose name is known. Its arguments begin at `start`, in the form's own tags, and a special token closes it.
 pub(crate) fn headed(text: &str, name: &str, start: usize, tagged: &Tagged, context: Context<'_>) -> Step {
     let types = Types::new(known_tool(context.tools, name));
-    let form = Markers { tagged, context, name, types: Some(&types), decodes: tagged.entities && tagged.has_escaped_tags() };
+    let form = Markers { tagged, context, name, types: Some(&types), decodes: false };
     let call = Call { text, form, types: &types, lone: false, special: true, start, key: None, given: Vec::new() };
     call.finish(call.cut(&call.form))
 }

@@ -21,10 +21,9 @@ use crate::{
 };
 
 /// What models in loops have repeated, and what once took too long, by the adapter.
-const LOOPS: [(&str, &str); 9] = [
+const LOOPS: [(&str, &str); 8] = [
     ("hermes", "<function=get_weather><parameter=city>"),
     ("generic", "<get_weather><city>"),
-    ("generic", "&lt;tool_call&gt;&lt;function=get_weather&gt;&lt;parameter=city&gt;"),
     ("qwen3-coder", "</parameter></function>"),
     ("generic", "I check.\n\n<parameter=run>\n<parameter=command>\ndf "),
     // A line with a name: all text after it was searched for markers.

@@ -104,10 +104,6 @@ fn entities_in_a_value_are_content_where_other_quotes_delimit_it() {
     let shown = |answer: &str| written(&read_with(show(), "hermes", false, answer));
     let kept = shown("<tool_call>{'name': 'show', 'arguments': {'text': '&lt;i&gt; &quot;y&quot;'}}</tool_call>");
     assert!(kept[0].0.contains("&quot;y&quot;"), "{kept:?}");
-    let whole = shown(
-        "<tool_call>{&quot;name&quot;: &quot;show&quot;, &quot;arguments&quot;: {&quot;text&quot;: &quot;it's&quot;}}</tool_call>",
-    );
-    assert_eq!(whole[0].0, "show {\"text\": \"it's\"}");
 }
 
 #[test]

@@ -276,10 +276,6 @@ fn any_family_reads_markers_that_only_one_has_and_slips_of_all() {
             "<function_calls>\n<invoke name = \"lamp\">\n<parameter name = \"on\">true</parameter>\n</invoke>\n</function_calls>",
         ),
         (
-            "glm",
-            "&lt;tool_call&gt;lamp\n&lt;arg_key&gt;on&lt;/arg_key&gt;\n&lt;arg_value&gt;true&lt;/arg_value&gt;\n&lt;/tool_call&gt;",
-        ),
-        (
             "deepseek-v3",
             "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"lamp\">\n<｜DSML｜parameter name=\"on\" string=\"false\">true</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
         ),

@@ -14,7 +14,7 @@ use crate::{adapter::JsonKeys, event::ToolChoice, fix::name::is_known};
 const FENCE_WORD_BYTES: usize = 32;
 
 /// The quotes of a key, also in escaped text.
-const QUOTES: [&str; 8] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;", "\u{201c}", "\u{201d}"];
+const QUOTES: [&str; 6] = ["\\\"", "\"", "\\'", "'", "\u{201c}", "\u{201d}"];
 
 /// The head of a code fence: ticks or tildes, and a language.
 pub(super) fn opening_fence(text: &str, over: bool) -> Start {

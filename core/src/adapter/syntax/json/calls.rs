@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::{
     super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
-        entities::unescaped,
         members::{elements, is_closed, is_open, members, unquote},
         python,
         typing::Types,
@@ -257,14 +256,9 @@ pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
-/// Decodes a value that was escaped as a whole: a call as a JSON string, or with HTML entities for its quotes.
+/// Decodes a value that was escaped as a whole: a call as a JSON string.
 fn decoded(value: &str) -> Option<String> {
-    if value.starts_with(['"', '\'']) {
-        return Some(unquote(value));
-    }
-    let first = value.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
-    let escaped = !value.contains('"') && ["&quot;", "&#34;"].iter().any(|quote| first.starts_with(quote));
-    if escaped { Some(unescaped(value)) } else { half_escaped(value) }
+    if value.starts_with(['"', '\'']) { Some(unquote(value)) } else { half_escaped(value) }
 }
 
 /// Decodes an object whose last member is escaped as if inside a string: `{"name": "f", "arguments": {\"a\": 1}}`. `None`: the
