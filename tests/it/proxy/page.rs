@@ -288,6 +288,17 @@ async fn secrets_are_not_shown_and_markup_stays_text() {
 }
 
 #[tokio::test]
+async fn a_turn_with_a_key_in_pieces_is_not_saved() {
+    let piece = |text: &str| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"content": text}}]}));
+    let pieces = [piece("it is s3cr"), piece("et-key"), "data: [DONE]\n\n".to_owned()].concat();
+    let (proxy, _fake) = with("", move || Script::events(vec![Step::Send(pieces.clone())])).await;
+    ask(&proxy, &json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "x"}]})).await;
+    let number = &rows(&proxy).await[0]["number"];
+    let (status, said) = answer(proxy.get(&format!("/ui/turns/{number}/fixture"))).await;
+    assert!(status == 409 && said["error"]["message"].as_str().unwrap().contains("in pieces"), "{said}");
+}
+
+#[tokio::test]
 async fn failures_are_rows_with_their_reason() {
     let (proxy, _fake) = with("", || Script::json(500, r#"{"error":{"message":"out of memory"}}"#)).await;
     assert_eq!(ask(&proxy, &json!({"model": "m", "messages": [{"role": "user", "content": "x"}]})).await, 500);
