@@ -300,3 +300,17 @@ async fn a_change_is_noticed_where_nothing_can_be_stored() {
     assert!(pool.accept("s", None).await.unwrap_err().message.contains("could not be stored"));
     pool.shut_down().await;
 }
+
+/// What a dying server says of itself reaches the model and the log: without the secrets that the registry gave it.
+#[tokio::test]
+async fn a_servers_last_words_hold_none_of_its_secrets() {
+    let mut entry = shell("echo \"cannot log in with $DB_PASS, $GITHUB_PAT, $2, $3 at $STAGE\" >&2; exit 3");
+    entry["env"] = json!({"DB_PASS": "dbpassword-of-letters", "GITHUB_PAT": "ghp-2222-bbbb-cccc", "STAGE": "production"});
+    entry["args"]
+        .as_array_mut()
+        .unwrap()
+        .extend(["sh", "--token", "literal-w0rd", "--api-key=equal-w0rd"].map(|word| json!(word)));
+    let bench = Bench::new(json!({"s": entry}));
+    let said = bench.call("s", "act", json!({})).await.to_text();
+    assert!(said.ends_with("it wrote: cannot log in with ***, ***, ***, --api-key=*** at production"), "{said}");
+}
