@@ -242,3 +242,23 @@ async fn a_backends_key_comes_back_in_no_spelling() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_password_in_a_backends_url_is_shown_nowhere() {
+    let fake = Fake::start(|seen| match seen.line.starts_with("GET") {
+        true => Script::json(200, LIST),
+        false => Script::json(401, r#"{"error":{"message":"svc may not log in with url/pw-aaaa1111"}}"#),
+    })
+    .await;
+    let url = fake.url.replace("://", "://svc:url%2Fpw-aaaa1111@");
+    let proxy = Proxy::start(&format!("[[backend]]\nurl = \"{url}/v1\"\nkind = \"openai\"\n")).await;
+    let chat = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+    for request in [proxy.post("/v1/chat/completions", chat), proxy.get("/healthz"), proxy.get("/readyz"), proxy.get("/ui/state")]
+    {
+        let text = request.send().await.unwrap().text().await.unwrap();
+        assert!(!text.contains("pw-aaaa1111"), "{text}");
+    }
+    // Nor is it a part of the name of a backend that has no other.
+    let (_, health) = answer(proxy.get("/healthz")).await;
+    assert!(!health["backends"][0]["name"].as_str().unwrap().contains('@'), "{health}");
+}
