@@ -244,6 +244,17 @@ async fn a_backends_key_comes_back_in_no_spelling() {
 }
 
 #[tokio::test]
+async fn the_token_of_the_mcp_routes_reaches_no_backend() {
+    let (proxy, fake) = with("[mcp]\ntoken_env = \"A_KEY\"", "forward_authorization = true").await;
+    for path in ["/v1/embeddings", "/off/v1/chat/completions"] {
+        let body = r#"{"model":"m","input":"x","messages":[]}"#;
+        assert_eq!(proxy.post(path, body).bearer_auth("s3cret-key").send().await.unwrap().status(), 200);
+        let seen = fake.seen(path.trim_start_matches("/off")).pop().unwrap();
+        assert!(!seen.head.contains("s3cret-key"), "{}", seen.head);
+    }
+}
+
+#[tokio::test]
 async fn the_password_in_a_backends_url_is_shown_nowhere() {
     let fake = Fake::start(|seen| match seen.line.starts_with("GET") {
         true => Script::json(200, LIST),
