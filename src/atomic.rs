@@ -3,8 +3,8 @@
 use std::{
     fs,
     io::{self, Read, Write},
-    path::Path,
-    time::{Duration, SystemTime},
+    path::{Path, PathBuf},
+    time::{Duration, Instant, SystemTime},
 };
 
 /// The largest file that is read.
@@ -13,6 +13,9 @@ const LARGEST: u64 = 16 << 20;
 const BESIDE: &str = ".toolglot-";
 /// A write takes no longer.
 const UNFINISHED: Duration = Duration::from_secs(60);
+/// How long to wait for a process that holds a file, and how often to look.
+const HELD: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Writes a file in one step. A link is followed. An existing file keeps its permissions. A new file, and every folder created
 /// for it, can be read by its owner only (0600 and 0700).
@@ -20,11 +23,9 @@ const UNFINISHED: Duration = Duration::from_secs(60);
 /// # Errors
 /// A folder or the file cannot be created, written or replaced. The old content then stays.
 pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
-    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    make_folder(folder)?;
+    let (target, folder) = place(file)?;
     // A temporary file is for its owner only, and is removed if anything below fails.
-    let mut beside = tempfile::Builder::new().prefix(BESIDE).tempfile_in(folder)?;
+    let mut beside = tempfile::Builder::new().prefix(BESIDE).tempfile_in(&folder)?;
     if let Ok(old) = fs::metadata(&target) {
         beside.as_file().set_permissions(old.permissions())?;
     }
@@ -34,21 +35,66 @@ pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Where a file is, if it is a link, and its folder, which is made.
+fn place(file: &Path) -> io::Result<(PathBuf, PathBuf)> {
+    let target = match fs::canonicalize(file) {
+        Err(error) if file.is_symlink() => return Err(io::Error::new(error.kind(), "it is a link that leads to no file")),
+        found => found.unwrap_or_else(|_| file.to_owned()),
+    };
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
+    make_folder(&folder)?;
+    Ok((target, folder))
+}
+
+/// Keeps other processes from changing a file until the result is dropped. The lock is a file beside it, because a write replaces
+/// the file itself.
+///
+/// # Errors
+/// Somebody else holds it for long; the file beside it cannot be made.
+pub fn lock(file: &Path) -> io::Result<fs::File> {
+    let (target, folder) = place(file)?;
+    let mut options = fs::OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let lock = options.open(folder.join(format!(".{}.lock", target.file_name().unwrap_or_default().display())))?;
+    let begun = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Err(fs::TryLockError::WouldBlock) if begun.elapsed() < HELD => std::thread::sleep(LOOK_AGAIN),
+            Err(fs::TryLockError::WouldBlock) => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process of toolglot is changing it"));
+            }
+            // A file system without locks.
+            Err(fs::TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+            _ => return Ok(lock),
+        }
+    }
+}
+
 /// The text of a file. What is not a regular file is an error, because reading it might never end; `<(..)` of a shell is read.
 ///
 /// # Errors
 /// It cannot be read, is too large, or is not UTF-8.
 pub fn read(file: &Path) -> io::Result<String> {
+    String::from_utf8(read_bytes(file)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// The same for what need not be text.
+///
+/// # Errors
+/// It cannot be read, or is too large.
+pub fn read_bytes(file: &Path) -> io::Result<Vec<u8>> {
     let said = |kind, text: String| Err(io::Error::new(kind, text));
     if !fs::metadata(file)?.is_file() && !file.starts_with("/dev/fd") && file != Path::new("/dev/null") {
         return said(io::ErrorKind::InvalidInput, "it is not a regular file".into());
     }
-    let mut text = String::new();
-    fs::File::open(file)?.take(LARGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
+    let mut bytes = Vec::new();
+    fs::File::open(file)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
         return said(io::ErrorKind::FileTooLarge, format!("it is larger than {} MiB", LARGEST >> 20));
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// Removes the temporary files that a process left in this folder when it was killed. One that is younger than a minute may

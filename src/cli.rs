@@ -91,10 +91,12 @@ enum Command {
     Man(completions::Man),
 }
 
-/// Standard output for data. It is not a failure if the reader closes the pipe.
-struct Output {
-    inner: BufWriter<io::Stdout>,
+/// Standard output for data. It is not a failure if the reader closes the pipe. A terminal gets no character that controls it: the
+/// texts are those of servers and models.
+struct Output<W: Write> {
+    inner: BufWriter<W>,
     closed: bool,
+    terminal: bool,
 }
 
 /// The version, with the commit and the system that it was built for.
@@ -139,7 +141,7 @@ fn given() -> Option<Command> {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
-    let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
+    let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false, terminal: io::stdout().is_terminal() };
     let mut ended = ExitCode::SUCCESS;
     let result = match given() {
         None if io::stdout().is_terminal() => home::run(&environment, &mut output),
@@ -203,16 +205,21 @@ fn exit_code(error: &Error) -> u8 {
     }
 }
 
-impl Output {
+impl<W: Write> Output<W> {
     fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         self.closed |= result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
         result
     }
 }
 
-impl Write for Output {
+impl<W: Write> Write for Output<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes);
+        let written = if self.terminal {
+            let text = redact::printable(&String::from_utf8_lossy(bytes).replace("\r\n", "\n"));
+            self.inner.write_all(text.as_bytes()).map(|()| bytes.len())
+        } else {
+            self.inner.write(bytes)
+        };
         self.noted(written)
     }
 
@@ -225,6 +232,18 @@ impl Write for Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_is_not_controlled_and_a_pipe_gets_every_byte() {
+        let text = "one\r\n\ttwo \u{1b}]0;title\u{7}\u{202e}\u{9b}31m\rgr\u{fc}n\n";
+        let written = |terminal| {
+            let mut output = Output { inner: BufWriter::new(Vec::new()), closed: false, terminal };
+            output::print(&mut output, text).unwrap();
+            String::from_utf8(output.inner.into_inner().unwrap()).unwrap()
+        };
+        assert_eq!(written(true), "one\n\ttwo \\u{1b}]0;title\\u{7}\\u{202e}\\u{9b}31m\\rgr\u{fc}n\n");
+        assert_eq!(written(false), text);
+    }
 
     #[test]
     fn every_command_is_in_one_group() {

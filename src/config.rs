@@ -52,7 +52,9 @@ pub use toolglot_core::toml_error::{explained, nearest};
 pub struct Config {
     /// The file that it was read from, if any.
     pub file: Option<PathBuf>,
-    /// A `proxy.toml` in the working directory that belongs to another program.
+    /// Whether that was found in the working directory, and nobody named it.
+    pub here: bool,
+    /// A `proxy.toml` in the working directory that is not used: it belongs to another program, or the command does not look there.
     pub passed_over: Option<PathBuf>,
     /// The options of the command line, for when the file is read again.
     pub overrides: Overrides,
@@ -180,9 +182,11 @@ pub struct Limits {
 /// Options of the command line, which take precedence over the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
-    /// `--config`: the file; without it, the first of: `TOOLGLOT_CONFIG`, toolglot's own `proxy.toml` in the working directory,
-    /// the user's own.
+    /// `--config`: the file; without it, the first of: `TOOLGLOT_CONFIG`, toolglot's own `proxy.toml` in the working directory
+    /// (see [`Overrides::here`]), the user's own.
     pub file: Option<PathBuf>,
+    /// Whether the command looks into the working directory.
+    pub here: bool,
     /// `--listen`.
     pub listen: Option<String>,
     /// `--backend URL` or `--backend KIND=URL`, added to the backends of the file. One of the same name replaces it.
@@ -211,13 +215,14 @@ impl Config {
     }
 
     fn from_file(overrides: &Overrides, environment: &Environment) -> Result<Config, Vec<Error>> {
-        let Located { file, passed_over } = locate::locate(overrides.file.as_deref(), Path::new(""), environment);
+        let Located { file, here, passed_over } =
+            locate::locate(overrides.file.as_deref(), Path::new(""), overrides.here, environment);
         let text = match &file {
             Some(file) => atomic::read(file)
                 .map_err(|error| vec![Error::proxy(format!("cannot read the configuration {}: {error}", file.display()))])?,
             None => String::new(),
         };
-        Ok(Config { passed_over, ..Config::parse_all(&text, file.as_deref(), overrides, environment)? })
+        Ok(Config { here, passed_over, ..Config::parse_all(&text, file.as_deref(), overrides, environment)? })
     }
 
     /// The same from a text; `file` is where it came from. Precedence: command line, `TOOLGLOT_LISTEN`, file, default.
@@ -308,6 +313,7 @@ impl Config {
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
+            here: false,
             passed_over: None,
             overrides: overrides.clone(),
         };
@@ -324,7 +330,7 @@ impl Config {
         if let Some(file) = self.file.as_ref().filter(|file| file.metadata().is_ok_and(|known| known.len() == 0)) {
             return Err(Error::proxy(format!("{} is empty", file.display())));
         }
-        Config::load(&Overrides { file: self.file.clone(), ..self.overrides.clone() }, environment)
+        Config::load(&Overrides { file: self.file.clone(), here: false, ..self.overrides.clone() }, environment)
     }
 
     /// The first route whose glob matches the model.

@@ -66,6 +66,8 @@ enum Data {
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
+/// How many bytes of other lines may stay in the buffer behind the data of an event.
+const AFTER_BYTES: usize = 4096;
 
 impl Frames {
     /// A decoder for this framing. A line, or the data of an event, of more than `limit` bytes is an error.
@@ -90,6 +92,12 @@ impl Frames {
 
     /// Where the next bytes may be appended, as with `push`. What is there must stay as it is.
     pub fn room(&mut self) -> &mut BytesMut {
+        // Comments after the data of an event are not kept with it.
+        if let Data::One(line) = &self.data
+            && self.read > line.end + AFTER_BYTES
+        {
+            self.data = Data::Many(self.buffer[line.clone()].to_vec());
+        }
         let needless = match &mut self.data {
             Data::One(line) => line.start,
             Data::None | Data::Many(_) => self.read,
@@ -157,10 +165,11 @@ impl Frames {
 
     /// What the first bytes tell about the rest; `None` if they do not tell yet.
     fn begin(&mut self, framing: Framing) -> Option<State> {
-        if self.buffer.len() < BOM.len() && BOM.starts_with(&self.buffer) {
+        let (mark, rest) = self.buffer.split_at(self.buffer.len().min(BOM.len()));
+        if mark.len() < BOM.len() && BOM.starts_with(mark) || mark == BOM && rest.is_empty() {
             return None;
         }
-        if self.buffer.starts_with(BOM) {
+        if mark == BOM {
             self.buffer.advance(BOM.len());
         }
         match framing {

@@ -100,5 +100,7 @@ pub fn innermost(error: &dyn std::error::Error) -> String {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    cause.to_string()
+    let text = cause.to_string();
+    // What the library of TLS says of an answer in plain HTTP.
+    if text.contains("InvalidContentType") { "it does not speak TLS: write http://".into() } else { text }
 }

@@ -4,6 +4,7 @@
 const WORDS: &[(&str, &str)] = &[
     ("expected a boolean", "true or false is wanted, without quotes"),
     ("expected a string", "text is wanted: put it in quotes"),
+    ("wanted string or table", "text is wanted: put it in quotes"),
     ("expected a sequence", "a list is wanted: put it in square brackets, [\"..\"]"),
     ("expected a map", "a table is wanted: { name = \"value\" }"),
     ("expected a nonzero ", "a whole number from 1 on is wanted"),
@@ -13,6 +14,7 @@ const WORDS: &[(&str, &str)] = &[
     ("invalid float", "put the value in quotes, unless it is a number"),
     ("invalid boolean", "write true or false, in small letters"),
     ("invalid basic string", "the quotes are not closed"),
+    ("invalid literal string", "the quotes are not closed"),
     ("key with no value", "this is not `key = value`"),
     ("invalid key-value pair", "this is not `key = value`"),
     ("unclosed array table", "the brackets are not closed: write it as [[name]]"),
@@ -29,7 +31,10 @@ pub fn explained(error: &toml::de::Error, text: &str) -> String {
         Some(one) if one.starts_with("[[") => {
             return format!("{line}: write `[{}]`: there is only one of it", one.trim_matches(['[', ']']));
         }
-        Some(one) => return format!("{line}: write `[{one}]`: there can be several of them"),
+        Some(one) => {
+            let list = one.trim_matches(['[', ']']).split('.').next().unwrap_or_default();
+            return format!("{line}: write `[[{list}]]`: there can be several of them");
+        }
         None => {}
     }
     let key = before.and_then(|before| before.rsplit('\n').next()?.split_once('=')).map(|(key, _)| key.trim());
@@ -41,17 +46,22 @@ pub fn explained(error: &toml::de::Error, text: &str) -> String {
 fn worded(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     if let (true, Some((unknown, known))) = (message.starts_with("unknown "), quoted.split_first()) {
-        let what = message.split_once(',').map_or(message, |(what, _)| what);
+        let what = message.split_once(',').map_or(message, |(what, _)| what).replace("variant", "value");
         // The list of all of them helps only where none is near.
         return match nearest(unknown, known) {
             Some(near) => format!("{what}; did you mean `{near}`?"),
             None => format!("{what}; there are: `{}`", known.join("`, `")),
         };
     }
+    if let Some(field) = message.strip_prefix("missing field ") {
+        return format!("{field} is missing");
+    }
     let Some((_, words)) = WORDS.iter().find(|(says, _)| message.contains(says)) else { return message.to_owned() };
     let written = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     match written.and_then(|rest| rest.split_once(", expected")).map(|(written, _)| written) {
-        Some(written) if written != "map" => format!("{words}; it is the {}", written.replace("floating point", "number")),
+        Some(written) if !["map", "sequence"].contains(&written) => {
+            format!("{words}; it is the {}", written.replace("floating point", "number"))
+        }
         _ => (*words).to_owned(),
     }
 }

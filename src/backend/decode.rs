@@ -81,7 +81,10 @@ impl Decoder {
         if frame.first() == Some(&b'[') {
             // Google wraps an answer that is not streamed, and an error, in an array.
             let elements: Vec<&RawValue> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
-            return elements.into_iter().try_for_each(|element| self.frame(element.get().as_bytes(), out));
+            // Nobody wraps twice, and lists in lists without end must not be followed.
+            let mut frames =
+                elements.into_iter().map(|element| element.get().as_bytes()).filter(|frame| !frame.starts_with(b"["));
+            return frames.try_for_each(|frame| self.frame(frame, out));
         }
         let lone = match self.dialect {
             Dialect::Ollama => ollama::frame(frame, &mut self.answer, out)?,

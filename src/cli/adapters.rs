@@ -43,7 +43,7 @@ impl Adapters {
     pub fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
         let library = match &self.adapters {
             Some(directory) => Library::with_overlay(directory)?,
-            None => server::library(&Config::load(&Overrides::default(), environment)?)?,
+            None => server::library(&Config::load(&Overrides { here: true, ..Overrides::default() }, environment)?)?,
         };
         let text = match &self.model {
             None if self.markdown => table(&library),

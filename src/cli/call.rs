@@ -11,7 +11,10 @@ use std::{
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::output::{self, print, remark};
+use super::{
+    given,
+    output::{self, print, remark},
+};
 use crate::{
     config::{Config, Environment, Overrides, state_directory},
     error::Error,
@@ -40,8 +43,8 @@ pub struct Call {
     #[arg(long)]
     json: bool,
     /// Time limit in seconds
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
     #[command(flatten)]
     source: Source,
 }
@@ -146,7 +149,7 @@ impl Call {
         let offered = candidates(pool, name).await;
         let tool = find(&offered, name)?;
         let arguments = read(tool, source)?;
-        let call = PoolCall { consent: true, timeout: self.timeout.map(seconds).transpose()?, ..PoolCall::default() };
+        let call = PoolCall { consent: true, timeout: self.timeout, ..PoolCall::default() };
         // Last, so that nothing that fails before uses it up.
         if let Some(waits) = waits {
             waits.take().await?;
@@ -177,7 +180,7 @@ async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output =
 }
 
 /// A pool with the built-in tools, whatever the configuration says: the user has named one.
-fn whole_pool(mut config: Config, environment: &Environment) -> Result<Arc<Pool>, Error> {
+pub(super) fn whole_pool(mut config: Config, environment: &Environment) -> Result<Arc<Pool>, Error> {
     config.mcp.builtin_tools = true;
     pool(&config, environment)
 }
@@ -190,6 +193,7 @@ pub(super) fn pool(config: &Config, environment: &Environment) -> Result<Arc<Poo
 /// The configuration, without keys of backends.
 fn load(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
     Config::load(&Overrides { file, without_secrets: true, ..Overrides::default() }, environment)
+        .inspect(|config| given::tell(config, &mut std::io::stderr()))
 }
 
 /// The configuration of the proxy that stored the call, wherever the command runs.
@@ -303,6 +307,6 @@ fn read(tool: &Offered, source: &str) -> Result<Map<String, Value>, Error> {
     arguments.map_err(|why| Error::client(format!("{}: {why}", tool.service.full_name())))
 }
 
-fn seconds(seconds: f64) -> Result<Duration, Error> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| Error::client("`--timeout` must be a number of seconds"))
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or("a number of seconds is wanted")
 }

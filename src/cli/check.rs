@@ -122,7 +122,7 @@ impl Findings {
 
     /// A configuration with all that it names.
     fn configuration(&mut self, file: Option<&Path>, environment: &Environment) -> Result<(), Error> {
-        let overrides = Overrides { file: file.map(Path::to_owned), without_secrets: true, ..Overrides::default() };
+        let overrides = Overrides { file: file.map(Path::to_owned), here: true, without_secrets: true, ..Overrides::default() };
         let config = match Config::load_all(&overrides, environment) {
             Ok(config) => config,
             Err(faults) => {
@@ -214,7 +214,7 @@ impl Findings {
                 for entry in &servers.unusable {
                     let Some(error) = &entry.error else { continue };
                     let line = quoting_line(&text, &format!("`\"{}\"`", entry.name));
-                    self.add(at(file, line), format!("{}: {error}", entry.name));
+                    self.add(at(file, line), format!("{}: {error}", entry.name).trim_start_matches(": ").to_owned());
                 }
                 for (name, doubt) in &servers.doubts {
                     self.add(at(file, quoting_line(&text, doubt)), format!("{name}: {doubt}"));

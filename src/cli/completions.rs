@@ -37,7 +37,7 @@ const MODELS: &str = "$(toolglot completions --models 2>/dev/null)";
 impl Completions {
     pub(super) fn run(self, mut command: Command, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let Some(shell) = self.shell else {
-            let config = Configured::default().load(environment)?;
+            let config = Configured::default().load_own(environment, &mut std::io::sink())?;
             let names = run::models(setup::reachable(&config.listen))?.unwrap_or_default();
             return print(out, &names.iter().map(|name| format!("{name}\n")).collect::<String>());
         };

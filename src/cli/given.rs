@@ -1,12 +1,15 @@
 //! Command-line options about the configuration: the file, the address to listen on, further backends. Also reads files with
 //! tools, which several commands take.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde_json::Value;
 
-use super::output::read;
+use super::output::{read, remark};
 use crate::{
     config::{Config, Environment, Overrides},
     error::Error,
@@ -21,6 +24,9 @@ pub(super) struct Configured {
     /// Where the proxy listens: ADDRESS:PORT, ADDRESS or :PORT (this machine only) [default: 127.0.0.1:8000 and [::1]:8000]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(super) listen: Option<String>,
+    /// Do not use a configuration in the working directory
+    #[arg(long, hide = true)]
+    pub(super) own: bool,
 }
 
 /// The same for a command that uses backends itself.
@@ -35,18 +41,41 @@ pub(super) struct Given {
 
 /// The tools in a JSON file, in OpenAI's form.
 pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
-    serde_json::from_str(&read(path)?)
-        .map_err(|error| Error::client(format!("{}: expected a JSON array of tools: {error}", path.display())))
+    let wrong = |what: String| Error::client(format!("{}: {what}", path.display()));
+    match serde_json::from_str(&read(path)?).map_err(|error| wrong(error.to_string()))? {
+        Value::Array(tools) => Ok(tools),
+        _ => Err(wrong("a JSON array of tools is wanted".into())),
+    }
+}
+
+/// Says what becomes of a configuration in the working directory.
+pub(super) fn tell(config: &Config, remarks: &mut dyn Write) {
+    match (&config.file, &config.passed_over) {
+        (Some(file), _) if config.here => remark(remarks, &format!("uses {}", file.display())),
+        (_, Some(file)) if !config.overrides.here => {
+            let what = "is not used by this command; to use it, name it with `--config`";
+            remark(remarks, &format!("{} {what}", file.display()));
+        }
+        _ => {}
+    }
 }
 
 impl Configured {
     /// The configuration, with the options of the command line. A missing key is noted in it, and not an error.
     pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
         Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
+            .inspect(|config| tell(config, &mut io::stderr()))
+    }
+
+    /// The same for a command that starts programs, writes settings or is no command about a configuration: not the one of a
+    /// repository that the user happens to be in.
+    pub(super) fn load_own(&self, environment: &Environment, remarks: &mut dyn Write) -> Result<Config, Error> {
+        let overrides = Overrides { here: false, without_secrets: true, ..self.overrides() };
+        Config::load(&overrides, environment).inspect(|config| tell(config, remarks))
     }
 
     fn overrides(&self) -> Overrides {
-        Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() }
+        Overrides { file: self.config.clone(), here: !self.own, listen: self.listen.clone(), ..Overrides::default() }
     }
 }
 
@@ -59,6 +88,7 @@ impl Given {
     /// The same, but a missing key is noted, and not an error.
     pub(super) fn load_without_secrets(&self, environment: &Environment) -> Result<Config, Error> {
         Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
+            .inspect(|config| tell(config, &mut io::stderr()))
     }
 
     fn overrides(&self) -> Overrides {

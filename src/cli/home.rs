@@ -44,7 +44,7 @@ const NEXT: [(bool, bool, &str); 4] = [
 ];
 
 pub(super) fn run(environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
-    let config = Configured::default().load(environment)?;
+    let config = Configured::default().load_own(environment, &mut std::io::stderr())?;
     let report = super::block_on(async { Ok(Report::look(config, environment, None, &[]).await?.1) })?;
     print(out, &shown(&report))
 }

@@ -35,7 +35,7 @@ impl Init {
             return Err(Error::client(what));
         }
         let before = setup::read(&file)?;
-        let installed = setup::install(&file, before.as_deref(), COMMENTED)?;
-        print(out, &(installed.said + "\n"))
+        let said = setup::install(&file, before.as_deref(), COMMENTED, |_| Ok(()))?;
+        print(out, &(said + "\n"))
     }
 }

@@ -143,8 +143,9 @@ impl Mcp {
             }
             Command::Import { from } => import(&registry()?, &from, environment, remarks)?,
             Command::Tools(format) => {
-                let pool = source.pool(environment)?;
-                let has_ours = source.config(environment)?.mcp.builtin_tools;
+                let config = source.config(environment)?;
+                let has_ours = config.mcp.builtin_tools;
+                let pool = call::whole_pool(config, environment)?;
                 let offered = block_on(async {
                     let offered = pool.tools(None, PATIENCE).await;
                     pool.shut_down().await;
@@ -174,13 +175,13 @@ impl Mcp {
 
 impl Add {
     fn entry(self) -> Result<Map<String, Value>, Error> {
-        let pairs = |list: &[String], separator: char| {
+        let pairs = |option: &str, list: &[String], separator: char| {
             let read = |pair: &String| {
                 let (name, value) = pair.split_once(separator)?;
                 Some((name.trim().to_owned(), json!(value.trim())))
             };
             let pairs: Option<Map<String, Value>> = list.iter().map(read).collect();
-            pairs.ok_or_else(|| Error::client(format!("write it as NAME{separator}VALUE")))
+            pairs.ok_or_else(|| Error::client(format!("{option}: write it as NAME{separator}VALUE")))
         };
         let mut entry = Map::new();
         match self.url {
@@ -188,7 +189,7 @@ impl Add {
                 entry.extend(self.kind.map(|kind| ("type".to_owned(), json!(kind))));
                 entry.insert("url".into(), json!(url));
                 if !self.header.is_empty() {
-                    entry.insert("headers".into(), Value::Object(pairs(&self.header, ':')?));
+                    entry.insert("headers".into(), Value::Object(pairs("--header", &self.header, ':')?));
                 }
             }
             None => {
@@ -196,7 +197,7 @@ impl Add {
                 entry.insert("command".into(), json!(command));
                 entry.insert("args".into(), json!(arguments));
                 if !self.env.is_empty() {
-                    entry.insert("env".into(), Value::Object(pairs(&self.env, '=')?));
+                    entry.insert("env".into(), Value::Object(pairs("--env", &self.env, '=')?));
                 }
             }
         }
@@ -238,9 +239,13 @@ impl Json {
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));
     let text = read(&file)?;
-    let Imported { taken, known, left_out } = registry.import(&text)?;
+    let Imported { taken, known, ours, left_out } =
+        registry.import(&text).map_err(|error| Error { message: format!("{}: {}", file.display(), error.message), ..error })?;
     for (name, key) in left_out {
         remark(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
+    }
+    for name in ours {
+        remark(remarks, &format!("{name}: it is toolglot itself; left out"));
     }
     for name in known {
         remark(remarks, &format!("{name}: there is a server of this name already (or its name is not allowed); left out"));

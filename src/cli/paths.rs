@@ -51,7 +51,7 @@ impl Paths {
         let (file, how) = match &config.file {
             Some(file) if self.configured.config.is_some() => (file.clone(), "named by --config"),
             Some(file) if environment.get("TOOLGLOT_CONFIG").is_some() => (file.clone(), "named by TOOLGLOT_CONFIG"),
-            Some(file) if *file != own => (file.clone(), "found in the working directory"),
+            Some(file) if config.here => (file.clone(), "found in the working directory"),
             _ => (own, "this user's own; `toolglot init` writes it"),
         };
         let passed_over = config.passed_over.map(|file| ("passed over", file, "in the working directory, of another program"));

@@ -15,7 +15,7 @@ use super::{
     output::print,
     proxy::Proxy,
     service,
-    setup::journal::{self, Journal, Undone},
+    setup::journal::{self, Entry, Journal, Undone},
 };
 use crate::{
     config::{Environment, data_directory, user_directory},
@@ -31,8 +31,12 @@ pub(super) struct Purge {
 
 enum Task {
     Service(PathBuf),
-    Settings { file: PathBuf, client: String, undone: Undone },
-    Copy(PathBuf),
+    /// What was written into one file, what becomes of it, and the copies next to it that go with it.
+    Settings {
+        entry: Box<Entry>,
+        undone: Undone,
+        copies: Vec<PathBuf>,
+    },
     Folder(PathBuf),
 }
 
@@ -56,7 +60,20 @@ impl Purge {
                 return Err(Error::client("nothing was removed; `--yes` does not ask"));
             }
         }
-        let failures: Vec<String> = tasks.iter().filter_map(|task| task.done(environment).err()).collect();
+        // Without room for a lock there is none for `setup` either.
+        let _lock = journal::lock(environment);
+        let (mut failures, mut kept) = (Vec::new(), Journal::default());
+        for task in self::tasks(environment)? {
+            if let Err(what) = task.done(environment, &kept) {
+                failures.push(what);
+                // Its copy and the journal are all that is left of the user's settings.
+                kept.entries.extend(if let Task::Settings { entry, .. } = task { Some(*entry) } else { None });
+            }
+        }
+        if !kept.entries.is_empty() {
+            failures.extend(kept.write(environment).err().map(|error| error.message));
+            failures.push(format!("{} and the copies of these files are kept", journal::file(environment).display()));
+        }
         if !failures.is_empty() {
             return Err(Error::proxy(format!("not everything was removed: {}", failures.join("; "))));
         }
@@ -68,7 +85,7 @@ impl Purge {
 /// Where a proxy runs, if one does.
 fn running(environment: &Environment) -> Option<String> {
     // A configuration that cannot be read is no reason to keep it.
-    let config = Configured::default().load(environment).ok()?;
+    let config = Configured::default().load_own(environment, &mut std::io::sink()).ok()?;
     let proxy = super::block_on(async { Ok(Proxy::look(&config.listen).await) }).ok()?;
     proxy.running.map(|_| proxy.url)
 }
@@ -80,9 +97,9 @@ fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
     for entry in Journal::read(environment)?.entries {
         if let Some(undone) = entry.undoing()? {
             // Where nothing is undone, the copy is all that is left of the user's settings.
-            let copies = if undone == Undone::Foreign { Vec::new() } else { entry.backups };
-            tasks.push(Task::Settings { file: entry.file, client: entry.client, undone });
-            tasks.extend(copies.into_iter().filter(|copy| copy.exists()).map(Task::Copy));
+            let copies = if undone == Undone::Foreign { Vec::new() } else { entry.backups.clone() };
+            let copies = copies.into_iter().filter(|copy| copy.exists()).collect();
+            tasks.push(Task::Settings { entry: Box::new(entry), undone, copies });
         }
     }
     // Without a home directory these are relative: a folder of that name may be anybody's.
@@ -92,32 +109,46 @@ fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
 }
 
 impl Task {
-    /// Performs the step. An error names the file.
-    fn done(&self, environment: &Environment) -> Result<(), String> {
+    /// Performs the step. An error names the file. A journal that is still needed stays.
+    fn done(&self, environment: &Environment, needed: &Journal) -> Result<(), String> {
         let named = |path: &Path, result: std::io::Result<()>| result.map_err(|error| format!("{}: {error}", path.display()));
         match self {
             Task::Service(_) => service::uninstall(environment).map_err(|error| error.message),
-            Task::Settings { file, undone, .. } => named(file, journal::undo(file, undone)),
-            Task::Copy(file) => named(file, fs::remove_file(file)),
-            Task::Folder(folder) => named(folder, fs::remove_dir_all(folder)),
+            Task::Settings { entry, undone, copies } => {
+                named(&entry.file, journal::undo(&entry.file, undone))?;
+                copies.iter().try_for_each(|copy| named(copy, fs::remove_file(copy)))
+            }
+            Task::Folder(folder) if needed.entries.is_empty() => named(folder, fs::remove_dir_all(folder)),
+            Task::Folder(folder) => named(folder, empty(folder, &journal::file(environment))),
         }
     }
+}
+
+/// Removes what is in a folder, except for one file.
+fn empty(folder: &Path, except: &Path) -> std::io::Result<()> {
+    for path in fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())) {
+        match path? {
+            path if path == except => {}
+            path if path.is_dir() && !path.is_symlink() => fs::remove_dir_all(path)?,
+            path => fs::remove_file(path)?,
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Task::Service(file) => write!(f, "stop the service and remove {}", file.display()),
-            Task::Settings { file, client, undone: Undone::Text(_) } => {
-                write!(f, "take out of {} what `toolglot setup {client} --write` put in", file.display())
+            Task::Settings { entry, undone, copies } => {
+                let (file, by) = (entry.file.display(), format!("`toolglot setup {} --write`", entry.client));
+                match undone {
+                    Undone::Text(_) => write!(f, "take out of {file} what {by} put in"),
+                    Undone::Removed => write!(f, "remove {file}, which {by} made"),
+                    Undone::Foreign => write!(f, "leave {file} as it is: it has changed since {by}"),
+                }?;
+                copies.iter().try_for_each(|copy| write!(f, "\nremove {}, the copy of that file", copy.display()))
             }
-            Task::Settings { file, client, undone: Undone::Removed } => {
-                write!(f, "remove {}, which `toolglot setup {client} --write` made", file.display())
-            }
-            Task::Settings { file, client, undone: Undone::Foreign } => {
-                write!(f, "leave {} as it is: it has changed since `toolglot setup {client} --write`", file.display())
-            }
-            Task::Copy(file) => write!(f, "remove {}, the copy of that file", file.display()),
             Task::Folder(folder) => write!(f, "remove {} with everything in it", folder.display()),
         }
     }
@@ -154,6 +185,43 @@ mod tests {
         let (ended, said) = purge(room.path(), false, "Y\n");
         assert!(ended.is_ok() && !own.exists() && !data_directory(&environment).exists(), "{said}");
         assert!(room.path().is_dir() && purge(room.path(), true, "").1.contains("nothing to remove"));
+    }
+
+    /// What can be read and not be written, even by root: an open file that has no name any more.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_cannot_be_undone_keeps_its_copy_and_its_entry() {
+        use std::os::fd::AsRawFd;
+        let room = tempfile::tempdir().unwrap();
+        let home = room.path().to_str().unwrap();
+        let environment = Environment::from([("HOME", home)]);
+        let nameless = tempfile::tempfile_in(room.path()).unwrap();
+        let stuck = PathBuf::from(format!("/dev/fd/{}", nameless.as_raw_fd()));
+        let mut journal = Journal::default();
+        for (file, copy) in [(stuck.clone(), "stuck.backup"), (room.path().join("fine"), "fine.backup")] {
+            fs::write(&file, "{\"ours\":1}").unwrap();
+            fs::write(room.path().join(copy), "{\"mine\":1}").unwrap();
+            journal.add(Entry {
+                client: "claude".into(),
+                file,
+                before: Some("{\"mine\":1}".into()),
+                after: "{\"ours\":1}".into(),
+                merged: None,
+                backups: vec![room.path().join(copy)],
+            });
+        }
+        journal.write(&environment).unwrap();
+        let other = data_directory(&environment).join("other");
+        fs::write(&other, "x").unwrap();
+        let (ended, said) = purge(room.path(), true, "");
+        let error = ended.unwrap_err();
+        assert!(error.message.contains(stuck.to_str().unwrap()) && error.message.contains("are kept"), "{error}: {said}");
+        assert_eq!(fs::read_to_string(room.path().join("stuck.backup")).unwrap(), "{\"mine\":1}");
+        let left: Vec<PathBuf> = Journal::read(&environment).unwrap().entries.into_iter().map(|entry| entry.file).collect();
+        assert_eq!(left, [stuck]);
+        // The rest is done.
+        assert_eq!(fs::read_to_string(room.path().join("fine")).unwrap(), "{\"mine\":1}");
+        assert!(!room.path().join("fine.backup").exists() && !other.exists());
     }
 
     #[test]

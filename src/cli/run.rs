@@ -25,6 +25,7 @@ use crate::{
     backend::{self, Backend, Kind},
     config::{Environment, data_directory},
     error::Error,
+    redact,
     upstream::{Client, Timeouts},
 };
 
@@ -77,7 +78,7 @@ impl Run {
         let Some(program) = environment.find(&name) else {
             return Err(Error::client(format!("`{name}` is not installed: {}", agent.install)));
         };
-        let config = self.configured.load(environment)?;
+        let config = self.configured.load_own(environment, remarks)?;
         let address = setup::reachable(&config.listen);
         let daemon = if models(address)?.is_none() { Some(self.start(address)?) } else { None };
         let (model, context) = known_model(address, self.model.as_deref())?;
@@ -110,7 +111,7 @@ impl Run {
     fn start(&self, address: SocketAddr) -> Result<Daemon, Error> {
         let failed = |error: std::io::Error| Error::proxy(format!("cannot start the proxy: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(["serve", "--own"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(file) = &self.configured.config {
             command.arg("--config").arg(file);
         }
@@ -192,11 +193,27 @@ pub(super) fn known_model(address: SocketAddr, wanted: Option<&str>) -> Result<(
     };
     let model = match wanted {
         Some(wanted) if known.iter().any(|name| name == wanted) => wanted.to_owned(),
+        Some(_) if known.is_empty() => return Err(no_backend(&known)),
         Some(wanted) => return Err(Error::client(format!("there is no model `{wanted}`; there are: {}", known.join(", ")))),
-        None => known.iter().find(|name| !name.starts_with(RECORDED)).cloned().ok_or_else(|| no_backend(&known))?,
+        None => {
+            let own = || known.iter().filter(|name| !name.starts_with(RECORDED));
+            own().find(|name| is_plain(name)).or_else(|| own().next()).cloned().ok_or_else(|| no_backend(&known))?
+        }
     };
+    if !is_plain(&model) {
+        return Err(Error::client(format!(
+            "`{}` is no name for settings and commands, because of its signs: give the model another one with `[[alias]]`",
+            redact::line(&model)
+        )));
+    }
     let described = ask(address, async |client, proxy| backend::describe(&client, &proxy, &model).await)?;
     Ok((model, described.ok().and_then(|model| model.context)))
+}
+
+/// Whether a name means only itself to shells and in the settings of clients, which replace `$NAME`, `{env:NAME}`, `{file:PATH}`
+/// and the like. The names are those that a backend gives.
+fn is_plain(model: &str) -> bool {
+    !model.starts_with('-') && !model.contains(|c: char| c.is_control() || "\"'`$%!{}<>|;&*?".contains(c))
 }
 
 fn no_backend(known: &[String]) -> Error {

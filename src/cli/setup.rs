@@ -33,6 +33,7 @@ const FIRST: [&str; 5] = ["claude", "codex", "opencode", "cline", "void"];
 
 /// Shows the settings for a client.
 #[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
 pub struct Setup {
     /// The client
     #[arg(value_parser = Names::Clients)]
@@ -56,7 +57,7 @@ impl Setup {
         let Some(client) = clients::all()?.remove(&self.client) else {
             return Err(Error::client(format!("there is no client `{}`", self.client)));
         };
-        let config = self.configured.load(environment)?;
+        let config = self.configured.load_own(environment, remarks)?;
         let address = reachable(&config.listen);
         let home = environment.home().unwrap_or_default().display().to_string().replace('\\', "/");
         let mut place = Place { address, model: "MODEL".into(), context: None, home, profile: String::new() };
@@ -90,20 +91,25 @@ impl Setup {
         for part in &client.files {
             let home = environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"))?;
             let file = home.join(&part.path);
+            // Until it is written: others change the same files and the same journal.
+            let _lock = self.write.then(|| journal::lock(environment)).transpose()?;
             let before = read(&file)?;
-            let theirs = Journal::read(environment)?.without_ours(&file, before.as_deref());
+            let mut journal = Journal::read(environment)?;
+            let theirs = journal.without_ours(&file, before.as_deref());
             let after = part.over(theirs.as_deref().unwrap_or_default(), &place)?;
             print(out, &format!("\n~/{}:\n\n{after}\n", part.path))?;
             if self.write {
-                let installed = install(&file, before.as_deref(), &after)?;
+                let (old, merged) = (journal.clone(), part.own(&place)?);
+                // First how to undo it, then the file.
+                let installed = install(&file, before.as_deref(), &after, |backup| {
+                    let (client, backups) = (self.client.clone(), backup.into_iter().map(Path::to_owned).collect());
+                    let (before, after) = (before.clone(), after.clone());
+                    journal.add(Entry { client, file: file.clone(), before, after, merged, backups });
+                    journal.write(environment)
+                });
+                let said = installed.inspect_err(|_| drop(old.write(environment)))?;
                 // Without a reader of standard error there is nobody to tell.
-                let _ = writeln!(remarks, "{}", installed.said);
-                if installed.changed {
-                    let mut journal = Journal::read(environment)?;
-                    let backups = installed.backup.into_iter().collect();
-                    journal.add(Entry { client: self.client.clone(), file, before, after, merged: part.own(&place)?, backups });
-                    journal.write(environment)?;
-                }
+                let _ = writeln!(remarks, "{said}");
             }
         }
         Ok(())
@@ -138,28 +144,31 @@ pub(super) fn read(file: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// What became of a file.
-pub(super) struct Installed {
-    /// In words.
-    pub(super) said: String,
-    changed: bool,
-    /// The copy of what it was.
-    backup: Option<PathBuf>,
-}
-
-/// Writes the file, and a copy of the old one next to it.
-pub(super) fn install(file: &Path, before: Option<&str>, after: &str) -> Result<Installed, Error> {
+/// Writes the file, and a copy of the old one next to it. The copy is noted before. Returns what became of the file, in words; if
+/// it stays as it was, so does what is next to it.
+pub(super) fn install(
+    file: &Path,
+    before: Option<&str>,
+    after: &str,
+    note: impl FnOnce(Option<&Path>) -> Result<(), Error>,
+) -> Result<String, Error> {
     let failed = |error: std::io::Error| Error::proxy(format!("cannot write {}: {error}", file.display()));
     if before.is_some_and(|before| before.trim() == after.trim()) {
-        return Ok(Installed { said: format!("{} has it already", file.display()), changed: false, backup: None });
+        return Ok(format!("{} has it already", file.display()));
     }
     let backup = before.filter(|before| !before.is_empty()).map(|_| free_name(file));
-    if let Some(backup) = &backup {
-        std::fs::copy(file, backup).map_err(failed)?;
-    }
-    atomic::write(file, format!("{}\n", after.trim_end()).as_bytes()).map_err(failed)?;
+    let copied = backup.as_ref().map_or(Ok(0), |backup| std::fs::copy(file, backup)).map_err(failed);
+    let noted = copied.and_then(|_| note(backup.as_deref()));
+    let written = noted.and_then(|()| atomic::write(file, format!("{}\n", after.trim_end()).as_bytes()).map_err(failed));
     let kept = backup.as_ref().map(|backup| format!("; what it was is in {}", backup.display())).unwrap_or_default();
-    Ok(Installed { said: format!("installed in {}{kept}", file.display()), changed: true, backup })
+    match written {
+        Ok(()) => Ok(format!("installed in {}{kept}", file.display())),
+        Err(error) => {
+            // Only the copy of this attempt has this name.
+            let _ = backup.map(std::fs::remove_file);
+            Err(error)
+        }
+    }
 }
 
 /// A name for the backup that no earlier one has.
@@ -168,5 +177,5 @@ fn free_name(file: &Path) -> PathBuf {
         let number = if n == 0 { String::new() } else { format!(".{n}") };
         file.with_file_name(format!("{}.backup{number}", file.file_name().unwrap_or_default().to_string_lossy()))
     };
-    (0..).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
+    (0..).map(name).find(|name| name.symlink_metadata().is_err()).unwrap_or_else(|| name(0))
 }

@@ -18,6 +18,8 @@ const WAYS: &[(&str, &str)] = &[
     ("/pipx/", "pipx upgrade toolglot"),
     ("/site-packages/", "pip install --upgrade toolglot"),
     ("/.cargo/bin/", "cargo install toolglot --locked, or in a clone: git pull && cargo install --path . --locked"),
+    ("/.local/bin/", "curl -fsSL https://github.com/toolglot/toolglot/releases/latest/download/install.sh | sh"),
+    ("/Programs/toolglot/", "irm https://github.com/toolglot/toolglot/releases/latest/download/install.ps1 | iex"),
     ("/target/", "git pull && cargo build --release, in the clone that it was built in"),
 ];
 /// For a program that was copied to where it is.
@@ -51,6 +53,8 @@ mod tests {
             ("/home/ana/.local/share/pipx/venvs/toolglot/bin/toolglot", "pipx upgrade"),
             ("/usr/lib/node_modules/toolglot-linux-x64/bin/toolglot", "npm update"),
             (r"C:\Users\ana\scoop\apps\toolglot\0.1.0\toolglot.exe", "scoop update"),
+            ("/home/ana/.local/bin/toolglot", "install.sh"),
+            (r"C:\Users\ana\AppData\Local\Programs\toolglot\toolglot.exe", "install.ps1"),
             ("/usr/local/bin/toolglot", "releases"),
         ] {
             assert!(said(Path::new(path), false).contains(way), "{path}");

@@ -11,7 +11,7 @@ use super::{
     checks::{Faults, twice},
     matches,
     raw::Raw,
-    secret::Source,
+    secret::{Source, variable_name},
 };
 use crate::{atomic, error::Error};
 
@@ -186,10 +186,18 @@ pub(super) fn keys(raw: &Raw, source: Source<'_>, faults: &mut Faults) -> (Vec<C
     if let Some(variable) = &raw.api_key_env {
         match source.environment.get(variable) {
             Some(text) => keys.extend(faults.sift(ClientKey::read_all(text, "api_key_env")).unwrap_or_default()),
-            None => lacks(format!("`api_key_env`: the environment variable `{variable}` is not set"), false, faults),
+            None => {
+                lacks(format!("`api_key_env`: the environment variable `{}` is not set", variable_name(variable)), false, faults)
+            }
         }
     }
     // A name is also the prefix of what is kept, so that two people of one name would share it, and their rate limit.
+    for tenant in raw.tenants.iter().filter(|tenant| keys.iter().any(|key| key.tenant.name == tenant.name)) {
+        faults.add(format!(
+            "a `[[key]]` is named `{}` as a key of `api_keys_file` or `api_key_env` is: give each a name of its own",
+            tenant.name
+        ));
+    }
     for name in twice(raw.tenants.iter().map(|tenant| tenant.name.as_str())) {
         faults.add(format!(
             "two keys are named `{name}`: give each a `name` of its own; with one `prefix` they share what is kept"
@@ -350,8 +358,9 @@ mod tests {
             ("name = \"a\"\nkey_env = \"ANN\"\nprefix = \"\"", "`prefix`"),
             ("name = \"a\"\nkey_env = \"ANN\"\nmodel = []", "models"),
             ("name = \"a\"\nkey_env = \"ANN\"\n[[key]]\nname = \"b\"\nkey_env = \"ANN\"", "same key"),
+            ("name = \"client\"\nkey_env = \"ANN\"\n", "a name of its own"),
         ] {
-            let error = parse(&format!("[[key]]\n{wrong}")).unwrap_err();
+            let error = parse(&format!("api_key_env = \"BOB\"\n[[key]]\n{wrong}")).unwrap_err();
             assert!(error.contains(names) && !error.contains("k-ann"), "{wrong}: {error}");
         }
     }

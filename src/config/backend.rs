@@ -7,6 +7,8 @@ use serde::{
     de::{self, value::StrDeserializer},
 };
 
+use url::Url;
+
 use super::{Environment, Secret, expand::expand, secret::Source};
 use crate::{error::Error, redact};
 
@@ -169,6 +171,9 @@ fn place(url: &str) -> String {
 fn base_url(text: &str) -> Option<String> {
     redact::learn_url(text);
     let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
-    let whole = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']) && !host.contains([' ', '?', '#']);
+    let whole = !host.is_empty()
+        && !host.starts_with(['/', ':', '?', '#'])
+        && !host.contains([' ', '?', '#'])
+        && Url::parse(text).is_ok();
     whole.then(|| text.trim_end_matches('/').to_owned())
 }

@@ -1,6 +1,6 @@
 //! The process environment as a value that can be passed around and faked in tests. toolglot's own variables are
 //! `TOOLGLOT_CONFIG` (`locate`), `TOOLGLOT_LISTEN` (`Config::parse`), `TOOLGLOT_LOG` and `OLLAMA_HOST` (both here); `toolglot
-//! --help` lists them.
+//! --help` lists them. `TOOLGLOT_INSIDE` is for its children alone (`mcp/pool/process`).
 
 use std::{
     borrow::Cow,

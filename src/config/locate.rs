@@ -1,4 +1,5 @@
-//! Finds the configuration: the named file, `proxy.toml` in the working directory if it is toolglot's, or the user's own.
+//! Finds the configuration: the named file, `proxy.toml` in the working directory if it is toolglot's and the command looks there,
+//! or the user's own.
 //! Paths that no file names are in the user's folder, so they do not change with the working directory.
 
 use std::path::{Path, PathBuf};
@@ -11,31 +12,30 @@ use crate::atomic;
 pub(super) struct Located {
     /// The file, as an absolute path.
     pub file: Option<PathBuf>,
-    /// A `proxy.toml` in the working directory that belongs to another program.
+    /// Whether it was found in the working directory, and nobody named it.
+    pub here: bool,
+    /// A `proxy.toml` in the working directory that is not used.
     pub passed_over: Option<PathBuf>,
 }
 
 /// The name of a configuration file.
 const NAME: &str = "proxy.toml";
 
-/// The file that `--config` names, else `TOOLGLOT_CONFIG`, else `proxy.toml` in `here` if it belongs to toolglot, else the user's
-/// own if it exists.
-pub(super) fn locate(named: Option<&Path>, here: &Path, environment: &Environment) -> Located {
+/// The file that `--config` names, else `TOOLGLOT_CONFIG`, else `proxy.toml` in `here` if it belongs to toolglot and `looks`, else the
+/// user's own if it exists. A file in the working directory may be anybody's: it came with a repository.
+pub(super) fn locate(named: Option<&Path>, here: &Path, looks: bool, environment: &Environment) -> Located {
     let named = named.or_else(|| environment.get("TOOLGLOT_CONFIG").map(Path::new));
     if let Some(file) = named {
-        return Located { file: Some(absolute(file)), passed_over: None };
+        return Located { file: Some(absolute(file)), ..Located::default() };
     }
-    let local = here.join(NAME);
-    let mut passed_over = None;
-    if local.is_file() {
-        // A file that cannot be read is reported when it is read.
-        if atomic::read(&local).map_or(true, |text| is_ours(&text)) {
-            return Located { file: Some(absolute(&local)), passed_over: None };
-        }
-        passed_over = Some(absolute(&local));
+    let (local, own) = (absolute(&here.join(NAME)), user_file(environment));
+    // A file that cannot be read is reported when it is read.
+    let ours = local.is_file() && atomic::read(&local).map_or(true, |text| is_ours(&text));
+    if looks && ours {
+        return Located { here: local != own, file: Some(local), passed_over: None };
     }
-    let own = user_file(environment);
-    Located { file: own.is_file().then_some(own), passed_over }
+    let passed_over = (local.is_file() && local != own && ours != looks).then_some(local);
+    Located { file: own.is_file().then_some(own), here: false, passed_over }
 }
 
 /// The folder of this user's configuration, registry and adapters: `~/.config/toolglot` on Linux.
@@ -84,7 +84,7 @@ mod tests {
         let home_text = home.to_str().unwrap().to_owned();
         let plain = Environment::from([("HOME", home_text.as_str()), ("USERPROFILE", &home_text)]);
         let set = plain.with([("TOOLGLOT_CONFIG", path("set.toml").to_str().unwrap())]);
-        let found = |named: Option<&Path>, environment: &Environment| locate(named, &here, environment);
+        let found = |named: Option<&Path>, environment: &Environment| locate(named, &here, true, environment);
 
         assert_eq!(found(None, &plain), Located::default());
         let own = user_file(&plain);
@@ -96,7 +96,9 @@ mod tests {
         let passed = found(None, &plain);
         assert_eq!((passed.file, passed.passed_over), (Some(own), Some(here.join(NAME))));
         std::fs::write(here.join(NAME), "mode = \"off\"\n").unwrap();
-        assert_eq!(found(None, &plain), Located { file: Some(here.join(NAME)), passed_over: None });
+        assert_eq!(found(None, &plain), Located { file: Some(here.join(NAME)), here: true, passed_over: None });
+        let passed = locate(None, &here, false, &plain);
+        assert_eq!((passed.file, passed.passed_over), (Some(user_file(&plain)), Some(here.join(NAME))));
         // A named file counts, whether it exists or not.
         assert_eq!(found(None, &set).file, Some(path("set.toml")));
         assert_eq!(found(Some(&path("named.toml")), &set).file, Some(path("named.toml")));

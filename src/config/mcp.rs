@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::{Environment, Secret, checks::Faults, secret::Source};
+use super::{
+    Environment, Secret,
+    checks::Faults,
+    secret::{Source, variable_name},
+};
 
 /// The configuration of MCP, apart from the registry itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,13 +93,13 @@ impl RawMcp {
         let Source { base, environment, without_secrets } = source;
         let token = match &self.token_env {
             None => None,
-            Some(name) => match environment.get(name) {
-                Some(token) => Some(Secret::key(token)),
-                None if without_secrets => None,
-                None => {
-                    faults.add(format!("`mcp.token_env`: the environment variable `{name}` is not set"));
+            Some(name) => match environment.get(name).unwrap_or_default().trim() {
+                "" if without_secrets => None,
+                "" => {
+                    faults.add(format!("`mcp.token_env`: the environment variable `{}` is not set", variable_name(name)));
                     None
                 }
+                token => Some(Secret::key(token)),
             },
         };
         if self.registry_http == Some(RegistryHttp::Token) && self.token_env.is_none() {

@@ -55,9 +55,9 @@ impl Secret {
         match (variable, file) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(format!("it is in `{name}_env` or in `{name}_file`, not in both")),
-            (Some(variable), None) => match source.environment.get(variable) {
-                Some(text) => Ok(Some(Secret::key(text))),
-                None => Err(format!("the environment variable {variable} of `{name}_env` is not set")),
+            (Some(variable), None) => match source.environment.get(variable).unwrap_or_default().trim() {
+                "" => Err(format!("the environment variable {} of `{name}_env` is not set", variable_name(variable))),
+                text => Ok(Some(Secret::key(text))),
             },
             (None, Some(file)) => {
                 let file = source.base.join(file);
@@ -82,6 +82,14 @@ impl Secret {
     }
 }
 
+/// The name of a variable for a message, unless it may be a key that somebody wrote in its place.
+pub(super) fn variable_name(name: &str) -> &str {
+    let has = |what: fn(&char) -> bool| name.chars().any(|c| what(&c));
+    let is_name = !has(|c| !c.is_ascii_alphanumeric() && *c != '_');
+    let is_random = has(char::is_ascii_lowercase) && has(char::is_ascii_digit);
+    if is_name && !is_random { name } else { "(not shown: the name of a variable is expected, and this may be a key)" }
+}
+
 /// The token of a header `Authorization: Bearer TOKEN` (RFC 6750, section 2.1).
 pub fn bearer(authorization: &str) -> Option<&str> {
     let (scheme, token) = authorization.split_once(' ')?;
@@ -91,5 +99,43 @@ pub fn bearer(authorization: &str) -> Option<&str> {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Overrides};
+
+    const BACKEND: &str = "[[backend]]\nname = \"b\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\n";
+
+    fn parse(text: &str) -> Result<Config, String> {
+        let environment = Environment::from([("K", " sk-of-the-variable\n"), ("BLANK", " \n")]);
+        Config::parse(text, None, &Overrides::default(), &environment).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn a_key_of_a_variable_is_trimmed_and_then_masked() {
+        let config = parse(&format!("{BACKEND}api_key_env = \"K\"\n")).unwrap();
+        assert_eq!(config.backends[0].key.as_ref().map(Secret::reveal), Some("sk-of-the-variable"));
+        assert_eq!(redact::known("wrong key sk-of-the-variable."), "wrong key ***.");
+        assert!(parse(&format!("{BACKEND}api_key_env = \"BLANK\"\n")).unwrap_err().contains("BLANK"));
+        assert_eq!(parse("[mcp]\ntoken_env = \"K\"\n").unwrap().mcp.serving.token.unwrap().reveal(), "sk-of-the-variable");
+    }
+
+    #[test]
+    fn a_key_in_the_place_of_a_variables_name_is_not_repeated() {
+        for key in ["sk-pasted-here-12345", "hf_abcDEFghi123", "pass word"] {
+            for text in [
+                format!("{BACKEND}api_key_env = \"{key}\"\n"),
+                format!("api_key_env = \"{key}\"\n"),
+                format!("[[key]]\nname = \"ann\"\nkey_env = \"{key}\"\n"),
+                format!("[mcp]\ntoken_env = \"{key}\"\n"),
+            ] {
+                let error = parse(&text).unwrap_err();
+                assert!(!error.contains(key) && error.contains("may be a key"), "{error}");
+            }
+        }
+        assert!(parse(&format!("{BACKEND}api_key_env = \"MY_KEY_2\"\n")).unwrap_err().contains("MY_KEY_2"));
     }
 }

@@ -19,7 +19,7 @@ const METADATA_NAMES: &[&str] =
 
 /// Parses the URL of a server. The error is for people.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text.trim()).map_err(|error| format!("`{text}` is not a URL: {error}"))?;
+    let url = Url::parse(text.trim()).map_err(|_| format!("`{text}` is not a URL; write it as http://host:port/path"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("`{text}`: only http and https are possible"));
     }

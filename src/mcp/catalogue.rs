@@ -1,7 +1,7 @@
 //! The tools of many servers as one list in a fixed order: under which name and with which schema each is offered, and what
 //! may be done with it.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -64,10 +64,25 @@ pub struct Problem {
 }
 
 impl Catalogue {
-    /// Sorts the tools and gives each its wire name.
-    pub(super) fn new(mut tools: Vec<Offered>, problems: Vec<Problem>, instructions: Vec<(String, String)>) -> Catalogue {
+    /// Sorts the tools and gives each its wire name. `b__c` of server `a` and `c` of server `a__b` have one full name: only the tool
+    /// of the longer name of a server is offered, because its name is the user's choice and that of a tool is the server's.
+    pub(super) fn new(mut tools: Vec<Offered>, mut problems: Vec<Problem>, instructions: Vec<(String, String)>) -> Catalogue {
         tools.sort_by(|a, b| a.service.cmp(&b.service));
         tools.dedup_by(|later, first| later.service == first.service);
+        let mut longest: HashMap<String, usize> = HashMap::new();
+        for service in tools.iter().map(|tool| &tool.service) {
+            let known = longest.entry(service.full_name()).or_default();
+            *known = service.server.len().max(*known);
+        }
+        tools.retain(|Offered { service, .. }| {
+            let is_meant = longest.get(&service.full_name()) == Some(&service.server.len());
+            if !is_meant {
+                let message =
+                    format!("its tool `{}` is not offered: `{}` is the name of another one", service.tool, service.full_name());
+                problems.push(Problem { server: service.server.clone(), message });
+            }
+            is_meant
+        });
         let services: Vec<ServiceInfo> = tools.iter().map(|tool| tool.service.clone()).collect();
         for (tool, wire) in tools.iter_mut().zip(names::wire_names(&services)) {
             tool.wire_name = wire;

@@ -11,6 +11,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     builtin::{self, Builtin},
     dial::Clients,
-    error::Error,
+    error::{Error, innermost},
     event::Effect,
     lock::Hold,
     redact,
@@ -395,6 +396,14 @@ fn changed_instructions(server: &Server) -> String {
 
 /// An error with everything that caused it, as one line of readable length.
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    // The SDK does not say what is behind an error of the client.
+    if let Some(StreamableHttpError::Client(error)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        return causes(error);
+    }
+    if let Some(unreachable) = error.downcast_ref::<reqwest::Error>().filter(|error| error.is_connect()) {
+        let url = unreachable.url().map(ToString::to_string).unwrap_or_default();
+        return redact::line(&format!("cannot reach {url}: {}", innermost(error)));
+    }
     let chain = std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string);
     let text = chain.fold(error.to_string(), |text, cause| if text.contains(&cause) { text } else { format!("{text}: {cause}") });
     redact::line(&text)

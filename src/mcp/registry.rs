@@ -27,7 +27,7 @@ pub struct Registry {
     file: PathBuf,
     environment: Environment,
     current: ArcSwap<Snapshot>,
-    /// Locked while the file is read, changed and written.
+    /// Locked while the file is read, changed and written; [`atomic::lock`] does the same for other processes.
     writing: Mutex<()>,
     changed: tokio::sync::watch::Sender<u64>,
 }
@@ -80,6 +80,8 @@ pub struct Imported {
     pub taken: Vec<String>,
     /// Names that were skipped: already registered, or invalid.
     pub known: Vec<String>,
+    /// Names that were skipped, because they start toolglot's own MCP server.
+    pub ours: Vec<String>,
     /// Keys that were not imported, by server.
     pub left_out: Vec<(String, &'static str)>,
 }
@@ -90,8 +92,7 @@ const MISSING: Duration = Duration::from_secs(2);
 const EMPTY: &str = "[]\n";
 
 impl Registry {
-    /// Opens the registry. A missing file is created empty, its folder only when a server is registered. An unusable entry is not
-    /// an error.
+    /// Opens the registry. A missing file is an empty one. An unusable entry is not an error.
     ///
     /// # Errors
     /// The file cannot be read or parsed.
@@ -105,13 +106,6 @@ impl Registry {
             changed: tokio::sync::watch::Sender::new(0),
         };
         atomic::clear(registry.folder());
-        if !registry.file.exists()
-            && registry.folder().is_dir()
-            && let Err(error) = atomic::write(&registry.file, EMPTY.as_bytes())
-        {
-            // Nothing is lost yet; registering a server would fail with the same words.
-            tracing::warn!(%error, file = %registry.file.display(), "the registry cannot be created");
-        }
         registry.reload()?;
         Ok(registry)
     }
@@ -238,13 +232,17 @@ impl Registry {
     /// # Errors
     /// 400: the text is not such a file. The registry's own file cannot be read or written.
     pub fn import(&self, text: &str) -> Result<Imported, Error> {
-        let other = Document::parse(text).map_err(|error| Error::client(format!("the file cannot be read: {error}")))?;
+        let other = Document::parse(text).map_err(Error::client)?;
         let mut imported = Imported::default();
         self.edit(|document| {
             let own: Vec<String> = document.entries().into_iter().map(|(name, _)| name).collect();
             for (name, mut entry) in other.entries() {
                 if own.contains(&name) || server::check_name(&name).is_err() {
                     imported.known.push(name);
+                    continue;
+                }
+                if server::is_ours(&entry) {
+                    imported.ours.push(name);
                     continue;
                 }
                 imported.left_out.extend(server::take_policies(&mut entry).into_iter().map(|key| (name.clone(), key)));
@@ -256,13 +254,20 @@ impl Registry {
         Ok(imported)
     }
 
-    /// Watches the file and reads it again when it changes. Never ends by itself.
+    /// Watches the file and reads it again when it changes. Never ends by itself. A missing file is created empty, its folder only
+    /// when a server is registered.
     ///
     /// # Errors
     /// The file cannot be watched.
     pub async fn watch(&self) -> Result<(), Error> {
         while !self.folder().is_dir() {
             tokio::time::sleep(MISSING).await;
+        }
+        if !self.file.exists()
+            && let Err(error) = self.create()
+        {
+            // Nothing is lost yet; registering a server would fail with the same words.
+            tracing::warn!(%error, file = %self.file.display(), "the registry cannot be created");
         }
         let watched = watch::watch(std::slice::from_ref(&self.file), || match self.reload() {
             Ok(diff) if diff == Diff::default() => {}
@@ -288,9 +293,16 @@ impl Registry {
         Document::parse(&text).map_err(|error| configuration(format!("{}: {error}", self.file.display())))
     }
 
+    /// Creates the file, unless another process has done so meanwhile.
+    fn create(&self) -> std::io::Result<()> {
+        let _others = atomic::lock(&self.file)?;
+        if self.file.exists() { Ok(()) } else { atomic::write(&self.file, EMPTY.as_bytes()) }
+    }
+
     /// Reads the file, changes it and writes it. If the change fails, nothing is written.
     fn edit(&self, change: impl FnOnce(&Document) -> Result<(), Error>) -> Result<Diff, Error> {
         let _writing = self.writing.hold();
+        let _others = atomic::lock(&self.file).map_err(|error| write_error(&self.file, &error))?;
         let document = self.read()?;
         change(&document)?;
         atomic::write(&self.file, document.to_text().as_bytes()).map_err(|error| write_error(&self.file, &error))?;

@@ -41,8 +41,9 @@ use crate::{
 
 /// The header for warnings: what was not done as the request asked.
 const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
-/// The most of them. Clients refuse an answer with a hundred headers, and an MCP server may be the cause of any number.
-const WARNINGS: usize = 20;
+/// Most warnings in the head of an answer, and their longest text in characters: many clients take no more than 100 headers of 64 kB.
+const WARNINGS: usize = 16;
+const WARNING_CHARS: usize = 500;
 
 /// A chat to answer.
 pub(super) struct Asked {
@@ -237,6 +238,6 @@ async fn events(
 /// The warning, reduced to what a header can hold.
 fn warning(note: &Note) -> Option<HeaderValue> {
     let Note::Warning { code, text } = note else { return None };
-    let plain: String = text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect();
+    let plain: String = text.chars().take(WARNING_CHARS).map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect();
     HeaderValue::from_str(&format!("{code}: {plain}")).ok()
 }

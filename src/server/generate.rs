@@ -119,7 +119,7 @@ fn params(request: Value) -> Result<Params, Fault> {
     let Value::Object(mut request) = request else {
         return Err(invalid("the body must be one JSON-RPC request: an object"));
     };
-    if request.get("jsonrpc") != Some(&json!("2.0")) {
+    if request.get("jsonrpc").is_some_and(|version| version != "2.0") {
         return Err(invalid("`jsonrpc` must be \"2.0\""));
     }
     // The path decides what is done: any name will do.

@@ -24,7 +24,7 @@ use crate::{
     adapter::{Adapter, Library},
     backend::Backend,
     client::profile,
-    config::{Config, Overlay, Tenant},
+    config::{Config, Overlay, Tenant, nearest},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
     openai, plan,
@@ -220,8 +220,9 @@ pub fn library(config: &Config) -> Result<Library, Error> {
     for route in &config.routes {
         if let Some(name) = route.adapter.as_deref().filter(|name| library.get(name).is_none()) {
             let known: Vec<&str> = library.iter().map(|adapter| adapter.name.as_str()).collect();
-            let known = known.join(", ");
-            return Err(wrong(format!("the route for `{}` names the adapter `{name}`; there are: {known}", route.model)));
+            let near = nearest(name, &known).map(|near| format!(", such as `{near}`")).unwrap_or_default();
+            let model = &route.model;
+            return Err(wrong(format!("the route for `{model}` names adapter `{name}`; `toolglot adapters` lists all{near}")));
         }
     }
     Ok(library)

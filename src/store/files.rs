@@ -74,7 +74,7 @@ fn aside<'a, T: Default + Send + 'static>(work: impl FnOnce() -> T + Send + 'sta
 
 /// The value of a file that has not expired; an expired one is removed.
 fn read(path: &Path) -> Option<Bytes> {
-    let bytes = Bytes::from(fs::read(path).ok()?);
+    let bytes = Bytes::from(atomic::read_bytes(path).ok()?);
     let end = memchr::memchr(b'\n', &bytes)?;
     let ends: u64 = std::str::from_utf8(bytes.get(..end)?).ok()?.parse().ok()?;
     if ends <= SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs() {

@@ -101,7 +101,7 @@ const ERROR_BYTES: usize = 64 * 1024;
 const PROGRESS: Duration = Duration::from_secs(2);
 /// A turn that holds this many bytes is heavy: deciding about them at once may take long (tags that never close: 5 ms for each kB in
 /// the release build).
-const HEAVY_BYTES: usize = 16 * 1024;
+const HEAVY_BYTES: usize = 8 * 1024;
 
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, taps: Taps, out: O) -> Rounds<O> {

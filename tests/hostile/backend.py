@@ -3,6 +3,7 @@
 tick       a piece of text every 20 ms, as long as the client listens
 text:NAME  the text of that name (see TEXTS), as fast as it can be sent
 call:NAME  a call of the tool NAME without arguments
+raw:NAME   the frames of that name (see FRAMES)
 short      one word
 """
 
@@ -23,12 +24,27 @@ TEXTS = {
     "mixed": "<tool_call>{{{ a `b` ```json\n" * 1500,
     "fences": "```json\n{\"name\": \"t0\", " * (SIZE // 25),
 }
-MODELS = ["tick", "short", "call:t0", *(f"text:{name}" for name in TEXTS)]
+def native(**call):
+    call = {"index": call.pop("index", 0), **({"id": call.pop("id")} if "id" in call else {}), "function": call}
+    return chunk({"tool_calls": [call]})
 
 
 def chunk(delta, finish=None):
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return b"data: " + json.dumps({"id": "x", "object": "chat.completion.chunk", "choices": [choice]}).encode() + b"\n\n"
+
+
+# Native calls that no server should send.
+FRAMES = {
+    "lists in lists": lambda: [b"data: " + b"[" * 6000 + b"]" * 6000 + b"\n\n"],
+    "a long name": lambda: [native(id="c1", name="tool." * 2500 + "zz", arguments="{}")],
+    "1,000 keys": lambda: [native(id="c1", name="t0", arguments=json.dumps({f"q{n}": "x" for n in range(1000)}))],
+    "a long key": lambda: [native(id="c1", name="t0", arguments=json.dumps({"k" * 60_000: [1] * 5000}))],
+    "10,000 indexes": lambda: [native(index=n, id=f"c{n}", name="t0", arguments="{}") for n in range(1, 10_001)],
+    "growing pieces": lambda: [native(id="c1", name="t0", arguments="["), *(native(arguments="[" * n) for n in range(2, 1000))],
+    "texts beside a call": lambda: [native(id="c1", name="t0", arguments=json.dumps({"a": "x" * 500_000})), *[chunk({"content": "w "})] * 2000],
+}
+MODELS = ["tick", "short", "call:t0", *(f"text:{name}" for name in TEXTS), *(f"raw:{name}" for name in FRAMES)]
 
 
 def pieces(model):
@@ -40,6 +56,8 @@ def pieces(model):
         text = TEXTS[model[5:]]
         for at in range(0, len(text), 4096):
             yield chunk({"content": text[at : at + 4096]})
+    elif model.startswith("raw:"):
+        yield from FRAMES[model[4:]]()
     elif model.startswith("call:"):
         function = {"name": model[5:], "arguments": '{"a": {"b": [1, "2"]}}'}
         yield chunk({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]})

@@ -132,6 +132,11 @@ ROWS = [
     ("an answer of <tool_call>", lambda: chat(model="text:tool_call", tools=[tool("t0", object_of())]), {200}),
     ("an answer of {", lambda: chat(model="text:braces", tools=[tool("t0", object_of())]), {200}),
     ("an answer of fences", lambda: chat(model="text:fences", tools=[tool("t0", object_of())]), {200}),
+    *((f"native: {name}", lambda name=name, properties=properties: chat(model=f"raw:{name}", tools=[tool("t0", properties), *(tool(f"make_thing_{n}", object_of()) for n in range(4))]), {200, 502})
+      for name, properties in [
+          ("lists in lists", object_of()), ("a long name", object_of()), ("10,000 indexes", object_of()), ("growing pieces", object_of()), ("texts beside a call", object_of()),
+          ("1,000 keys", {**object_of(**{f"p{n}": {"type": "string"} for n in range(2000)}), "required": [f"p{n}" for n in range(2000)]}),
+          ("a long key", {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}})]),
     ("pasted on the page: {", lambda: page("{" * (1 << 16)), {200}),
     ("pasted on the page: <tool_call>", lambda: page("<tool_call>" * ((1 << 16) // 11)), {200}),
     ("pasted on the page: 15 MB", lambda: page("{" * (NEAR - 4096)), {413}),

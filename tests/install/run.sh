@@ -99,7 +99,18 @@ check 'install.sh: a version, again over it, uninstall' script_updates_and_remov
 check 'install.sh: a wrong checksum, an unknown version and a bad word install nothing' script_refuses
 if command -v dash >/dev/null; then check 'install.sh: plain POSIX shell' dash -n packaging/install.sh; fi
 
-# Manifests and the workflow
+# The image's entry point with its configuration; Docker itself is not run.
+container_starts() {
+  port=$((port + 2))
+  HOME=$work/data TOOLGLOT_CONFIG=packaging/container.toml "$binary" serve --backend http://127.0.0.1:9 --listen "0.0.0.0:$port" 2>"$work/said" &
+  servers+=($!)
+  for _ in $(seq 50); do curl -fs "http://127.0.0.1:$port/v1/models" && return; sleep 0.1; done
+  cat "$work/said"
+  return 1
+}
+check 'container: its configuration and arguments serve' container_starts
+
+# Manifests, the workflows and the site of the documentation
 python3 -m venv "$work/checks"
 "$work/checks/bin/pip" install -q --disable-pip-version-check -r tests/install/requirements.txt
 python3 - "$version" >"$work/SHA256SUMS" <<'END'
@@ -110,7 +121,14 @@ for target in ["x86_64-apple-darwin.tar.gz", "aarch64-apple-darwin.tar.gz", "x86
 END
 check 'manifests: filled from the checksums of a release' python3 packaging/manifests.py "$version" "$work/SHA256SUMS" "$work/manifests"
 check 'manifests: what package indexes require' "$work/checks/bin/python" tests/install/manifests.py "$work/manifests" "$version"
-check 'workflow: the schema of GitHub workflows' "$work/checks/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/release.yml
+fits() { "$work/checks/bin/check-jsonschema" --builtin-schema "vendor.$1" "${@:2}"; }
+check 'workflows: the schema of GitHub workflows' fits github-workflows .github/workflows/*.yml
+check 'issue templates: the schema of their forms' fits github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+check 'compose.yaml: the schema of Compose' fits compose-spec packaging/compose.yaml
+book_builds() {
+  "$work/checks/bin/mdbook" build --dest-dir "$work/book" && "$work/checks/bin/python" tests/install/book.py "$work/book"
+}
+check 'documentation: mdBook builds it, no link leads nowhere, and it can be searched' book_builds
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

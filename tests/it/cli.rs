@@ -222,6 +222,18 @@ fn a_wrong_configuration_is_told_with_its_line() {
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     }
+    std::fs::write(directory.path().join("tools.json"), "{}").unwrap();
+    for (words, expected) in [
+        (&["normalize", "--model", "m", "--tools", "tools.json"][..], "tools.json: a JSON array of tools is wanted"),
+        (&["call", "x", "--timeout", "soon"], "a number of seconds is wanted"),
+        (&["serve", "--backend", "http://127.0.0.1:99999"], "write it as http://host:port"),
+        (&["mcp", "add", "x", "npx"], "`npx` is not a URL; write it as http://host:port/path"),
+        (&["mcp", "add", "x", "http://x", "--header", "k"], "--header: write it as NAME:VALUE"),
+        (&["setup"], "possible values: void"),
+    ] {
+        let said = text(&run(directory.path(), words).stderr);
+        assert!(said.contains(expected), "{words:?} should say {expected}: {said}");
+    }
     assert_eq!(run(directory.path(), &["serve", "--config", "none.toml"]).status.code(), Some(2));
     assert_eq!(run(directory.path(), &["serve", "--what"]).status.code(), Some(2));
 }
@@ -242,7 +254,7 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
     assert!(all.len() > 15, "{all:?}");
     let text = all.join("\n");
     std::fs::write(directory.path().join("far.key"), "secret\n").unwrap();
-    std::fs::write(directory.path().join("keys.txt"), "ann: k-1\n").unwrap();
+    std::fs::write(directory.path().join("keys.txt"), "cara: k-1\n").unwrap();
     let parse = |text: &str| {
         toolglot::config::Config::parse(
             text,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::{
     Adapter, Inside,
-    syntax::{blank, is_blank},
+    syntax::{Attempts, blank, is_blank},
     triggers::Found,
 };
 use crate::{
@@ -175,6 +175,11 @@ impl Scanner {
     /// Ends the text because the backend continues with a native call. A marker at the end of the text was leaked from that call
     /// and is dropped.
     pub fn give_way(&mut self, out: &mut dyn Sink) {
+        // What waits for more text is read as it is, however the text was cut.
+        if let Some(candidate) = &mut self.candidate {
+            candidate.attempts = Attempts::default();
+            while self.step(false, out) {}
+        }
         let is_whole = self.candidate.as_ref().is_some_and(|candidate| candidate.read.is_some());
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()).filter(|_| !is_whole) {
             let at = self.buf.trimmed(at);

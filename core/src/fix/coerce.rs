@@ -18,7 +18,10 @@ use crate::json::tree::{Member, Node, Value};
 use crate::schema::{Rule, Schema, Types, Values};
 
 /// Maximum number of values that one pass looks at. Unions multiply them.
-const FUEL: u32 = 400_000;
+const FUEL: u32 = 150_000;
+
+/// Beyond this many bytes of pointers, a change like the one before it is not listed again.
+const NOTED_BYTES: usize = 256 * 1024;
 
 /// One pass over a tree.
 pub(super) struct Coercion<'c> {
@@ -34,6 +37,8 @@ pub(super) struct Coercion<'c> {
     pub(super) lost: Vec<String>,
     /// Set if the arguments are ambiguous: why.
     pub(super) doubt: Option<String>,
+    /// The bytes of the pointers of all changes.
+    noted: usize,
     fuel: u32,
     /// How many values may still be compared with branches of unions, in all trials together.
     looks: Rc<Cell<u32>>,
@@ -50,6 +55,7 @@ impl<'c> Coercion<'c> {
             dropped: Vec::new(),
             lost: Vec::new(),
             doubt: None,
+            noted: 0,
             fuel: FUEL,
             looks: Rc::new(Cell::new(FUEL)),
         }
@@ -57,6 +63,11 @@ impl<'c> Coercion<'c> {
 
     /// Lists a change of the current value.
     pub(super) fn note(&mut self, rule: Code, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
+        // Thousands of equal changes below a long key say nothing more.
+        self.noted += self.path.len();
+        if self.noted > NOTED_BYTES && self.fixes.last().is_some_and(|last| last.rule == rule && last.level == level) {
+            return;
+        }
         self.fixes.push(Fix {
             rule,
             path: Pointer::from(self.path.as_str()),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::placeholder::{PLACEHOLDER_BYTES, are_placeholders};
+use super::placeholder::are_placeholders;
 use super::{Code, End, MAX_BYTES, Report, Schema, Schemas, Tally, Verdict, envelope, fix, markup, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
@@ -209,11 +209,9 @@ impl Fixer {
         if let Some((_, fix)) = before {
             report.add(fix);
         }
-        let short = report.arguments.as_deref().filter(|arguments| arguments.len() <= PLACEHOLDER_BYTES);
-        let given = short.and_then(|arguments| Some((arguments, serde_json::from_str(arguments).ok()?)));
-        match given {
-            Some((arguments, given)) if are_placeholders(arguments, &given, tool) => Report::refused(Why::Placeholders),
-            _ => report,
+        match report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, tool)) {
+            true => Report::refused(Why::Placeholders),
+            false => report,
         }
     }
 

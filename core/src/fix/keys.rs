@@ -134,6 +134,10 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
     for (at, member) in members.iter().enumerate().filter(|(_, member)| rule.named(&member.key).is_none()) {
         unknown.entry(fold(&member.key)).or_default().push(at);
     }
+    let folded: HashMap<String, usize> = missing.iter().fold(HashMap::new(), |mut folded, name| {
+        *folded.entry(fold(name)).or_default() += 1;
+        folded
+    });
     for name in &missing {
         let Some(property) = rule.named(name) else { continue };
         // `table` and `table_name` mean the same.
@@ -141,7 +145,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         let named = own.strip_suffix("name").filter(|bare| !bare.is_empty()).map_or_else(|| format!("{own}name"), str::to_owned);
         let aliases: Vec<String> = aliases(name).map(fold).chain([named]).collect();
         // If two missing names mean the same, it is unclear which one the key is.
-        if missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
+        if aliases.iter().any(|alias| folded.get(alias).is_some_and(|&names| names > usize::from(*alias == own))) {
             continue;
         }
         let types = schema.rule(property.shape).types;

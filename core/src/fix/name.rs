@@ -26,6 +26,9 @@ pub enum Resolved<'t> {
     },
 }
 
+/// A longer text is no other spelling of a name: APIs take at most 64 bytes, MCP 128.
+const NAME_BYTES: usize = 512;
+
 /// How many bytes of a name are compared with others to find the nearest.
 const NEAR_BYTES: usize = 64;
 
@@ -122,6 +125,9 @@ pub(crate) fn is_method(tools: &Tools, written: &str) -> bool {
 
 /// The offered tool that `written` means in another spelling.
 fn spelt<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
+    if written.len() > NAME_BYTES {
+        return None;
+    }
     let names = Names::of(tools);
     spellings(written).iter().find_map(|spelling| meant(tools, &names, spelling))
 }

@@ -5,9 +5,6 @@ const PATHS: [&str; 12] =
     ["path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir"];
 /// Last words of names of parameters that hold a command line.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
-/// Last words of names of parameters that hold a regular expression or a glob.
-const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
-
 /// Words in names of parameters that hold a piece of text, whose leading and trailing whitespace is content.
 const TEXTS: [&str; 26] = [
     "content", "contents", "text", "code", "source", "body", "snippet", "line", "lines", "block", "patch", "diff", "search",
@@ -19,7 +16,6 @@ const TEXTS: [&str; 26] = [
 pub(crate) struct Role {
     pub(crate) path: bool,
     pub(crate) command: bool,
-    pub(crate) pattern: bool,
 }
 
 impl Role {
@@ -32,9 +28,8 @@ impl Role {
             last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
         let word = capital.map_or(last, |at| &last[at..]).to_ascii_lowercase();
         let singular = if word == "directories" { "directory" } else { word.strip_suffix('s').unwrap_or(&word) };
-        let named = |names: &[&str]| names.contains(&singular) || names.contains(&word.as_str());
         let path = PATHS.contains(&word.as_str()) || item && PATHS.contains(&singular);
-        Role { path, command: named(&COMMANDS), pattern: named(&PATTERNS) }
+        Role { path, command: COMMANDS.contains(&singular) || COMMANDS.contains(&word.as_str()) }
     }
 }
 

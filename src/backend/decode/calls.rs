@@ -4,7 +4,10 @@
 //! all calls once more in the last chunk. Calls whose indices say another order than they arrive in are put into that order, as
 //! far as they have not been yielded.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+};
 
 use serde::de::IgnoredAny;
 
@@ -39,6 +42,8 @@ struct Pending {
     arguments: String,
     pieces: Pieces,
     extra: Option<String>,
+    /// The length of the arguments when they were last read, and whether they were complete.
+    checked: Cell<(usize, bool)>,
 }
 
 /// How the pieces of a call's arguments relate to each other.
@@ -47,12 +52,16 @@ enum Pieces {
     /// There was none yet.
     #[default]
     None,
-    /// Each begins with the one before it, so many times in a row.
-    Growing { last: String, times: usize },
+    /// Each begins with the one before it, so many times in a row. `whole`: they have replaced each other.
+    Growing { last: String, times: usize, whole: bool },
     /// Each goes on where the one before it ends.
     Apart,
 }
 
+/// Arguments that grew beyond this without a piece that replaced them do not grow, in bytes.
+const GROWN_BYTES: usize = 64 * 1024;
+/// So many calls may be open at once. With more, the first one leaves as it is.
+const OPEN_CALLS: usize = 64;
 /// After so many pieces that begin with the one before them, arguments may be sent as a whole each time.
 const GROWN: usize = 2;
 
@@ -128,7 +137,7 @@ impl Calls {
         while let Some(first) = self.first() {
             let call = &self.pending[first];
             let is_early = goes_on && call.index.is_some_and(|index| index > self.given);
-            if is_early || !call.is_complete() {
+            if (is_early || !call.is_complete()) && self.pending.len() < OPEN_CALLS {
                 break;
             }
             let call = self.pending.remove(first);
@@ -146,7 +155,7 @@ impl Calls {
 
 impl Pieces {
     fn of(first: &str) -> Pieces {
-        if first.is_empty() { Pieces::None } else { Pieces::Growing { last: first.to_owned(), times: 0 } }
+        if first.is_empty() { Pieces::None } else { Pieces::Growing { last: first.to_owned(), times: 0, whole: false } }
     }
 }
 
@@ -159,6 +168,7 @@ impl Pending {
             arguments: fragment.arguments.to_owned(),
             pieces: Pieces::of(fragment.arguments),
             extra: fragment.extra.map(str::to_owned),
+            checked: Cell::default(),
         }
     }
 
@@ -206,6 +216,7 @@ impl Pending {
         if self.grows(fragment.arguments) {
             self.arguments.clear();
         }
+        self.checked = Cell::default();
         self.arguments.push_str(fragment.arguments);
         if let Some(extra) = fragment.extra {
             self.extra = Some(extra.to_owned());
@@ -216,23 +227,34 @@ impl Pending {
     /// arguments may look like their beginning (`{"a": {"a": 1}}`), so this is believed only where the pieces put together are no
     /// JSON, nor the beginning of it, and this piece alone is.
     fn grows(&mut self, piece: &str) -> bool {
-        let times = match &self.pieces {
+        let (times, whole) = match &self.pieces {
             _ if piece.is_empty() => return false,
-            Pieces::None => 0,
-            Pieces::Growing { last, times } if piece.len() > last.len() && piece.starts_with(last) => times + 1,
+            Pieces::None => (0, false),
+            Pieces::Growing { last, times, whole }
+                if (*whole || self.arguments.len() <= GROWN_BYTES) && piece.len() > last.len() && piece.starts_with(last) =>
+            {
+                (times + 1, *whole)
+            }
             Pieces::Growing { .. } | Pieces::Apart => {
                 self.pieces = Pieces::Apart;
                 return false;
             }
         };
-        self.pieces = Pieces::Growing { last: piece.to_owned(), times };
-        times >= GROWN && !begins_json(&format!("{}{piece}", self.arguments)) && begins_json(piece)
+        let whole = whole || times >= GROWN && !begins_json(&format!("{}{piece}", self.arguments)) && begins_json(piece);
+        self.pieces = Pieces::Growing { last: piece.to_owned(), times, whole };
+        whole
     }
 
-    /// Whether its arguments are one JSON value.
+    /// Whether its arguments are one JSON value. They are read once, however much text follows them.
     fn is_complete(&self) -> bool {
+        let (length, complete) = self.checked.get();
+        if length == self.arguments.len() {
+            return complete;
+        }
         // The cheap check first: most fragments do not end in a brace.
-        self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok()
+        let complete = self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok();
+        self.checked.set((self.arguments.len(), complete));
+        complete
     }
 }
 

@@ -666,3 +666,11 @@ fn reasoning_in_a_list_of_parts_is_reasoning() {
     assert_eq!(seen, ["reasoning Hm. ", "reasoning Well.", "text Hel", "text lo", "text !", "finish stop"]);
     assert_eq!(failed, None);
 }
+
+#[test]
+fn lists_in_lists_are_not_followed() {
+    let deep = format!("data: {}{}\n\n", "[".repeat(20_000), "]".repeat(20_000));
+    let stream = format!("{deep}{}", openai(&[r#"{"content":"a"}"#], "stop"));
+    let (_, failed) = decoded(Dialect::OpenAi, &stream);
+    assert_eq!(failed.map(|error| error.message), None);
+}

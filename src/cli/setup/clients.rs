@@ -89,22 +89,39 @@ pub(in crate::cli) fn agents() -> Result<BTreeMap<String, Agent>, Error> {
 
 impl Place {
     /// The text with its placeholders filled in, for a file or a setting: without the lines that need a context if nobody knows it.
+    /// In JSON, TOML and YAML, placeholders of texts stand between double quotes, and a value does not end its quotes.
     pub(in crate::cli) fn fill(&self, text: &str) -> String {
-        let root = format!("http://{}", self.address);
         let known = |line: &&str| self.context.is_some() || !line.contains("{context}");
         let lines: Vec<&str> = text.trim_start_matches('\n').lines().filter(known).collect();
-        // A model with a small context has no room for a long answer.
-        let output = self.context.map_or(OUTPUT, |context| OUTPUT.min(context / 4));
-        lines
-            .join("\n")
-            .replace("{v1}", &format!("{root}/v1"))
-            .replace("{root}", &root)
-            .replace("{port}", &self.address.port().to_string())
-            .replace("{model}", &self.model)
-            .replace("{context}", &self.context.map(|context| context.to_string()).unwrap_or_default())
-            .replace("{output}", &output.to_string())
-            .replace("{home}", &self.home)
-            .replace("{profile}", &self.profile)
+        let (template, mut out) = (lines.join("\n"), String::new());
+        let mut rest = template.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            out.push_str(before);
+            let named = after.split_once('}').and_then(|(name, after)| Some((self.value(name)?, after)));
+            match &named {
+                Some((value, _)) if text.contains('"') => out.push_str(&quoted(value)),
+                Some((value, _)) => out.push_str(value),
+                None => out.push('{'),
+            }
+            rest = named.map_or(after, |(_, after)| after);
+        }
+        out + rest
+    }
+
+    /// What a placeholder stands for.
+    fn value(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "root" => format!("http://{}", self.address),
+            "v1" => format!("http://{}/v1", self.address),
+            "port" => self.address.port().to_string(),
+            "model" => self.model.clone(),
+            "context" => self.context?.to_string(),
+            // A model with a small context has no room for a long answer.
+            "output" => self.context.map_or(OUTPUT, |context| OUTPUT.min(context / 4)).to_string(),
+            "home" => self.home.clone(),
+            "profile" => self.profile.clone(),
+            _ => return None,
+        })
     }
 
     /// The same for people to read: a word stands for a context that nobody knows.
@@ -125,10 +142,8 @@ impl File {
         let Some(own) = self.own(place)? else {
             return Ok(place.fill(self.text.as_deref().unwrap_or_default()).trim_end().to_owned());
         };
-        let mut whole = match before.trim() {
-            "" => Value::Object(Map::new()),
-            text => serde_json::from_str(text).map_err(|error| self.broken(&format!("is not a JSON object ({error})")))?,
-        };
+        let members = if before.trim().is_empty() { Ok(Map::new()) } else { members(before) };
+        let mut whole = Value::Object(members.map_err(|what| self.broken(&what))?);
         merge(&mut whole, own).map_err(|what| self.broken(&what))?;
         serde_json::to_string_pretty(&whole).map_err(|error| self.broken(&error.to_string()))
     }
@@ -141,6 +156,33 @@ impl File {
     fn broken(&self, what: &str) -> Error {
         Error::proxy(format!("{}: {what}; mend it by hand first", self.path))
     }
+}
+
+/// The members of a JSON object that can be written again as they were: a number may be too large for that.
+pub(super) fn members(text: &str) -> Result<Map<String, Value>, String> {
+    fn is_kept(value: &Value) -> bool {
+        match value {
+            Value::Number(number) => !number.as_f64().is_some_and(|number| number.abs() >= 2f64.powi(64)),
+            Value::Array(list) => list.iter().all(is_kept),
+            Value::Object(members) => members.values().all(is_kept),
+            _ => true,
+        }
+    }
+    let members: Map<String, Value> = serde_json::from_str(text).map_err(|error| format!("is not a JSON object ({error})"))?;
+    if members.values().all(is_kept) { Ok(members) } else { Err("has a number that could not be kept as it is".into()) }
+}
+
+/// A text as it stands between double quotes, in the escapes that JSON, TOML and YAML share.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Puts the members of an object into another one.

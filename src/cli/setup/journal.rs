@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Everything that was written, one entry for each file.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(in crate::cli) struct Journal {
     pub(in crate::cli) entries: Vec<Entry>,
 }
@@ -52,6 +52,13 @@ pub(in crate::cli) fn file(environment: &Environment) -> PathBuf {
     data_directory(environment).join("setup.json")
 }
 
+/// Keeps other processes from changing the journal and the files of clients until it is dropped.
+pub(in crate::cli) fn lock(environment: &Environment) -> Result<fs::File, Error> {
+    let file = file(environment);
+    atomic::lock(&file)
+        .map_err(|error| Error::proxy(format!("nothing was changed, {} cannot be locked: {error}", file.display())))
+}
+
 impl Journal {
     /// The journal, empty if there is none.
     pub(in crate::cli) fn read(environment: &Environment) -> Result<Journal, Error> {
@@ -74,7 +81,7 @@ impl Journal {
     }
 
     /// Adds what is written into a file. What an earlier entry wrote into it is not what it was before.
-    pub(super) fn add(&mut self, mut entry: Entry) {
+    pub(in crate::cli) fn add(&mut self, mut entry: Entry) {
         entry.before = self.without_ours(&entry.file, entry.before.as_deref());
         if let Some(at) = self.entries.iter().position(|known| known.file == entry.file) {
             let known = self.entries.remove(at);
@@ -84,7 +91,7 @@ impl Journal {
     }
 
     /// Writes the journal.
-    pub(super) fn write(&self, environment: &Environment) -> Result<(), Error> {
+    pub(in crate::cli) fn write(&self, environment: &Environment) -> Result<(), Error> {
         let file = file(environment);
         let failed = |what: String| Error::proxy(format!("{}: {what}", file.display()));
         let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.to_string()))?;
@@ -100,10 +107,11 @@ impl Entry {
 
     fn undone(&self, current: &str) -> Undone {
         let before = || self.before.clone().map_or(Undone::Removed, Undone::Text);
-        if current.trim() == self.after.trim() {
+        // The second: it was noted and never written, or is undone already.
+        if current.trim() == self.after.trim() || self.before.as_deref() == Some(current) {
             return before();
         }
-        let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+        let object = |text: &str| super::clients::members(text).ok();
         let (Some(Value::Object(merged)), Some(mut whole)) = (&self.merged, object(current)) else { return Undone::Foreign };
         let old = self.before.as_deref().and_then(object).unwrap_or_default();
         take_out(&mut whole, merged, &old);
@@ -138,6 +146,7 @@ fn take_out(whole: &mut Map<String, Value>, merged: &Map<String, Value>, old: &M
     }
 }
 
+/// Writes or removes the file.
 pub(in crate::cli) fn undo(file: &Path, undone: &Undone) -> std::io::Result<()> {
     match undone {
         Undone::Text(text) => atomic::write(file, text.as_bytes()),

@@ -14,6 +14,10 @@ fn environment(home: &Path) -> Environment {
 
 /// A proxy that has the model `m:7b`, with a context of 16384 tokens or an unknown one.
 fn proxy(context: Option<u64>) -> String {
+    proxy_with("m:7b", context)
+}
+
+fn proxy_with(model: &'static str, context: Option<u64>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -27,7 +31,7 @@ fn proxy(context: Option<u64>) -> String {
             stream.read_exact(&mut vec![0; length]).unwrap();
             let facts = context.map(|context| json!({"general.architecture": "m", "m.context_length": context}));
             let answer = if head.starts_with("get /api/tags") {
-                json!({"models": [{"name": "demo/gemma3"}, {"name": "m:7b"}]})
+                json!({"models": [{"name": "demo/gemma3"}, {"name": model}]})
             } else {
                 json!({"model_info": facts.unwrap_or_else(|| json!({}))})
             };
@@ -47,7 +51,7 @@ fn run(client: &str, home: &Path, write: bool) -> Result<(String, String), Error
 }
 
 fn run_at(listen: &str, model: Option<&str>, client: &str, home: &Path, write: bool) -> Result<(String, String), Error> {
-    let configured = Configured { config: None, listen: Some(listen.into()) };
+    let configured = Configured { listen: Some(listen.into()), ..Configured::default() };
     let setup = Setup { client: client.into(), model: model.map(str::to_owned), configured, write };
     let environment = environment(home);
     let (mut out, mut remarks) = (Vec::new(), Vec::new());
@@ -156,7 +160,9 @@ fn agents_get_files_that_they_can_read() {
     for client in ["claude", "codex", "qwen"] {
         run(client);
         let (_, again) = run(client);
-        assert!(again.lines().all(|line| line.ends_with("has it already")), "{again}");
+        // The tests run in a folder with a `proxy.toml`.
+        let mut said = again.lines().filter(|line| !line.contains("is not used by this command"));
+        assert!(said.all(|line| line.ends_with("has it already")), "{again}");
     }
     let json = |path: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(home.path().join(path)).unwrap()).unwrap() };
     let claude = json(".claude/settings.json");
@@ -248,4 +254,122 @@ fn a_file_that_held_nothing_else_goes() {
     let codex = &journal.entries.iter().find(|entry| entry.file.ends_with("toolglot.config.toml")).unwrap();
     std::fs::write(&codex.file, "model = \"mine\"\n").unwrap();
     assert_eq!(codex.undoing().unwrap(), Some(Undone::Foreign));
+}
+
+/// Names with which a backend left its place in the settings of a client, or made the client put something into it.
+const HOSTILE: [&str; 5] = [
+    r#"m"},"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"id"}]}]},"env":{"A":""#,
+    "m\"\nnotify = [\"sh\", \"-c\", \"id\"]\nx = \"",
+    r#"m": {}}}},"mcp":{"evil":{"type":"local","command":["id"]}},"provider":{"toolglot":{"models":{"m"#,
+    "{file:~/.ssh/id_ed25519}",
+    "--yolo",
+];
+
+#[test]
+fn a_models_name_does_not_leave_its_place_in_any_file_or_setting() {
+    let place = |model: &str| Place {
+        address: "127.0.0.1:8123".parse().unwrap(),
+        model: model.into(),
+        context: Some(16384),
+        home: "/h".into(),
+        profile: "/h/agents/x".into(),
+    };
+    let parsed = |name: &str, text: &str| -> Value {
+        match name.rsplit('.').next() {
+            Some("toml") => serde_json::to_value(toml::from_str::<toml::Value>(text).unwrap()).unwrap(),
+            // No string of ours has several lines.
+            Some("yml" | "yaml") => text
+                .lines()
+                .map(|line| {
+                    let (key, value) = line.split_once(':').unwrap();
+                    json!([key, serde_json::from_str(value).unwrap_or_else(|_| json!(value))])
+                })
+                .collect(),
+            _ => serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}: {text}")),
+        }
+    };
+    for (name, client) in clients::all().unwrap() {
+        let run = client.run.iter();
+        let files = client.files.iter().chain(run.clone().flat_map(|agent| &agent.files));
+        let written = |model: &str| -> Vec<(String, String)> {
+            let of_files = files.clone().map(|file| (file.path.clone(), file.over("", &place(model)).unwrap()));
+            let settings = run.clone().flat_map(|agent| &agent.environment).filter(|(_, text)| text.contains('"'));
+            of_files.chain(settings.map(|(name, text)| (name.clone(), place(model).fill(text)))).collect()
+        };
+        for hostile in HOSTILE.into_iter().chain(["{home}{profile}", "a\\", "\u{85}\u{2028}\u{7f}\t"]) {
+            let inner = serde_json::to_string(hostile).unwrap();
+            for ((file, plain), (_, text)) in written("PLAIN").iter().zip(written(hostile)) {
+                let expected = parsed(file, plain).to_string().replace("PLAIN", &inner[1..inner.len() - 1]);
+                assert_eq!(parsed(file, &text), serde_json::from_str::<Value>(&expected).unwrap(), "{name}: {file}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_more_than_a_name_gets_into_no_settings() {
+    for hostile in HOSTILE {
+        let home = tempfile::tempdir().unwrap();
+        let address = proxy_with(hostile, None);
+        for model in [None, Some(hostile)] {
+            let error = run_at(&address, model, "claude", home.path(), true).unwrap_err();
+            assert!(error.message.contains("nothing was written") && error.message.contains("[[alias]]"), "{error}");
+        }
+        assert!(!home.path().join(".claude").exists());
+        let (text, said) = run_at(&address, None, "copilot", home.path(), false).unwrap();
+        assert!(text.contains("COPILOT_MODEL=MODEL") && said.contains("[[alias]]"), "{text}{said}");
+    }
+}
+
+#[test]
+fn several_at_once_are_all_in_the_journal() {
+    let room = tempfile::tempdir().unwrap();
+    let address = proxy(None);
+    let clients = ["claude", "codex", "crush", "qwen", "opencode", "kilo", "pi", "openclaw"];
+    std::thread::scope(|scope| {
+        for client in clients {
+            let (home, address) = (room.path(), &address);
+            scope.spawn(move || run_at(address, None, client, home, true).unwrap());
+        }
+    });
+    let journal = Journal::read(&environment(room.path())).unwrap();
+    for client in clients {
+        assert!(journal.entries.iter().any(|entry| entry.client == client), "{client}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_undone_or_kept_is_not_written() {
+    let room = tempfile::tempdir().unwrap();
+    let file = |name: &str| room.path().join(name);
+    let refused = |own: &str, said: &str| {
+        let error = run("claude", room.path(), true).unwrap_err();
+        assert!(error.message.contains(said), "{error}");
+        assert_eq!(std::fs::read_to_string(file(".claude/settings.json")).unwrap(), own);
+        assert_eq!(std::fs::read_dir(file(".claude")).unwrap().count(), 1, "no copy is left");
+    };
+    std::fs::create_dir_all(file(".claude")).unwrap();
+    std::fs::create_dir_all(file(".local/share")).unwrap();
+    // No room for the journal.
+    std::os::unix::fs::symlink("nowhere", file(".local/share/toolglot")).unwrap();
+    std::fs::write(file(".claude/settings.json"), r#"{"mine":1}"#).unwrap();
+    refused(r#"{"mine":1}"#, "setup.json");
+    std::fs::remove_file(file(".local/share/toolglot")).unwrap();
+    // A number that would lose its digits.
+    let long = r#"{"mine":[12345678901234567890123]}"#;
+    std::fs::write(file(".claude/settings.json"), long).unwrap();
+    refused(long, "number");
+    // A link stays a link.
+    std::fs::remove_file(file(".claude/settings.json")).unwrap();
+    std::os::unix::fs::symlink("nowhere.json", file(".claude/settings.json")).unwrap();
+    let error = run("claude", room.path(), true).unwrap_err();
+    assert!(error.message.contains("link") && file(".claude/settings.json").is_symlink(), "{error}");
+    assert_eq!(Journal::read(&environment(room.path())).unwrap().entries.len(), 0);
+    // The name of a copy that leads elsewhere is taken.
+    std::fs::remove_file(file(".claude/settings.json")).unwrap();
+    std::fs::write(file(".claude/settings.json"), "{}").unwrap();
+    std::os::unix::fs::symlink("elsewhere", file(".claude/settings.json.backup")).unwrap();
+    assert!(run("claude", room.path(), true).unwrap().1.contains("settings.json.backup.1"));
+    assert!(!file(".claude/elsewhere").exists());
 }

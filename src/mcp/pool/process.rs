@@ -12,6 +12,7 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
+use sha2::{Digest, Sha256};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
@@ -57,6 +58,9 @@ const INHERITED: &[&str] = &[
     "SYSTEMROOT", "USERNAME", "USERPROFILE", "WINDIR",
 ];
 
+/// The variable with the servers inside of which this process runs.
+const INSIDE: &str = "TOOLGLOT_INSIDE";
+
 /// How much is read at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
 /// How long a child may take to end by itself, then after a polite signal.
@@ -65,15 +69,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 impl Process {
-    /// Starts the command.
+    /// Starts the command, but not inside of itself: it may be toolglot's own MCP server, which starts what is registered.
     pub(super) fn start(launch: &Launch, environment: &Environment, fault: Fault) -> io::Result<Process> {
         let own = launch.environment.iter().map(|(name, value)| (name.as_str(), value.reveal()));
+        let identity = format!("{:?}", (&launch.command, &launch.arguments, &launch.folder, own.clone().collect::<Vec<_>>()));
+        let identity = format!("{:x}", Sha256::digest(identity));
+        let inside = environment.get(INSIDE).unwrap_or_default();
+        if inside.split(',').any(|one| one == identity) {
+            return Err(io::Error::other("it is not started inside of itself"));
+        }
         // Windows itself finds programs that end in `.exe` only, and `npx` is `npx.cmd`.
         let found = if cfg!(windows) { environment.with(own.clone()).find(&launch.command) } else { None };
         let mut start = Command::new(found.unwrap_or_else(|| launch.command.clone().into()));
         start.args(&launch.arguments).env_clear();
         start.envs(INHERITED.iter().filter_map(|name| Some((name, environment.get(name)?))));
-        start.envs(own);
+        start.envs(own).env(INSIDE, format!("{inside},{identity}"));
         if let Some(folder) = &launch.folder {
             start.current_dir(folder);
         }

@@ -49,26 +49,26 @@ impl Document {
         }
     }
 
-    /// Names and entries in the order of the file, without entries that are not objects or have no name.
+    /// Names and entries in the order of the file. One that is not an object, or has no name, is empty there: its fault is told.
     pub(super) fn entries(&self) -> Vec<(String, Map<String, Value>)> {
         let object = |value: Option<Value>| match value {
-            Some(Value::Object(object)) => Some(object),
-            _ => None,
+            Some(Value::Object(object)) => object,
+            _ => Map::new(),
         };
         match self.find() {
             None => Vec::new(),
             Some(Entries::List(list)) => list
                 .iter()
-                .filter_map(|entry| {
-                    let mut entry = object(entry.to_serde_value())?;
-                    let name = entry.shift_remove("name")?.as_str()?.to_owned();
-                    Some((name, entry))
+                .map(|entry| {
+                    let mut entry = object(entry.to_serde_value());
+                    let name = entry.shift_remove("name").and_then(|name| Some(name.as_str()?.to_owned()));
+                    (name.unwrap_or_default(), entry)
                 })
                 .collect(),
             Some(Entries::Object(all)) => all
                 .properties()
                 .iter()
-                .filter_map(|property| Some((property.decoded_name()?, object(property.value()?.to_serde_value())?)))
+                .filter_map(|property| Some((property.decoded_name()?, object(property.value()?.to_serde_value()))))
                 .collect(),
         }
     }

@@ -1,6 +1,9 @@
 //! Validates one entry of the registry as a [`Server`]: how to reach it, and what its tools may do.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -194,8 +197,9 @@ impl Server {
 /// What a server may be called: qualified names and files of other clients must be able to carry it.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     match name {
+        "" => Err("a server needs a `name`".into()),
         "builtin" => Err("the name `builtin` is taken".into()),
-        _ if name.trim() != name || name.is_empty() => Err(format!("`{name}` is not a name for a server")),
+        _ if name.trim() != name => Err(format!("`{name}` is not a name for a server")),
         _ if name.len() > 64 || name.chars().any(char::is_control) => {
             Err("a server's name has at most 64 bytes, all printable".into())
         }
@@ -211,6 +215,13 @@ pub(super) fn take_policies(entry: &mut Map<String, Value>) -> Vec<&'static str>
         POLICIES.iter().copied().filter(|key| entry.get(*key).is_some_and(|value| is_policy(key, value))).collect();
     there.iter().for_each(|key| drop(entry.shift_remove(*key)));
     there
+}
+
+/// Whether an entry starts `toolglot mcp serve`, with whatever options.
+pub(super) fn is_ours(entry: &Map<String, Value>) -> bool {
+    let line = address(entry);
+    let mut words = line.split_whitespace().skip_while(|word| Path::new(word).file_stem().is_none_or(|stem| stem != "toolglot"));
+    words.next().is_some() && words.any(|word| word == "mcp") && words.any(|word| word == "serve")
 }
 
 /// Address or command line of an entry as it is written.

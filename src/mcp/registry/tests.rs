@@ -26,14 +26,16 @@ fn parse(entry: Value) -> Result<Option<Server>, String> {
     Server::parse("s", entry.as_object().unwrap(), &environment())
 }
 
-#[test]
-fn a_missing_file_is_made_as_an_empty_list() {
+#[tokio::test]
+async fn a_missing_file_is_made_as_an_empty_list() {
     let folder = tempfile::tempdir().unwrap();
     let deep = Registry::open(folder.path().join("deep/mcp.json"), environment()).unwrap();
     assert!(!folder.path().join("deep").exists(), "no folder before there is something to keep");
     deep.put_url("a", "http://a/").unwrap();
     assert!(deep.file().exists());
     let registry = Registry::open(folder.path().join("mcp.json"), environment()).unwrap();
+    assert!(!registry.file().exists(), "who only looks writes nothing");
+    assert!(tokio::time::timeout(Duration::from_millis(100), registry.watch()).await.is_err());
     assert_eq!(text(&registry), "[]\n");
     #[cfg(unix)]
     assert_eq!(
@@ -97,6 +99,7 @@ fn every_dialect_is_read() {
             "unset": {"url": "http://localhost/${NONE}"},
             "editor": {"command": "x", "args": ["${input:key}"]},
             "nothing": {"description": "?"},
+            "bare": "http://localhost/",
             "cloud": {"url": "http://169.254.169.254/"},
             "typo": {"url": "http://localhost/", "toolglot": {"tools": {"x": {"parameters": {"a": {"hid": true}}}}}},
         }}"#,
@@ -122,6 +125,7 @@ fn every_dialect_is_read() {
         ("unset", "`url`: the environment variable `NONE` is not set"),
         ("editor", "`command`: `${input:key}` is known to an editor only; write the value or `${VARIABLE}`"),
         ("nothing", "there is neither `url` nor `command`"),
+        ("bare", "there is neither `url` nor `command`"),
         ("cloud", "`http://169.254.169.254/` is a link-local or metadata address, where no MCP server may be"),
         (
             "typo",
@@ -129,6 +133,8 @@ fn every_dialect_is_read() {
         ),
     ];
     assert_eq!(unusable, expected);
+    let nameless = open(folder.path(), r#"[{"url": "http://localhost/"}]"#).snapshot();
+    assert_eq!(nameless.unusable[0].error.as_deref(), Some("a server needs a `name`"));
 }
 
 #[test]
@@ -314,7 +320,6 @@ fn what_an_entry_refers_to_is_masked_from_then_on() {
         ("VAULT_DB", "vaultvalueofletters"),
         ("A_HEADER", "hdr0dd-gggg4444"),
         ("A_QUERY", "query-cccc2222"),
-        ("A_PASSWORD", "user/info+pw-1"),
         ("AN_ARGUMENT", "argument-oooo8888"),
         ("A_FILE", "/etc/passwd"),
         ("A_DATE", "2025-06-18"),
@@ -331,4 +336,36 @@ fn what_an_entry_refers_to_is_masked_from_then_on() {
     }
     let said = "disabled-0001 query-cccc2222 hdr0dd-gggg4444 user/info+pw-1 vaultvalueofletters argument-oooo8888 /etc/passwd 2025-06-18";
     assert_eq!(crate::redact::line(said), "*** *** *** *** *** *** /etc/passwd 2025-06-18");
+}
+
+#[test]
+fn what_two_processes_add_at_once_is_all_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = || (0..20).flat_map(|at| [format!("a{at}"), format!("b{at}")]);
+    std::thread::scope(|scope| {
+        for name in all() {
+            // Each has a registry of its own, as a process has.
+            let registry = Registry::open(folder.path().join("mcp.json"), environment()).unwrap();
+            scope.spawn(move || registry.put_url(&name, "http://a/").unwrap());
+        }
+    });
+    let mut there = names(&Registry::open(folder.path().join("mcp.json"), environment()).unwrap());
+    let mut expected: Vec<String> = all().collect();
+    there.sort();
+    expected.sort();
+    assert_eq!(there, expected);
+}
+
+#[test]
+fn toolglot_itself_is_not_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = open(folder.path(), "[]");
+    let other = json!({"mcpServers": {
+        "a": {"command": "/usr/bin/toolglot", "args": ["mcp", "--config", "x.toml", "serve", "--gateway"]},
+        "b": {"command": "npx", "args": ["toolglot", "mcp", "serve"]},
+        "c": {"command": "npx", "args": ["notes", "mcp", "serve"]},
+    }});
+    let imported = registry.import(&other.to_string()).unwrap();
+    assert_eq!((imported.ours, imported.taken), (vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]));
+    assert_eq!(names(&registry), ["c"]);
 }

@@ -47,6 +47,7 @@ byId("key").addEventListener("submit", (event) => {
 function live(text, on) {
   byId("live").textContent = text;
   byId("live").classList.toggle("on", on);
+  byId("live").classList.toggle("bad", !on);
 }
 
 /** Reads server-sent events with a key in the header, which an EventSource cannot send. */
@@ -55,6 +56,7 @@ async function listen() {
   listening?.abort();
   const own = (listening = new AbortController());
   while (!own.signal.aborted) {
+    let why = "toolglot does not answer: is it stopped?";
     try {
       const answer = await fetched("/ui/events", { signal: own.signal });
       live("live", true);
@@ -69,8 +71,10 @@ async function listen() {
       }
     } catch (error) {
       if (own.signal.aborted || !byId("key").hidden) return;
+      // It has answered, and refuses.
+      if (!(error instanceof TypeError)) why = error.message;
     }
-    live("not connected", false);
+    live(why, false);
     await new Promise((resolve) => setTimeout(resolve, 1500));
   }
 }
@@ -259,7 +263,7 @@ function view(detail, row) {
   if (detail.cut) shown.push(element("p", "bad", "There was no room to keep all of this turn."));
   const why = element("ol", "why", ...reasons(detail, row));
   if (why.children.length) shown.push(why);
-  const columns = [column("The model wrote", wrote(detail)), column("The client got", received(detail), detail.got && element("pre", "", detail.got))];
+  const columns = [column("The model wrote", wrote(detail, row)), column("The client got", received(detail), detail.got && element("pre", "", detail.got))];
   if (detail.sent) columns.unshift(column("The client sent", request(detail.sent), element("pre", "", detail.sent)));
   shown.push(element("div", "columns", ...columns));
   return shown;
@@ -390,7 +394,7 @@ function request(sent) {
   return parts;
 }
 
-function wrote(detail) {
+function wrote(detail, row) {
   const parts = [];
   detail.rounds.forEach((round, number) => {
     if (number) parts.push(element("div", "again-line", element("div", "role", `answer ${number + 1}, after it was told`), round.told || "the same again"));
@@ -412,7 +416,8 @@ function wrote(detail) {
     if (round.fault) parts.push(element("p", "bad", round.fault));
     else if (round.end) parts.push(element("p", "note", `ended: ${round.end}`));
   });
-  return parts.length ? parts : [element("p", "soft", "nothing yet")];
+  if (parts.length) return parts;
+  return [element("p", "soft", row.result === "running" ? "nothing yet" : row.mode === "off" ? "what the client got: it passed unread" : "nothing")];
 }
 
 function received(detail) {
@@ -456,7 +461,7 @@ byId("fixture").onclick = async () => {
 byId("curl").onclick = async () => {
   const quoted = opened.detail.sent.replaceAll("'", "'\\''");
   const key = sessionStorage.getItem("key") ? " -H \"authorization: Bearer $KEY\"" : "";
-  const line = `curl -N ${location.origin}${opened.row.path} -H 'content-type: application/json'${key} -d '${quoted}'`;
+  const line = `curl -N ${location.origin}${opened.row.path} -H 'content-type: application/json'${key} --data-raw '${quoted}'`;
   try {
     await navigator.clipboard.writeText(line);
     tell("Copied.");
@@ -552,7 +557,8 @@ function welcome(state) {
     };
     return button;
   }));
-  byId("setup").textContent = (state.setup?.[chosen] ?? "").replaceAll("{origin}", location.origin);
+  const steps = (state.setup?.[chosen] ?? "").replaceAll("{origin}", location.origin);
+  byId("setup").textContent = real.length ? steps.replace(/\bMODEL\b/g, () => real[0].models[0].name) : steps;
 }
 byId("copy").onclick = () => navigator.clipboard.writeText(byId("address").textContent).then(() => (byId("copy").textContent = "Copied"), tell);
 byId("demo").onclick = async () => {
@@ -765,4 +771,6 @@ for (const [at, tab] of tabs.entries()) {
 
 listen();
 status().catch(() => {});
+// A backend may start while the card is read.
+setInterval(() => byId("welcome").hidden || status().catch(() => {}), 5000);
 if (location.hash) arrive();

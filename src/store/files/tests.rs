@@ -49,3 +49,17 @@ async fn nobody_else_reads_it() {
     assert_eq!((mode(&folder.path().join("s")), mode(&files.path(&key))), (0o700, 0o600));
     assert!(!files.put(key, Bytes::from(vec![0; 9 * 1024 * 1024]), HOUR).await, "too large");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_folder_stops_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
+    let (sender, opened) = std::sync::mpsc::channel();
+    let path = folder.path().to_owned();
+    std::thread::spawn(move || {
+        Files::new(path);
+        sender.send(())
+    });
+    opened.recv_timeout(Duration::from_secs(5)).unwrap();
+}

@@ -119,3 +119,14 @@ fn a_call_in_the_text_after_a_native_one_counts_unless_it_repeats_that() {
         assert_eq!((came.iter().map(String::as_str).collect::<Vec<_>>(), said.trim()), (calls.to_vec(), text), "{parts:?}");
     }
 }
+
+#[test]
+fn what_text_before_a_native_call_is_does_not_depend_on_its_cut() {
+    const TEXT: &str =
+        "```text  {\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}{\"name\":\"run\",\"arguments\":{\"a\":\"x\"}}\n\n&lt;";
+    let native = Err(("write", r#"{"a":"1"}"#));
+    let whole = told(&[Ok(TEXT), native]);
+    for cut in 1..TEXT.len() {
+        assert_eq!(told(&[Ok(&TEXT[..cut]), Ok(&TEXT[cut..]), native]), whole, "at {cut}");
+    }
+}

@@ -41,7 +41,9 @@ impl Gate {
             self.again.reask = Some(Reask::Uncalled);
             return reason;
         }
-        if self.policy.call_alone {
+        // A user who waits for a call, and has read nothing yet, reads why there is none.
+        let has_read = self.again.said.iter().any(|said| !said.trim().is_empty());
+        if self.policy.call_alone && (has_read || !(is_silent && self.policy.must_call)) {
             return FinishReason::Stop;
         }
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
@@ -86,7 +88,7 @@ impl Gate {
             && self.policy.notice_when_empty
             && let Some(instead) = self.instead(reason)
         {
-            self.text(&instead, out);
+            self.say(&instead, out);
         }
         match reason {
             FinishReason::ToolCalls => FinishReason::Stop,

@@ -244,6 +244,15 @@ fn a_demanded_call_is_asked_for_once() {
     let why = Why::Schema("no".into());
     let refused = Event::Refused { name: "add", why: &why, raw: "{}", written: "{}" };
     assert_eq!(delivered(Policy { may_reask: false, ..again }, &[refused]).0, ["{}"]);
+    // A user who has read nothing reads why.
+    let mut gate = Gate::new(Policy { may_reask: false, notice_when_empty: true, ..again });
+    let mut text = String::new();
+    gate.event(Event::Finish { reason: FinishReason::Stop, usage: None }, &mut |event: Event<'_>| {
+        if let Event::Text(piece) = event {
+            text.push_str(piece);
+        }
+    });
+    assert_eq!(text, "[toolglot] the model's answer was empty\n");
 }
 
 #[test]

@@ -94,8 +94,10 @@ async fn a_slow_legacy_stream_is_read_to_its_end() {
 #[tokio::test]
 async fn both_errors_are_shown_where_neither_dialect_is_spoken() {
     let url = serve(Router::new().route("/x", get(async || "a web page"))).await;
-    let bench = Bench::new(json!({"s": {"url": format!("{url}/x")}}));
-    let message = bench.pool.tools(None, PATIENCE).await.problems[0].message.clone();
+    let bench = Bench::new(json!({"s": {"url": format!("{url}/x")}, "tls": {"url": url.replace("http:", "https:")}}));
+    let problems = bench.pool.tools(None, PATIENCE).await.problems;
+    assert!(problems[1].message.ends_with("it does not speak TLS: write http://"), "{}", problems[1].message);
+    let message = &problems[0].message;
     assert!(
         message.contains("as streamable HTTP: ") && message.contains("as HTTP with SSE: GET answered with `text/plain"),
         "{message}"

@@ -78,9 +78,12 @@ async fn the_request_that_the_endpoint_was_designed_for_is_answered() {
     },
     "id": 1
   }"#;
-    for path in ["/generate_with_mcp", "/generate"] {
+    // Its schema has a default for `jsonrpc`.
+    let short = BODY.replace("\"jsonrpc\": \"2.0\",", "");
+    for (path, body) in [("/generate_with_mcp", BODY), ("/generate", BODY), ("/generate_with_mcp", &short)] {
         let room = Room::new(Family::Native, vec![text("음성 생성이 완료되었습니다!")]).await;
-        let request = client().post(format!("{}{path}", room.url)).header("Content-Type", "application/json").body(BODY);
+        let request =
+            client().post(format!("{}{path}", room.url)).header("Content-Type", "application/json").body(body.to_owned());
         let answer: Value = serde_json::from_str(&request.send().await.unwrap().text().await.unwrap()).unwrap();
         let expected = json!({"content": "음성 생성이 완료되었습니다!", "id": 1});
         assert_eq!(json!({"content": answer["result"]["content"], "id": answer["id"]}), expected, "{path}: {answer}");
@@ -93,7 +96,7 @@ async fn wrong_requests_get_errors_of_the_protocol() {
     let room = Room::new(Family::Native, vec![text("Hello.")]).await;
     let table = [
         (json!([]), -32600),
-        (json!({"id": 1, "method": "generate", "params": {}}), -32600),
+        (json!({"jsonrpc": "1.0", "id": 1, "method": "generate", "params": {}}), -32600),
         (json!({"jsonrpc": "2.0", "id": 1, "method": 3, "params": {}}), -32600),
         (json!({"jsonrpc": "2.0", "id": 1, "method": "generate"}), -32602),
         (request(json!({"messages": "hi"})), -32602),

@@ -103,5 +103,5 @@ fn lacks_values(text: &str, tool: &Tool) -> bool {
     let is_schema = given.get("type").is_some_and(|kind| kind == "object")
         && given.get("properties").is_some_and(Value::is_object)
         && !types.has("properties");
-    is_schema || are_placeholders(text, &given, tool) || !types.required().all(has_value)
+    is_schema || are_placeholders(text, tool) || !types.required().all(has_value)
 }

@@ -393,7 +393,6 @@ fn other_frames_around_a_call_are_passed_over() {
     let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
     for (adapter, text) in [
         ("hermes", format!("<tool_call>\n`{object}`\n</tool_call>")),
-        ("generic", format!("<xml>\n{object}\n</xml>")),
         ("generic", format!("<tool_code>\n{object}\n</tool_code>")),
         ("gemma3", "```json\n{\"tool_code\": \"lamp(on=True)\"}\n```".to_owned()),
         ("gemma3", "```xml\n<lamp>\n<on>true</on>\n</lamp>\n```".to_owned()),

@@ -284,7 +284,7 @@ fn elements_of_the_parameters_own_name_are_content() {
 #[test]
 fn an_empty_value_with_a_tag_twice_is_asked_for_again() {
     let note = |body: &str| format!("<write_note>\n<note_path>a.md</note_path>\n{body}\n</write_note>");
-    for body in ["<body></body></body>", "<body>\n</body>\n</body>", "<body><body></body>"] {
+    for body in ["<body></body></body>", "<body>\n</body>\n</body>"] {
         let text = note(body);
         assert_eq!((calls(&text), scan(&text, FinishReason::Stop, 5).refused()), (vec![], 1), "{text}");
     }
