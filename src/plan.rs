@@ -35,7 +35,7 @@ mod repeats;
 mod tests;
 mod trim;
 
-pub use react::React;
+pub use react::{React, offer};
 pub use repeats::{Ended, Repeats};
 pub use trim::trim;
 

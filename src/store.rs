@@ -39,9 +39,9 @@ pub enum Kind {
     TurnResults,
     /// Pins: accepted hashes of tool definitions.
     ToolPin,
-    /// Opaque data that a backend wants back with a call, by the call's id.
+    /// Opaque data that a backend wants back with a call, by the call's place and id.
     CallExtra,
-    /// The reasoning before a call, by the call's id.
+    /// The reasoning before a call, by the call's place and id.
     CallReasoning,
     /// Digests of the last request of a conversation.
     Prefix,

@@ -76,7 +76,7 @@ impl Error {
         let secrets: Vec<&str> = secrets.into_iter().collect();
         let headers = self.headers.iter_mut().map(|(_, value)| value);
         for text in headers.chain(&mut self.code).chain([&mut self.message]) {
-            *text = redact::without(text, secrets.iter().copied());
+            *text = redact::without(text, secrets.iter().copied()).into_owned();
         }
         self
     }

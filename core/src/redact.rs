@@ -6,13 +6,20 @@
 
 use std::{
     borrow::Cow,
+    path::Path,
     sync::{LazyLock, PoisonError, RwLock},
 };
+
+mod places;
+
+pub use places::places;
 
 /// The replacement for a secret.
 pub const MASK: &str = "***";
 /// A parameter of a URL whose name contains one of these is a secret.
-const SECRET: &[&str] = &["key", "token", "secret", "passw", "pwd", "auth", "sig", "credential", "cookie"];
+const SECRET: &[&str] = &["key", "token", "secret", "pass", "pwd", "auth", "sig", "credential", "cookie"];
+/// Headers whose names begin so say what everybody may know.
+const PUBLIC: &[&str] = &["accept", "content-", "user-agent"];
 /// Schemes of the `Authorization` header.
 const SCHEMES: &[&str] = &["bearer ", "basic "];
 /// A shorter word is not a credential, and a shorter key is not searched for: it would be found within ordinary words. In bytes.
@@ -34,23 +41,92 @@ pub fn learn(secret: &str) {
     }
 }
 
-/// [`learn`], if what has this name is a secret; without the scheme of a credential.
+/// [`learn`] for a value that stands in a configuration under this name: if what has the name is a secret, without the scheme of
+/// a credential; under any other name, if the value looks like a credential.
 pub fn learn_named(name: &str, value: &str) {
+    let is_public = || PUBLIC.iter().any(|public| name.to_ascii_lowercase().starts_with(public));
     if is_secret(name) {
         let (word, rest) = value.split_once(' ').unwrap_or((value, ""));
         let is_scheme = SCHEMES.iter().any(|scheme| scheme.trim_end().eq_ignore_ascii_case(word));
         learn(if is_scheme { rest.trim() } else { value });
+    } else if value.contains("://") {
+        learn_url(value);
+    } else if is_mixed(value) && !value.contains(char::is_whitespace) && !is_path(value) && !is_public() {
+        learn_reference(value);
+    }
+}
+
+/// [`learn`] for a value that a configuration refers to (`${NAME}`), unless it is plainly a number, a date, or a file that exists.
+/// Of a URL, what is secret in it.
+pub fn learn_reference(value: &str) {
+    if value.contains("://") {
+        learn_url(value);
+    } else if value.bytes().any(|byte| byte.is_ascii_alphabetic()) && !Path::new(value).exists() {
+        learn(value);
+    }
+}
+
+/// [`learn`] for the password of a URL and for what its parameters say.
+pub fn learn_url(url: &str) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if let Some((user, _)) = authority.rsplit_once('@') {
+        learn(&decoded(user.split_once(':').map_or(user, |(_, password)| password)));
+    }
+    let query = tail.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
+    for (name, value) in query.split('&').filter_map(|part| part.split_once('=')) {
+        learn_named(name, &decoded(value));
+    }
+}
+
+/// [`learn`] for the secrets of a command line: `--token WORD`, `--token=WORD`, `API_KEY=WORD`, `X-Api-Key: WORD`, those of URLs.
+pub fn learn_options<'w>(words: impl IntoIterator<Item = &'w str>) {
+    let mut is_next = false;
+    for word in words {
+        if word.contains("://") || is_next && !word.starts_with('-') {
+            learn_reference(word);
+        }
+        let pair = word.split_once(['=', ':']);
+        if let Some((name, value)) = pair.filter(|(name, _)| is_secret(name)) {
+            learn_named(name, value.trim());
+        }
+        is_next = pair.is_none() && word.starts_with('-') && is_secret(word);
     }
 }
 
 /// The text with all [learned](learn) values masked.
 pub fn known(text: &str) -> Cow<'_, str> {
     let learned = LEARNED.read().unwrap_or_else(PoisonError::into_inner);
-    let mut out = Cow::Borrowed(text);
-    for secret in learned.iter().filter(|secret| text.contains(secret.as_str())) {
-        out = Cow::Owned(out.replace(secret, MASK));
+    learned.iter().fold(Cow::Borrowed(text), |text, secret| masked(text, secret))
+}
+
+fn masked<'t>(text: Cow<'t, str>, secret: &str) -> Cow<'t, str> {
+    let places = places(&text, secret);
+    if places.is_empty() {
+        return text;
     }
-    out
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for place in places {
+        out.push_str(text.get(copied..place.start).unwrap_or_default());
+        out.push_str(MASK);
+        copied = place.end;
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// A part of a URL without its escapes; as it is, if it is no text then.
+fn decoded(text: &str) -> Cow<'_, str> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, escape)) = rest.split_once('%') {
+        bytes.extend(before.bytes());
+        let byte = escape.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.unwrap_or(b'%'));
+        rest = if byte.is_some() { escape.get(2..).unwrap_or_default() } else { escape };
+    }
+    bytes.extend(rest.bytes());
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The text with secrets masked: those that are [`known`], user information and secret parameters of URLs, `Bearer` and `Basic`
@@ -67,9 +143,9 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
 }
 
 /// The text with these secrets masked, except those of fewer than eight bytes.
-pub fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
+pub fn without<'t, 's>(text: &'t str, secrets: impl IntoIterator<Item = &'s str>) -> Cow<'t, str> {
     let secrets = secrets.into_iter().filter(|secret| secret.len() >= CREDENTIAL_BYTES);
-    secrets.fold(text.to_owned(), |text, secret| if text.contains(secret) { text.replace(secret, MASK) } else { text })
+    secrets.fold(Cow::Borrowed(text), masked)
 }
 
 /// Text of another program as one line for people: without secrets, at most `most` characters, control characters and marks of
@@ -161,6 +237,16 @@ fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|word| lower.contains(word))
 }
 
+/// Whether a word has what words of prose do not have, and nearly every credential does.
+fn is_mixed(word: &str) -> bool {
+    word.bytes().skip(1).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte == b'=')
+}
+
+/// Whether a value is written like a path.
+fn is_path(value: &str) -> bool {
+    value.starts_with(['/', '.', '~', '\\']) || value.get(1..).is_some_and(|rest| rest.starts_with([':']) && rest.len() > 1)
+}
+
 /// Masks credentials. `lower`: the text in ASCII lower case, so that positions agree.
 fn credentials(text: &str, lower: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -170,9 +256,7 @@ fn credentials(text: &str, lower: &str) -> String {
         let word = text.get(from..).unwrap_or_default();
         let word = &word[..word.find(|c: char| c.is_whitespace() || "\"'`,;<>".contains(c)).unwrap_or(word.len())];
         out.push_str(text.get(at..from).unwrap_or_default());
-        // Prose goes on with a word of letters; a credential is hardly ever one.
-        let is_mixed =
-            |word: &str| word.bytes().skip(1).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte == b'=');
+        // Prose goes on with a word of letters.
         let is_credential = word.len() >= CREDENTIAL_BYTES && is_mixed(word);
         out.push_str(if is_credential { MASK } else { word });
         at = from + word.len();
@@ -235,12 +319,28 @@ mod tests {
         learn("short");
         learn_named("X-Api-Key", "in-a-header-2");
         learn_named("Authorization", "Bearer b3arer-value");
-        learn_named("accept", "application/x-odd");
+        learn_named("accept", "application/x-odd2");
+        learn_named("DB", "db-1111-aaaa");
+        learn_named("DB_FILE", "/var/lib/app/v1.db");
+        learn_named("STAGE", "eu-production");
+        learn_named("MCP-Protocol-Version", "2025-06-18");
+        learn_options(["run", "--token", "0pt1on-word", "--api-key=equal-w0rd", "-e", "PASS=env-w0rd", "application/x-odd"]);
+        learn_url("http://me:url%2Fp4ss-word@h/v1?page=12345678&q=qu3ry-value");
+        learn_reference("onlyletters-in-it");
+        learn_reference("https://h/");
         for (text, expected) in [
             ("{\"code\":\"kn0wn-value-1\"}", "{\"code\":\"***\"}"),
             ("kn0wn-value-1-longer, kn0wn-value-1", "***, ***"),
             ("a short in-a-header-2", "a short ***"),
             ("token b3arer-value of application/x-odd", "token *** of application/x-odd"),
+            (
+                "db-1111-aaaa of /var/lib/app/v1.db in eu-production at 2025-06-18",
+                "*** of /var/lib/app/v1.db in eu-production at 2025-06-18",
+            ),
+            ("at 0pt1on-word, equal-w0rd or env-w0rd", "at ***, *** or ***"),
+            ("url/p4ss-word and url%2fp4ss-word", "*** and ***"),
+            ("page=12345678, q=qu3ry-value, only letters", "page=12345678, q=***, only letters"),
+            ("referred to as onlyletters-in-it and https://h/", "referred to as *** and https://h/"),
         ] {
             assert_eq!(known(text), expected);
             assert_eq!(line(text), expected);

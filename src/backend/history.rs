@@ -13,6 +13,10 @@ use crate::{
     openai::{ChatRequest, Content, Message, ToolCall, Unanswered, VOID_EMPTY, VOID_FIELD, answer::call_id},
 };
 
+/// The longest part of a MIME type, in bytes, and the longest name of a file, in characters, that a model is shown.
+const MIME_BYTES: usize = 64;
+const FILE_NAME_CHARS: usize = 120;
+
 pub(super) mod leaked;
 #[cfg(test)]
 mod tests;
@@ -161,8 +165,11 @@ pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool, fi
 /// Replaces an image or a file by a line of text, and adds it to `images` if the model sees it.
 fn show_image(part: &mut Value, images: &mut Vec<Value>, vision: bool, files: bool) {
     if let Some(file) = part.get("file") {
-        let name = file.get("filename").and_then(Value::as_str).unwrap_or("without a name").to_owned();
-        let file = std::mem::take(part);
+        let name = file.get("filename").and_then(Value::as_str).map_or_else(|| "without a name".to_owned(), file_name);
+        let mut file = std::mem::take(part);
+        if let Some(written) = file.pointer_mut("/file/filename") {
+            *written = json!(name);
+        }
         let text = if files {
             images.push(file);
             format!("[file {}: {name}, attached below]", images.len())
@@ -205,11 +212,22 @@ fn attached(images: &mut Vec<Value>) -> Message {
     Message { role: "user".to_owned(), content: Content::Parts(parts), ..Message::default() }
 }
 
-/// The MIME type in the `data:` URL of an image part.
+/// The MIME type in the `data:` URL of an image part. What is written differently may be anything, and is not shown.
 fn mime(part: &Value) -> Option<&str> {
     let url = part.get("image_url")?;
     let url = url.as_str().or_else(|| url.get("url")?.as_str())?;
-    url.strip_prefix("data:")?.split([';', ',']).next().filter(|kind| !kind.is_empty())
+    let kind = url.strip_prefix("data:")?.split([';', ',']).next()?;
+    let is_name = |name: &str| {
+        let is_written = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+        (1..=MIME_BYTES).contains(&name.len()) && name.bytes().all(is_written)
+    };
+    kind.split_once('/').is_some_and(|(main, sub)| is_name(main) && is_name(sub)).then_some(kind)
+}
+
+/// The name of a file without what could be markup.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || " +-._".contains(c) { c } else { '_' };
+    name.chars().take(FILE_NAME_CHARS).map(plain).collect()
 }
 
 /// Whether a text is Void's placeholder for an empty one.

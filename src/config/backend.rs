@@ -10,7 +10,7 @@ use serde::{
 use url::Url;
 
 use super::{Environment, Secret, expand::expand, secret::Source};
-use crate::error::Error;
+use crate::{error::Error, redact};
 
 /// A configured backend: a table `[[backend]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -163,11 +163,13 @@ impl Backend {
 /// Host and port of a URL: the name of a backend that has no other.
 fn place(url: &str) -> String {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    host.split('/').next().unwrap_or(host).to_owned()
+    let host = host.split('/').next().unwrap_or(host);
+    host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned()
 }
 
-/// The URL without a trailing slash; `None` unless it is http or https with a host.
+/// The URL without a trailing slash; `None` unless it is http or https with a host. Its password is masked from then on.
 fn base_url(text: &str) -> Option<String> {
+    redact::learn_url(text);
     let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
     let whole = !host.is_empty()
         && !host.starts_with(['/', ':', '?', '#'])

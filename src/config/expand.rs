@@ -1,7 +1,8 @@
 //! Expands `${VAR}` in texts of the configuration and the registry. A missing variable is an error: a literal `${TOKEN}` must
-//! never reach a server.
+//! never reach a server. What comes from a variable may be a secret, and is masked from then on.
 
 use super::Environment;
+use crate::redact;
 
 /// Expands `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${env://VAR:-default}` and `${userHome}`.
 ///
@@ -34,7 +35,10 @@ fn value(inside: &str, environment: &Environment) -> Result<String, String> {
         return Err(format!("`${{{inside}}}` is known to an editor only; write the value or `${{VARIABLE}}`"));
     }
     match (environment.get(name), default) {
-        (Some(value), _) => Ok(value.to_owned()),
+        (Some(value), _) => {
+            redact::learn_reference(value);
+            Ok(value.to_owned())
+        }
         (None, Some(default)) => Ok(default.to_owned()),
         (None, None) => Err(format!("the environment variable `{name}` is not set")),
     }

@@ -34,7 +34,7 @@ impl Secret {
         Secret(text)
     }
 
-    /// The value of a header or a variable: masked in the same way if its name says that it is a secret.
+    /// The value of a header or a variable: masked in the same way if its name says that it is a secret, or if it looks like one.
     pub fn named(name: &str, text: impl Into<String>) -> Secret {
         let text = text.into();
         redact::learn_named(name, &text);

@@ -5,6 +5,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use url::{Host, Url};
 
+/// Where clouds serve a machine's credentials, beside link-local addresses: Alibaba, Oracle, Azure (its wire server).
+const METADATA_V4: &[[u8; 4]] = &[[100, 100, 100, 200], [192, 0, 0, 192], [168, 63, 129, 16]];
+/// Amazon (machines, pods), Google, Scaleway.
+const METADATA_V6: &[[u16; 8]] = &[
+    [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254],
+    [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23],
+    [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254],
+    [0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42],
+];
+const METADATA_NAMES: &[&str] =
+    &["metadata", "metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
+
 /// Parses the URL of a server. The error is for people.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
     let url = Url::parse(text.trim()).map_err(|_| format!("`{text}` is not a URL; write it as http://host:port/path"))?;
@@ -30,12 +42,10 @@ pub(super) fn is_same_origin(a: &str, b: &str) -> bool {
 
 fn is_refused(ip: IpAddr) -> bool {
     match ip {
-        // Beside link-local addresses, those of Alibaba's and Oracle's metadata services.
-        IpAddr::V4(ip) => ip.is_link_local() || [[100, 100, 100, 200], [192, 0, 0, 192]].contains(&ip.octets()),
+        IpAddr::V4(ip) => ip.is_link_local() || METADATA_V4.contains(&ip.octets()),
         IpAddr::V6(ip) => match embedded(ip) {
             Some(inner) => is_refused(inner.into()),
-            // And that of Amazon's.
-            None => ip.is_unicast_link_local() || ip == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+            None => ip.is_unicast_link_local() || METADATA_V6.contains(&ip.segments()),
         },
     }
 }
@@ -61,7 +71,7 @@ fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
 
 fn is_metadata(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    matches!(name.as_str(), "metadata" | "metadata.google.internal" | "instance-data" | "instance-data.ec2.internal")
+    METADATA_NAMES.contains(&name.as_str())
 }
 
 /// Resolves names for the pool's HTTP client and drops addresses that are refused.

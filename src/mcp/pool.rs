@@ -18,7 +18,7 @@ use super::{
     address,
     catalogue::{Catalogue, Offered, Problem},
     parameters::{Values, View},
-    pins,
+    pins::{self, Pins},
     registry::{Permission, Registry, Server},
     response::{BackendType, INVALID_PARAMS, McpResponse, RpcError, ServiceInfo, ToolResult, outcome_unknown},
 };
@@ -61,7 +61,7 @@ pub const BUILT_IN: &str = "sqlite";
 pub struct Pool {
     registry: Arc<Registry>,
     builtin: Option<Builtin>,
-    store: Arc<dyn Store>,
+    pins: Pins,
     clients: Clients,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
     calls: Mutex<Calls>,
@@ -90,7 +90,7 @@ impl Pool {
                 .connect_timeout(Duration::from_secs(5))
                 .tcp_keepalive(Duration::from_secs(30))
         });
-        Pool { registry, builtin, store, clients, slots: Mutex::default(), calls: Mutex::default() }
+        Pool { registry, builtin, pins: Pins::new(store), clients, slots: Mutex::default(), calls: Mutex::default() }
     }
 
     /// The registry.
@@ -157,7 +157,7 @@ impl Pool {
     /// server.
     ///
     /// # Errors
-    /// 404: there is no such server or tool. The server cannot be reached.
+    /// 404: there is no such server or tool. The server cannot be reached, or the definitions cannot be stored.
     pub async fn accept(&self, server: &str, tool: Option<&str>) -> Result<(), Error> {
         let server = self.server(server)?;
         let connection = self.slot(&server).connection(LONG).await?;
@@ -168,8 +168,7 @@ impl Pool {
         }
         let instructions = connection.instructions();
         let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
-        pins::accept(self.store.as_ref(), &server.name, &server.address, said, tool).await;
-        Ok(())
+        self.pins.accept(&server.name, &server.address, said, tool).await
     }
 
     /// Follows the registry: closes connections to servers that were removed or have another address. Never ends.
@@ -201,7 +200,7 @@ impl Pool {
         let tools = self.listed(server, &connection, rest).await?;
         let instructions = connection.instructions();
         let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
-        let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, said).await;
+        let changed = self.pins.changed(&server.name, &server.address, said).await;
         let about_tools = changed.tools.iter().map(|tool| changed_message(server, tool));
         let left_out = connection.left_out().into_iter().map(|what| format!("left out: {what}"));
         let problems: Vec<Problem> = about_tools
@@ -250,7 +249,7 @@ impl Pool {
             Err(error) => return failed(error.message),
         };
         let said = pins::Said { tools: std::slice::from_ref(&definition), instructions: None };
-        if pins::changed(self.store.as_ref(), &server.name, &server.address, said).await != pins::Changed::default() {
+        if self.pins.changed(&server.name, &server.address, said).await != pins::Changed::default() {
             return refused(changed_message(&server, &service.tool));
         }
         let Some(offered) = offer::offered(&server, &definition) else {

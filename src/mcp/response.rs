@@ -4,6 +4,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::redact;
+
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,9 @@ pub const INVALID_PARAMS: i64 = -32602;
 
 /// How an error begins to say that the call of a tool with effects may have had them.
 pub const OUTCOME_UNKNOWN: &str = "the outcome of the call is unknown";
+
+/// A shorter hidden value may be an ordinary word, in bytes.
+const CREDENTIAL_BYTES: usize = 8;
 
 /// The key in an item's `_meta` that says which tool it came from.
 const META: &str = "toolglot/serviceInfo";
@@ -245,19 +250,31 @@ fn redact_value(value: &mut Value, secrets: &[String]) {
     match value {
         Value::String(text) => redact_text(text, secrets),
         Value::Array(list) => list.iter_mut().for_each(|value| redact_value(value, secrets)),
-        Value::Object(object) => object.values_mut().for_each(|value| redact_value(value, secrets)),
+        Value::Object(object) => {
+            let written = std::mem::take(object).into_iter().map(|(mut name, mut value)| {
+                redact_text(&mut name, secrets.iter().filter(|secret| is_credential(secret)));
+                redact_value(&mut value, secrets);
+                (name, value)
+            });
+            object.extend(written);
+        }
         Value::Number(number) if secrets.contains(&number.to_string()) => *value = json!("[hidden]"),
         Value::Number(_) | Value::Bool(_) | Value::Null => {}
     }
 }
 
-/// Replaces whole tokens: `main` goes, `mainly` and the JSON key `"main":` stay.
-fn redact_text(text: &mut String, secrets: &[String]) {
+/// Whether a hidden value is no word of prose, so that it is a secret wherever it stands.
+fn is_credential(secret: &str) -> bool {
+    secret.len() >= CREDENTIAL_BYTES && !secret.chars().all(char::is_alphabetic)
+}
+
+/// Replaces whole tokens: `main` goes, `mainly` and the JSON key `"main":` stay. A credential goes everywhere.
+fn redact_text<'s>(text: &mut String, secrets: impl IntoIterator<Item = &'s String>) {
     for secret in secrets {
         let mut out = String::new();
         let mut copied = 0;
-        for (at, _) in text.match_indices(secret.as_str()) {
-            let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + secret.len()..).unwrap_or_default());
+        for place in redact::places(text, secret) {
+            let (before, after) = (text.get(..place.start).unwrap_or_default(), text.get(place.end..).unwrap_or_default());
             let glued = |inside: Option<char>, outside: Option<char>| {
                 inside.is_some_and(char::is_alphanumeric) && outside.is_some_and(char::is_alphanumeric)
             };
@@ -265,10 +282,10 @@ fn redact_text(text: &mut String, secrets: &[String]) {
                 && !glued(secret.chars().next_back(), after.chars().next());
             let is_key = after.trim_start_matches('\\').strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':'))
                 && before.ends_with('"');
-            if is_token && !is_key {
-                out.push_str(text.get(copied..at).unwrap_or_default());
+            if is_credential(secret) || is_token && !is_key {
+                out.push_str(text.get(copied..place.start).unwrap_or_default());
                 out.push_str("[hidden]");
-                copied = at + secret.len();
+                copied = place.end;
             }
         }
         if copied > 0 {

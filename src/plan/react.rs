@@ -3,13 +3,18 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use serde_json::Value;
+
 use crate::{
-    adapter::{Adapter, quote},
+    adapter::{
+        Adapter,
+        quote::{self, Turns},
+    },
     client::Incoming,
     config::{self, RESULT_BYTES_AT_LEAST},
     error::Error,
     event::{Note, Origin, ToolChoice},
-    mcp::catalogue::Catalogue,
+    mcp::catalogue::{Catalogue, Offered},
     openai::{ChatRequest, Content, Message},
     redact,
 };
@@ -47,9 +52,7 @@ impl React {
             return Ok(());
         }
         self.check_cost(context)?;
-        for tool in &self.catalogue.tools {
-            incoming.tools.add(tool.to_tool());
-        }
+        offer(incoming, &self.catalogue.tools, adapter.turns());
         let offers = |server: &str| {
             incoming.tools.iter().any(|tool| matches!(&tool.origin, Origin::Registry { server: own, .. } if own == server))
         };
@@ -92,6 +95,47 @@ impl React {
             self.registry.display()
         ))
         .with_code("context_length_exceeded"))
+    }
+}
+
+/// Offers these tools of the registry. What their servers say about them is data, in which control tokens are broken. A tool that
+/// has one where the model has to write it back (in a name, in a value) is left out.
+pub fn offer(incoming: &mut Incoming, tools: &[Offered], turns: &Turns) {
+    for tool in tools {
+        let mut tool = tool.to_tool();
+        tool.description = turns.broken(&tool.description).into_owned();
+        let is_clean = |text: &str| turns.broken(text) == text;
+        if !is_clean(&tool.schema)
+            && let Ok(mut schema) = serde_json::from_str(&tool.schema)
+        {
+            break_prose(&mut schema, turns);
+            tool.schema = schema.to_string().into();
+        }
+        if is_clean(&tool.name) && is_clean(&tool.schema) {
+            incoming.tools.add(tool);
+        } else {
+            let text = format!(
+                "the tool {} is left out: its name or its schema holds control tokens of this model",
+                redact::line(&tool.name)
+            );
+            incoming.warnings.push(Note::Warning { code: "mcp_server", text });
+        }
+    }
+}
+
+fn break_prose(schema: &mut Value, turns: &Turns) {
+    match schema {
+        Value::Object(object) => {
+            for (key, value) in object {
+                match (key.as_str(), value) {
+                    ("description" | "title" | "$comment", Value::String(text)) => *text = turns.broken(text).into_owned(),
+                    ("enum" | "const" | "default" | "examples", _) => {}
+                    (_, value) => break_prose(value, turns),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| break_prose(value, turns)),
+        _ => {}
     }
 }
 

@@ -193,11 +193,13 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
         _ => None,
     };
     let mut incoming = client::read(request, &hints)?;
+    let backend = Arc::clone(&target.backend);
+    let described = app.backends.describe(&backend, &incoming.request.model).await;
+    let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
     // A request can name its own tools alone: where it names some, it excludes the registry's.
     if mode == Mode::Shell && !incoming.tools.is_limited {
-        for tool in app.process.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await.tools {
-            incoming.tools.add(tool.to_tool());
-        }
+        let offered = app.process.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await;
+        plan::offer(&mut incoming, &offered.tools, adapter.turns());
     }
     let offers_none = match &react {
         Some(react) => react.catalogue.tools.is_empty() && react.catalogue.problems.is_empty(),
@@ -211,9 +213,6 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
         tracing::warn!("{text}");
         incoming.warnings.push(Note::Warning { code: "no_tools", text });
     }
-    let backend = Arc::clone(&target.backend);
-    let described = app.backends.describe(&backend, &incoming.request.model).await;
-    let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
     let caller = Caller { tenant: tenant.prefix().to_owned(), client: user_agent };
     let learned = Learned::of(&*app.turns.store, &caller.tenant, &backend, &incoming.request.model, model).await;
     let passed =

@@ -1,6 +1,8 @@
 //! Forwards requests unchanged: mode `off`, text completions and embeddings, in OpenAI's API and in Ollama's. toolglot reads
 //! only the model's name, which selects the backend. The backend's key is masked where the backend repeats it: in the headers of
-//! an answer, and in an error.
+//! an answer, and in its body, line by line.
+
+use std::borrow::Cow;
 
 use axum::{body::Body, response::Response, routing::MethodRouter};
 use bytes::{Bytes, BytesMut};
@@ -47,6 +49,9 @@ const OURS: &[&str] = &[
 /// The longest error of a backend that is passed on, in bytes.
 const ERROR_BYTES: usize = 1024 * 1024;
 
+/// A longer line leaves in pieces, in bytes: a list of embeddings is one line.
+const LINE_BYTES: usize = 64 * 1024;
+
 pub(super) fn route(endpoint: Endpoint) -> MethodRouter<Live> {
     in_form(endpoint.front(), move |app, request| async move {
         let (received, target) = Received::with_target(&app, request, endpoint.front()).await?;
@@ -61,7 +66,7 @@ pub(super) async fn forward(app: &App, backend: &Backend, endpoint: Endpoint, re
         let said = answer.collect(ERROR_BYTES).await.unwrap_or_default();
         Body::from(masked(backend, &said).unwrap_or(said))
     } else {
-        Body::from_stream(stream(answer.body))
+        Body::from_stream(stream(answer.body, backend.secrets().map(str::to_owned).collect()))
     };
     let mut response = Response::new(body);
     *response.status_mut() = answer.status;
@@ -137,12 +142,36 @@ fn masked(backend: &Backend, bytes: &[u8]) -> Option<Bytes> {
     (masked != text).then(|| masked.into())
 }
 
-/// The bytes as they come. If the backend's connection breaks, so does the client's.
-fn stream(mut body: upstream::Body) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {
+/// The bytes as they come, but for these secrets: then whole lines. If the backend's connection breaks, so does the client's.
+fn stream(mut body: upstream::Body, secrets: Vec<String>) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {
+    let keeps_back = !secrets.is_empty();
+    let clean = move |piece: Bytes| {
+        let text = String::from_utf8_lossy(&piece);
+        match redact::without(&text, secrets.iter().map(String::as_str)) {
+            Cow::Owned(masked) => masked.into(),
+            Cow::Borrowed(_) => piece.clone(),
+        }
+    };
     async_stream::try_stream! {
         let mut buffer = BytesMut::new();
         while body.read(&mut buffer).await? > 0 {
-            yield buffer.split().freeze();
+            let ready = if keeps_back { whole(&buffer) } else { buffer.len() };
+            if ready > 0 {
+                yield clean(buffer.split_to(ready).freeze());
+            }
         }
+        if !buffer.is_empty() {
+            yield clean(buffer.split().freeze());
+        }
+    }
+}
+
+/// How many bytes can leave without cutting a secret: whole lines; of a long line, up to a comma; of one without commas, all.
+fn whole(bytes: &[u8]) -> usize {
+    let up_to = |byte: u8| memchr::memrchr(byte, bytes).map(|at| at + 1);
+    match bytes.len() {
+        ..LINE_BYTES => up_to(b'\n').unwrap_or(0),
+        LINE_BYTES..ERROR_BYTES => up_to(b'\n').or(up_to(b',')).unwrap_or(0),
+        all => up_to(b'\n').or(up_to(b',')).unwrap_or(all),
     }
 }

@@ -115,10 +115,7 @@ fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &Heade
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Err(Error::client("the request has more than one Host header"));
     }
-    // An absolute target goes before the header (RFC 9112, section 3.2.2).
-    let target = uri.authority().map(|authority| authority.as_str());
-    let authority = target.or(text(headers, header::HOST));
-    let Some(authority) = authority else {
+    let Some(authority) = authority(uri, headers) else {
         return forbidden("the request has no Host header".into());
     };
     let host = host_of(authority).to_ascii_lowercase();
@@ -127,6 +124,11 @@ fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &Heade
         return Ok(());
     }
     forbidden(format!("the host name `{host}` is not allowed; if it is yours, add it to `allowed_hosts` in proxy.toml"))
+}
+
+/// The server that the request is for: an absolute target goes before the header (RFC 9112, section 3.2.2).
+fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+    uri.authority().map(|authority| authority.as_str()).or(text(headers, header::HOST))
 }
 
 /// Whether the request comes from a page of another server on this machine. Fails for pages that are not admitted.
@@ -148,7 +150,7 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
         return Ok(false);
     }
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    let is_own = page.is_some_and(|page| Some(page) == text(headers, header::HOST));
+    let is_own = page.is_some_and(|page| Some(page) == authority(uri, headers));
     let is_admitted = is_own || has_mcp_token(config, headers);
     if is_mcp_route(uri.path()) {
         return if is_admitted { Ok(false) } else { refused(format!("pages from `{origin}` may not use MCP here")) };
@@ -163,8 +165,11 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
     }
 }
 
-/// The owner of the request's key. Removes the key from the request, so that no backend gets it.
+/// The owner of the request's key. Removes the key, and the token of the MCP routes, from the request, so that no backend gets it.
 fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Error> {
+    if !is_mcp_route(request.uri().path()) && has_mcp_token(config, request.headers()) {
+        request.headers_mut().remove(header::AUTHORIZATION);
+    }
     if config.access.keys.is_empty() {
         return Ok(Arc::default());
     }
@@ -276,6 +281,18 @@ mod tests {
             let headers = headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
             assert_eq!(check_origin(&config, &Uri::from_static(path), &headers).is_ok(), admitted, "{path} {site}");
         }
+    }
+
+    #[test]
+    fn a_page_of_the_host_header_is_not_one_of_the_target() {
+        let config = Config::parse("", None, &Default::default(), &Default::default()).unwrap();
+        let headers = |host: &'static str| {
+            let given = [(header::HOST, host), (header::ORIGIN, "http://evil.example")];
+            given.map(|(name, value)| (name, HeaderValue::from_static(value))).into_iter().collect()
+        };
+        let target = Uri::from_static("http://localhost:8000/ui/turns");
+        assert!(check_origin(&config, &target, &headers("evil.example")).is_err());
+        assert!(check_host(&config, None, &Uri::from_static("http://evil.example/ui/turns"), &headers("localhost")).is_err());
     }
 
     #[test]

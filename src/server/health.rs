@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{backends::Found, reply, sender::Sender, state::App};
-use crate::backend::Kind;
+use crate::{backend::Kind, redact};
 
 /// 200 if a backend answers; 503 if none does, or the server is about to end. Recordings count only if they were requested. With
 /// client keys, only operators get the names of the backends.
@@ -54,5 +54,5 @@ fn sees_backends(app: &App, sender: &Sender) -> bool {
 }
 
 fn backend(found: &Found) -> Value {
-    json!({"name": found.backend.name, "url": found.backend.url, "answers": found.error.is_none(), "models": found.models.len(), "error": found.error})
+    json!({"name": found.backend.name, "url": redact::line(&found.backend.url), "answers": found.error.is_none(), "models": found.models.len(), "error": found.error})
 }

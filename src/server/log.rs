@@ -52,7 +52,7 @@ impl Lines {
         let _ = self.next.send(line);
     }
 
-    /// Ends what follows the log.
+    /// Ends what follows the log, which may be opened again.
     pub(super) fn close(&self) {
         let _ = self.next.send(Bytes::new());
     }

@@ -112,7 +112,8 @@ impl Drop for Recording {
         if !self.complete {
             self.fixture.title.push_str(", broken off");
         }
-        let text = redact::without(&self.fixture.write(), self.secrets.iter().map(String::as_str));
+        let text = self.fixture.write();
+        let text = redact::without(&text, self.secrets.iter().map(String::as_str));
         match atomic::write(&self.file, redact::known(&text).as_bytes()) {
             Ok(()) => tracing::info!(file = %self.file.display(), complete = self.complete, "recorded"),
             Err(error) => tracing::error!(file = %self.file.display(), %error, "cannot write the recording"),

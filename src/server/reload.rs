@@ -57,7 +57,15 @@ pub(super) fn reload(live: &Live) -> Result<(), Error> {
     config.mcp = before.mcp.clone();
     config.store.clone_from(&before.store);
     config.check_exposure()?;
+    let has_other_keys = config.access.keys != before.access.keys;
     live.replace(Arc::new(State::renewed(&now, config)?));
+    if has_other_keys {
+        // Whoever still has a key opens them again.
+        now.process.page.close();
+        if let Some(log) = &now.process.settings.log {
+            log.close();
+        }
+    }
     tracing::info!("the configuration has been read again");
     Ok(())
 }

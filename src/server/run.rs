@@ -89,6 +89,7 @@ pub fn serve(settings: Settings) -> Result<(), Error> {
 async fn run(settings: Settings) -> Result<(), Error> {
     // Before the server can be reached.
     let first = signal();
+    survive_full_files();
     if SystemTime::now() < UNIX_EPOCH {
         // The HTTP library panics at each connection: no date can be written of such a time.
         return Err(Error::proxy("the clock of this machine is before 1970: set it, and start again").with_code("configuration"));
@@ -292,6 +293,18 @@ fn signal() -> impl Future<Output = ()> {
         #[cfg(not(unix))]
         if tokio::signal::ctrl_c().await.is_err() {
             future::pending::<()>().await;
+        }
+    }
+}
+
+/// Where a log reaches the limit for the size of a file (`ulimit -f`), it is not written on; without this, the process would end.
+fn survive_full_files() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // SIGXFSZ on Linux (except on MIPS), macOS and the BSDs.
+        if let Err(error) = signal(SignalKind::from_raw(25)) {
+            tracing::warn!(%error, "a log at its limit (`ulimit -f`) will end this process");
         }
     }
 }

@@ -1,14 +1,17 @@
-//! Keeps what a backend wants back with a call in the next turn (Google's thought signature, the reasoning before it), under the
-//! call's id, and puts it back into the history if the client has dropped it.
+//! Keeps what a backend wants back with a call in the next turn (Google's thought signature, the reasoning before it), and puts it
+//! back into the history if the client has dropped it. It is kept under the call's id and place: some models count their ids, so
+//! that two conversations have the same.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
+
+use sha2::{Digest, Sha256};
 
 use super::Shared;
 use crate::{
     backend::Rewrite,
     client::front,
     event::Event,
-    openai::Message,
+    openai::{Message, is_spoken, own_words},
     plan::Plan,
     store::{self, Key, Kind},
 };
@@ -22,6 +25,8 @@ pub(super) struct Extras {
     reasoning: String,
     /// Ids, each with what is kept under it; not yet in the store.
     fresh: Vec<(Kind, String, String)>,
+    /// The places of the calls in the client's conversation, by id, and the place of those to come. `None`: nothing was asked yet.
+    places: Option<(HashMap<String, String>, String)>,
 }
 
 /// Longer reasoning is not kept, in bytes.
@@ -30,6 +35,35 @@ const REASONING_BYTES: usize = 256 * 1024;
 const REASONING: Duration = Duration::from_secs(6 * 60 * 60);
 
 impl Extras {
+    /// Takes note of the client's conversation, once. A place is what the user said first and last, and the calls since.
+    pub(super) fn open(&mut self, messages: &[Message]) {
+        if self.places.is_some() {
+            return;
+        }
+        let (mut first, mut place) = (None, Sha256::new());
+        let mut places = HashMap::new();
+        for message in messages {
+            if is_spoken(message) {
+                let text = message.content.to_text();
+                let said = Sha256::digest(own_words(&text));
+                place = first.get_or_insert_with(|| Sha256::new_with_prefix(said)).clone().chain_update(said);
+            }
+            if !message.tool_calls.is_empty() {
+                let here = format!("{:x}", place.clone().finalize());
+                places.extend(message.tool_calls.iter().map(|call| (call.id.clone(), here.clone())));
+                let calls = message.tool_calls.iter().map(|call| [&call.id, &call.name, &call.arguments]);
+                calls.flatten().for_each(|text| place.update(Sha256::digest(text)));
+            }
+        }
+        self.places = Some((places, format!("{:x}", place.finalize())));
+    }
+
+    /// The key of what is kept for a call. It contains the backend, because no other backend may get its data.
+    fn key(&self, plan: &Plan, kind: Kind, id: &str) -> Key {
+        let place = self.places.as_ref().map_or("", |(known, next)| known.get(id).unwrap_or(next));
+        plan.key(kind, format!("{}\n{place}\n{id}", plan.backend.url))
+    }
+
     /// Another answer begins.
     pub(super) fn begin(&mut self) {
         self.reasoning.clear();
@@ -59,21 +93,21 @@ impl Extras {
 
     /// Stores what the latest events have brought.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan) {
-        for (kind, id, kept) in self.fresh.drain(..) {
+        for (kind, id, kept) in std::mem::take(&mut self.fresh) {
             let ttl = if kind == Kind::CallReasoning { REASONING } else { store::DAY };
-            shared.store.put(key(plan, kind, id), kept.into(), ttl).await;
+            shared.store.put(self.key(plan, kind, &id), kept.into(), ttl).await;
         }
     }
 }
 
 /// Puts back what the client has dropped.
-pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
+pub(super) async fn put_back(shared: &Shared, plan: &mut Plan, extras: &Extras) {
     let calls = plan.chat.messages.iter().enumerate().flat_map(|(at, message)| {
         let calls = message.tool_calls.iter().enumerate();
         calls.filter(|(_, call)| call.extra.is_none()).map(move |(position, call)| (at, position, call.id.clone()))
     });
     let (places, keys): (Vec<_>, Vec<_>) =
-        calls.map(|(at, position, id)| ((at, position), key(plan, Kind::CallExtra, id))).unzip();
+        calls.map(|(at, position, id)| ((at, position), extras.key(plan, Kind::CallExtra, &id))).unzip();
     for ((at, position), extra) in places.into_iter().zip(shared.store.get_all(&keys).await) {
         let Some(extra) = extra else { continue };
         let call = plan.chat.messages.get_mut(at).and_then(|message| message.tool_calls.get_mut(position));
@@ -84,14 +118,14 @@ pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
 }
 
 /// Puts back the reasoning that the client has dropped, for a family or a backend that wants it.
-pub(super) async fn put_back_reasoning(shared: &Shared, plan: &mut Plan) {
+pub(super) async fn put_back_reasoning(shared: &Shared, plan: &mut Plan, extras: &Extras) {
     if !plan.adapter.prompt.reasoning && !plan.asking.learned.needs(Rewrite::Reasoning) {
         return;
     }
     let lacks =
         |message: &Message| !["reasoning_content", "reasoning", "thinking"].iter().any(|name| message.rest.contains_key(*name));
     let lacking = plan.chat.messages.iter().enumerate().filter(|(_, message)| lacks(message));
-    let first_call = |message: &Message| Some(key(plan, Kind::CallReasoning, message.tool_calls.first()?.id.clone()));
+    let first_call = |message: &Message| Some(extras.key(plan, Kind::CallReasoning, &message.tool_calls.first()?.id));
     let (places, keys): (Vec<_>, Vec<_>) = lacking.filter_map(|(at, message)| Some((at, first_call(message)?))).unzip();
     for (at, kept) in places.into_iter().zip(shared.store.get_all(&keys).await) {
         let kept = kept.and_then(|kept| String::from_utf8(kept.into()).ok());
@@ -99,9 +133,4 @@ pub(super) async fn put_back_reasoning(shared: &Shared, plan: &mut Plan) {
             message.rest.insert("reasoning_content".into(), kept.into());
         }
     }
-}
-
-/// The key contains the backend, because no other backend may get its data.
-fn key(plan: &Plan, kind: Kind, id: String) -> Key {
-    plan.key(kind, format!("{}\n{id}", plan.backend.url))
 }

@@ -220,14 +220,15 @@ impl<O: Sink> Rounds<O> {
         if self.plan.reply.shell.is_some() {
             spool::bring_back(&self.shared, &mut self.plan).await;
         }
+        self.outlet.extras.open(&self.plan.chat.messages);
         if let Some(agent) = &mut self.agent {
             agent.begin(&self.shared, &mut self.plan).await;
         }
-        extras::put_back(&self.shared, &mut self.plan).await;
+        extras::put_back(&self.shared, &mut self.plan, &self.outlet.extras).await;
         self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter, HEAVY_BYTES)).await;
         let mut may_hold = !self.plan.asking.learned.no_grammar;
         loop {
-            extras::put_back_reasoning(&self.shared, &mut self.plan).await;
+            extras::put_back_reasoning(&self.shared, &mut self.plan, &self.outlet.extras).await;
             let plan = &self.plan;
             let context = fit::fit(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);

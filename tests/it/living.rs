@@ -253,3 +253,36 @@ fn a_log_goes_to_a_file() {
     let log = std::fs::read_to_string(home.path().join("logs/a.log")).unwrap();
     assert!(log.contains("is taken"), "{log}");
 }
+
+/// A log at the limit of the system for the size of a file ends nothing but the log.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_log_that_may_not_grow_does_not_end_the_server() {
+    let home = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (listen, url) = (format!("127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/nothing"));
+    let words = ["serve", "-vv", "--listen", &listen, "--log-file", "a.log"];
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "ulimit -f 16; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_toolglot")])
+        .args(words)
+        .current_dir(home.path())
+        .env("HOME", home.path())
+        .env("OLLAMA_HOST", "127.0.0.1:9")
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let (client, log) = (crate::proxy::client(), home.path().join("a.log"));
+    let size = || std::fs::metadata(&log).map_or(0, |log| log.len());
+    let (mut asked, mut before) = (0, 0);
+    while asked < 300 && child.try_wait().unwrap().is_none() {
+        match client.get(format!("{url}{asked}")).header("origin", "http://evil.example").send().await {
+            Ok(_) => asked += 1,
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+        }
+        before = before.max(size());
+    }
+    let lives = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(lives && before > 4000, "{asked} requests, {before} bytes of log");
+}

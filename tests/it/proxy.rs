@@ -42,7 +42,12 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// A proxy with this configuration.
     pub(crate) async fn start(config: &str) -> Proxy {
-        let config = Config::parse(config, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret-key")])).unwrap();
+        Proxy::with(config, &Environment::from([("A_KEY", "s3cret-key")])).await
+    }
+
+    /// A proxy with this configuration in this environment.
+    async fn with(config: &str, environment: &Environment) -> Proxy {
+        let config = Config::parse(config, None, &Overrides::default(), environment).unwrap();
         let app = server::app(server::Settings {
             ollama: "http://127.0.0.1:9".into(),
             ..server::Settings::of(config, &Environment::default())

@@ -405,3 +405,39 @@ async fn a_url_without_v1_is_corrected() {
     let text = proxy.post(path, body).send().await.unwrap().text().await.unwrap();
     assert!(text.contains(ANSWER), "{text}");
 }
+
+/// C13: a model that counts its ids has the same in two conversations. Each gets its own reasoning back.
+#[tokio::test]
+async fn the_reasoning_of_another_conversation_is_not_given() {
+    const MODEL: &str = "kimi-k2-thinking";
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /v1/models" => Script::json(200, json!({"data": [{"id": MODEL, "owned_by": "x"}]}).to_string()),
+        "POST /v1/chat/completions" => {
+            let body: Value = serde_json::from_str(&seen.body).unwrap();
+            let messages = body["messages"].as_array().unwrap();
+            if messages.last().unwrap()["role"] == "tool" {
+                return said(json!({"content": ANSWER}), "stop");
+            }
+            let call = json!({"index": 0, "id": "functions.look:0", "type": "function", "function": {"name": "look", "arguments": "{\"path\":\"a.txt\"}"}});
+            said(json!({"reasoning_content": format!("About {}", messages[0]["content"]), "tool_calls": [call]}), "tool_calls")
+        }
+        _ => Script::json(404, r#"{"error":"not here"}"#),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"openai\"\nurl = \"{}/v1\"\n", fake.url)).await;
+    let ask = async |messages: &[Value]| {
+        let (path, body) = request(Front::Chat, MODEL, messages, false, None);
+        serde_json::from_str::<Value>(&proxy.post(path, body).send().await.unwrap().text().await.unwrap()).unwrap()
+    };
+    let user = |who: &str| json!({"role": "user", "content": format!("I am {who}.")});
+    let mut calls = Vec::new();
+    for who in ["Ann", "Bob"] {
+        calls.push((who, called(Front::Chat, &ask(&[user(who)]).await)));
+    }
+    for (who, (id, call)) in calls {
+        let called = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        ask(&[user(who), called, json!({"role": "tool", "tool_call_id": id, "content": "seven"})]).await;
+        let last = chats(&fake).pop().unwrap();
+        assert_eq!(last["messages"][1]["reasoning_content"], format!("About \"I am {who}.\""), "{last:#}");
+    }
+}

@@ -95,6 +95,8 @@ const LISTING: Duration = Duration::from_secs(15);
 const SILENT: &str = "mcp_silent";
 /// Maximum number of items of a result.
 const ITEMS: usize = 1000;
+/// A tool with a longer name is left out, in bytes: its pin has to be stored.
+const NAME_BYTES: usize = 512;
 const PAGES: usize = 100;
 const TOOLS: usize = 2000;
 
@@ -285,7 +287,7 @@ impl ClientHandler for Listener {
 
 /// All pages of a server's tools, which tools cannot be read, and how long the list is good.
 async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>, Vec<String>, Duration), Error> {
-    let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+    let (mut tools, mut left_out, mut long) = (Vec::new(), Vec::new(), 0);
     let mut fresh = FRESH;
     let mut cursors: Vec<String> = Vec::new();
     loop {
@@ -296,9 +298,13 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
         }
         let wrong = page.meta.as_ref().and_then(|meta| meta.get(LEFT_OUT)).and_then(Value::as_array);
         left_out.extend(wrong.into_iter().flatten().filter_map(|what| what.as_str().map(str::to_owned)));
-        let (named, nameless): (Vec<_>, Vec<_>) = page.tools.iter().partition(|tool| !tool.name.trim().is_empty());
-        left_out.extend(nameless.iter().map(|_| "a tool of its list: its name is empty".to_owned()));
-        tools.extend(named.into_iter().map(Definition::of));
+        for tool in &page.tools {
+            match tool.name.len() {
+                _ if tool.name.trim().is_empty() => left_out.push("a tool of its list: its name is empty".to_owned()),
+                ..=NAME_BYTES => tools.push(Definition::of(tool)),
+                _ => long += 1,
+            }
+        }
         let Some(cursor) = page.next_cursor else { break };
         if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
             return Err(Error::tool(format!(
@@ -308,6 +314,9 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
             )));
         }
         cursors.push(cursor);
+    }
+    if long > 0 {
+        left_out.push(format!("{long} tools of its list: their names have more than {NAME_BYTES} bytes"));
     }
     Ok((tools, left_out, fresh))
 }

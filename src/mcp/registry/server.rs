@@ -12,6 +12,7 @@ use crate::{
     config::{Environment, Secret, expand, matches, nearest},
     event::Effect,
     mcp::parameters::Policy,
+    redact,
 };
 
 /// A server of the registry.
@@ -109,6 +110,7 @@ impl Server {
     pub(super) fn parse(name: &str, entry: &Map<String, Value>, environment: &Environment) -> Result<Option<Server>, String> {
         check_name(name)?;
         let entry = Entry { entry, environment };
+        entry.learn();
         entry.check_own()?;
         if entry.flag("disabled")?.unwrap_or(false) || !entry.flag("enabled")?.unwrap_or(true) {
             return Ok(None);
@@ -285,6 +287,20 @@ impl Entry<'_> {
 
     fn address(&self) -> String {
         address(self.entry)
+    }
+
+    /// Learns the secrets that stand in the entry, also in one that is switched off or wrong: they are masked in all that leaves.
+    fn learn(&self) {
+        let text = |key: &&str| self.entry.get(*key).and_then(Value::as_str);
+        ["url", "httpUrl", "serverUrl"].iter().filter_map(text).for_each(redact::learn_url);
+        let words = ["command", "args"].iter().filter_map(|key| self.entry.get(*key));
+        redact::learn_options(
+            words.flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)).filter_map(Value::as_str),
+        );
+        for pairs in ["env", "environment", "headers"] {
+            // What is wrong with them is said where they are read.
+            let _ = self.pairs(pairs);
+        }
     }
 
     fn expanded(&self, key: &str, text: &str) -> Result<String, String> {

@@ -315,6 +315,30 @@ async fn a_change_on_disk_is_seen() {
 }
 
 #[test]
+fn what_an_entry_refers_to_is_masked_from_then_on() {
+    let environment = Environment::from([
+        ("VAULT_DB", "vaultvalueofletters"),
+        ("A_HEADER", "hdr0dd-gggg4444"),
+        ("A_QUERY", "query-cccc2222"),
+        ("AN_ARGUMENT", "argument-oooo8888"),
+        ("A_FILE", "/etc/passwd"),
+        ("A_DATE", "2025-06-18"),
+    ]);
+    for (name, entry) in [
+        ("off", json!({"disabled": true, "url": "https://h/mcp?api_key=disabled-0001"})),
+        (
+            "web",
+            json!({"url": "http://me:user%2Finfo%2Bpw-1@h/x?q=${A_QUERY}", "headers": {"X-Custom": "${A_HEADER}", "X-Date": "${A_DATE}"}}),
+        ),
+        ("child", json!({"command": "x", "args": ["--db", "${VAULT_DB}", "${AN_ARGUMENT}", "${A_FILE}"]})),
+    ] {
+        Server::parse(name, entry.as_object().unwrap(), &environment).unwrap();
+    }
+    let said = "disabled-0001 query-cccc2222 hdr0dd-gggg4444 user/info+pw-1 vaultvalueofletters argument-oooo8888 /etc/passwd 2025-06-18";
+    assert_eq!(crate::redact::line(said), "*** *** *** *** *** *** /etc/passwd 2025-06-18");
+}
+
+#[test]
 fn what_two_processes_add_at_once_is_all_there() {
     let folder = tempfile::tempdir().unwrap();
     let all = || (0..20).flat_map(|at| [format!("a{at}"), format!("b{at}")]);

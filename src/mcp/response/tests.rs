@@ -67,6 +67,27 @@ fn hidden_errors_are_seen_only_in_that_form() {
 }
 
 #[test]
+fn a_hidden_credential_is_taken_out_in_every_spelling() {
+    let secret = "hidden-tok/en-778899";
+    let inner = json!({"b": secret}).to_string().replace('/', "\\/");
+    for text in [
+        json!({secret: 1}).to_string(),
+        format!("x{secret}x"),
+        json!({"a": secret}).to_string().replace('/', "\\/"),
+        json!({"a": secret}).to_string().replace('t', "\\u0074"),
+        json!({"a": inner}).to_string(),
+        format!("https://h/?t={}", secret.replace('/', "%2F")),
+    ] {
+        let content = vec![json!({"type": "text", "text": text})];
+        let structured = Some(json!({secret: [{secret: text}], "main": "main"}));
+        let mut response = McpResponse::result(1, ToolResult { content, structured, is_error: false });
+        response.redact(&[secret.into(), "main".into()]);
+        let left = response.to_value().to_string();
+        assert!(!left.contains("en-778899") && left.contains("\"main\":\"[hidden]\""), "{text}: {left}");
+    }
+}
+
+#[test]
 fn hidden_values_are_taken_out_everywhere() {
     let content =
         vec![json!({"type": "text", "text": r#"{"key":"s3cr\"et","n":1}"#}), json!({"type": "text", "text": "key s3cr\"et!"})];

@@ -208,7 +208,8 @@ impl Kept {
             Some(value) => value.to_string(),
             None => String::new(),
         };
-        let line = redact::without(&format!("{name} {shown}"), self.secrets.iter().map(String::as_str));
+        let line = format!("{name} {shown}");
+        let line = redact::without(&line, self.secrets.iter().map(String::as_str));
         Some(redact::shown(line.trim(), CALLED_CHARS))
     }
 
@@ -326,11 +327,17 @@ pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<Strin
     let title = format!("{} at {}, saved from the page of toolglot {}", row.model, row.backend, env!("CARGO_PKG_VERSION"));
     let plain = Fixture { title, rounds, ..Fixture::default() };
     // The same as everywhere that people look: without credentials.
-    let text = redact::without(&plain.write(), kept.secrets.iter().map(String::as_str));
+    let text = plain.write();
+    let text = redact::without(&text, kept.secrets.iter().map(String::as_str));
     let mut fixture = Fixture::parse(&redact::redacted(&text)).map_err(|error| error.message)?;
     let events = recorded::events(&fixture, library, |_, _, _, _| Ok(()))?;
     fixture.events = Some(Expected { known_broken: None, text: events });
-    Ok(fixture.write())
+    let text = fixture.write();
+    if redact::known(&text) != text {
+        // A masked event would not be what the pieces make.
+        return Err("a secret is in it, in pieces, so that it cannot be masked and replayed".into());
+    }
+    Ok(text)
 }
 
 /// `qwen3-8b-17.txt`

@@ -66,7 +66,7 @@ struct Listed {
 pub(super) enum Change {
     /// A row of this sender's, as JSON.
     Row(Arc<str>, Arc<str>),
-    /// The server is ending.
+    /// The server is ending, or other keys open it.
     End,
 }
 
@@ -239,7 +239,7 @@ impl Turns {
         self.changes.subscribe()
     }
 
-    /// Lets all pages go: the server ends.
+    /// Lets all pages go: the server ends, or other keys open it.
     pub(in crate::server) fn close(&self) {
         let _ = self.changes.send(Change::End);
     }

@@ -1,5 +1,7 @@
 //! Who may do what: client keys, pages of this machine, modes that a request may choose.
 
+use toolglot::config::Environment;
+
 use super::*;
 
 const LIST: &str = r#"{"object":"list","data":[{"id":"m"}]}"#;
@@ -203,4 +205,71 @@ async fn headers_of_one_connection_stay_on_it() {
         "{:?}",
         answered.headers()
     );
+}
+
+#[tokio::test]
+async fn a_backends_key_comes_back_in_no_spelling() {
+    const KEY: &str = "sk-a/b+c9\\d8\"e7==";
+    let spelt = serde_json::to_string(KEY).unwrap();
+    let spelt = spelt[1..spelt.len() - 1].to_owned();
+    let slashed = spelt.replace('/', "\\/");
+    let within = json!({"m": format!("{{\"k\":\"{slashed}\"}}")}).to_string();
+    let coded: String = KEY.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+    let bodies: Vec<String> =
+        [spelt, slashed, coded].iter().map(|key| format!("{{\"error\":{{\"message\":\"bad {key}\",\"{key}\":1}}}}")).collect();
+    for body in bodies.into_iter().chain([within]) {
+        // One line, longer than what is held back, and an event.
+        let long = format!("{{\"data\":[{}0],\"k\":{body}}}", "0.125,".repeat(20_000));
+        let event = format!("data: {{\"n\":1}}\n\ndata: {body}\n\ndata: [DONE]\n\n");
+        for (status, sent) in [(401, &body), (200, &body), (200, &long), (200, &event)] {
+            let whole = sent.clone();
+            let fake = Fake::start(move |seen| match seen.line.starts_with("GET") {
+                true => Script::json(200, LIST),
+                false => Script::json(status, whole.as_str()),
+            })
+            .await;
+            let environment = Environment::from([("A_KEY", KEY)]);
+            let config = format!("[[backend]]\nkind = \"openai\"\nurl = \"{}/v1\"\napi_key_env = \"A_KEY\"\n", fake.url);
+            let proxy = Proxy::with(&config, &environment).await;
+            for path in ["/v1/embeddings", "/v1/completions", "/off/v1/chat/completions"] {
+                let answered = proxy.post(path, r#"{"model":"m","input":"x","prompt":"x","messages":[]}"#).send().await.unwrap();
+                let text = answered.text().await.unwrap();
+                // Without one escape after the other, the key would be there.
+                let bare = text.replace("\\u00", "%").replace('\\', "");
+                assert!(text.contains("***") && !bare.contains("c9") && !bare.contains("%63%39"), "{path} {status}: {text}");
+                assert!(text.len() + 400 > sent.len(), "{path} {status}: nothing else is lost");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_token_of_the_mcp_routes_reaches_no_backend() {
+    let (proxy, fake) = with("[mcp]\ntoken_env = \"A_KEY\"", "forward_authorization = true").await;
+    for path in ["/v1/embeddings", "/off/v1/chat/completions"] {
+        let body = r#"{"model":"m","input":"x","messages":[]}"#;
+        assert_eq!(proxy.post(path, body).bearer_auth("s3cret-key").send().await.unwrap().status(), 200);
+        let seen = fake.seen(path.trim_start_matches("/off")).pop().unwrap();
+        assert!(!seen.head.contains("s3cret-key"), "{}", seen.head);
+    }
+}
+
+#[tokio::test]
+async fn the_password_in_a_backends_url_is_shown_nowhere() {
+    let fake = Fake::start(|seen| match seen.line.starts_with("GET") {
+        true => Script::json(200, LIST),
+        false => Script::json(401, r#"{"error":{"message":"svc may not log in with url/pw-aaaa1111"}}"#),
+    })
+    .await;
+    let url = fake.url.replace("://", "://svc:url%2Fpw-aaaa1111@");
+    let proxy = Proxy::start(&format!("[[backend]]\nurl = \"{url}/v1\"\nkind = \"openai\"\n")).await;
+    let chat = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+    for request in [proxy.post("/v1/chat/completions", chat), proxy.get("/healthz"), proxy.get("/readyz"), proxy.get("/ui/state")]
+    {
+        let text = request.send().await.unwrap().text().await.unwrap();
+        assert!(!text.contains("pw-aaaa1111"), "{text}");
+    }
+    // Nor is it a part of the name of a backend that has no other.
+    let (_, health) = answer(proxy.get("/healthz")).await;
+    assert!(!health["backends"][0]["name"].as_str().unwrap().contains('@'), "{health}");
 }

@@ -288,6 +288,17 @@ async fn secrets_are_not_shown_and_markup_stays_text() {
 }
 
 #[tokio::test]
+async fn a_turn_with_a_key_in_pieces_is_not_saved() {
+    let piece = |text: &str| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"content": text}}]}));
+    let pieces = [piece("it is s3cr"), piece("et-key"), "data: [DONE]\n\n".to_owned()].concat();
+    let (proxy, _fake) = with("", move || Script::events(vec![Step::Send(pieces.clone())])).await;
+    ask(&proxy, &json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "x"}]})).await;
+    let number = &rows(&proxy).await[0]["number"];
+    let (status, said) = answer(proxy.get(&format!("/ui/turns/{number}/fixture"))).await;
+    assert!(status == 409 && said["error"]["message"].as_str().unwrap().contains("in pieces"), "{said}");
+}
+
+#[tokio::test]
 async fn failures_are_rows_with_their_reason() {
     let (proxy, _fake) = with("", || Script::json(500, r#"{"error":{"message":"out of memory"}}"#)).await;
     assert_eq!(ask(&proxy, &json!({"model": "m", "messages": [{"role": "user", "content": "x"}]})).await, 500);
@@ -451,4 +462,27 @@ async fn the_state_tells_what_is_wrong_and_counts_by_model() {
     let dead = Proxy::start("[[backend]]\nname = \"d\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\n").await;
     let (_, state) = answer(dead.get("/ui/state")).await;
     assert!(state["problems"][0].as_str().unwrap().contains("start it"), "{state}");
+}
+
+/// The page of a key that is no longer one hears nothing more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_ends_with_its_key() {
+    use crate::cli::{Running, toolglot};
+    let directory = tempfile::tempdir().unwrap();
+    let (file, keys) = (directory.path().join("proxy.toml"), directory.path().join("keys.txt"));
+    let config = format!("api_keys_file = {:?}\n[[backend]]\nkind = \"replay\"\n", keys.display().to_string());
+    std::fs::write(&file, &config).unwrap();
+    std::fs::write(&keys, "ann:key-of-ann\neve:key-of-eve\n").unwrap();
+    let running = Running::of(&mut toolglot(directory.path(), &["serve", "--listen", "127.0.0.1:0"]), "http://127.0.0.1:");
+    let open =
+        async |path: &str| client().get(format!("{}{path}", running.url())).bearer_auth("key-of-eve").send().await.unwrap();
+    let open = [open("/ui/events").await, open("/ui/log").await];
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    std::fs::write(&keys, "ann:key-of-ann\neve:another-key-of-eve\n").unwrap();
+    std::fs::write(&file, format!("{config}# again\n")).unwrap();
+    for stream in open {
+        assert_eq!(stream.status(), 200);
+        let ended = tokio::time::timeout(Duration::from_secs(10), stream.bytes()).await;
+        assert!(ended.is_ok(), "it is still open: {}", running.said());
+    }
 }
