@@ -39,7 +39,9 @@ impl Completions {
         let Some(shell) = self.shell else {
             let config = Configured::default().load_own(environment, &mut std::io::sink())?;
             let names = run::models(setup::reachable(&config.listen))?.unwrap_or_default();
-            return print(out, &names.iter().map(|name| format!("{name}\n")).collect::<String>());
+            // Bash expands what it completes.
+            let plain = names.iter().filter(|name| run::is_plain(name));
+            return print(out, &plain.map(|name| format!("{name}\n")).collect::<String>());
         };
         // The generator panics where it cannot write; a vector takes everything.
         let mut script = Vec::new();

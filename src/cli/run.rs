@@ -212,7 +212,7 @@ pub(super) fn known_model(address: SocketAddr, wanted: Option<&str>) -> Result<(
 
 /// Whether a name means only itself to shells and in the settings of clients, which replace `$NAME`, `{env:NAME}`, `{file:PATH}`
 /// and the like. The names are those that a backend gives.
-fn is_plain(model: &str) -> bool {
+pub(super) fn is_plain(model: &str) -> bool {
     !model.starts_with('-') && !model.contains(|c: char| c.is_control() || "\"'`$%!{}<>|;&*?".contains(c))
 }
 
