@@ -62,8 +62,8 @@ struct Names {
 impl Names {
     fn of(tools: &Tools) -> Arc<Names> {
         tools.spellings(|tools| {
-            let mut names = Names::default();
-            names.list = tools.iter().enumerate().map(|(at, tool)| Offered::new(at, &tool.name)).collect();
+            let list = tools.iter().enumerate().map(|(at, tool)| Offered::new(at, &tool.name)).collect();
+            let mut names = Names { list, ..Names::default() };
             for (at, tool) in tools.iter().enumerate() {
                 if tool.wire_name != tool.name {
                     names.list.push(Offered::new(at, &tool.wire_name));

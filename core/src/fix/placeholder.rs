@@ -1,5 +1,5 @@
-//! Detects arguments that only show the form of a call: the descriptions or schemas of the tool's own definition in the place of
-//! values (written by Qwen2.5-Coder 0.5B and 1.5B), or nothing but ellipses. They must not run. Whether a word stands for a value is
+//! Detects arguments that only show the form of a call: names in brackets, descriptions or schemas of the tool's own definition in the
+//! place of values (written by Qwen2.5-Coder 0.5B and 1.5B), or nothing but ellipses. They must not run. Whether a word stands for a value is
 //! not looked for: no list of words knows that.
 
 use serde_json::{Map, Value};
@@ -24,16 +24,17 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
     let is_ellipsis = |value: &Value| value.as_str().is_some_and(|text| matches!(text.trim(), "..." | "\u{2026}"));
     is_copy
         || (!given.is_empty() && given.values().all(is_ellipsis))
-        || root.required().any(|key| given.get(key).is_some_and(|value| is_from_definition(value, root.property(key))))
+        || root.required().any(|key| given.get(key).is_some_and(|value| is_from_definition(key, value, root.property(key))))
 }
 
-/// Whether a value is the description or the schema of its parameter.
-fn is_from_definition(value: &Value, place: Place<'_>) -> bool {
+/// Whether a value is the name in brackets, the description or the schema of its parameter.
+fn is_from_definition(key: &str, value: &Value, place: Place<'_>) -> bool {
     let said = place.keyword("description").and_then(Value::as_str).unwrap_or_default().trim();
     match value {
         Value::String(text) => {
             let is_sentence = said.split_whitespace().nth(SENTENCE_WORDS - 1).is_some();
-            (text.trim() == said && is_sentence) || is_example_of(text, said)
+            let named = text.trim().strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+            named == Some(key) || (text.trim() == said && is_sentence) || is_example_of(text, said)
         }
         Value::Object(members) => {
             let kind = members.get("type").and_then(Value::as_str).and_then(Types::named);
@@ -63,6 +64,7 @@ mod tests {
         for arguments in [
             r#"{"path": "..."}"#,
             r#"{"path": "Where the file is.", "old_text": "a"}"#,
+            r#"{"path": "<path>", "old_text": "a"}"#,
             r#"{"path": {"type": "string", "description": "Where"}, "old_text": "a"}"#,
             r#"{"path": "a.rs", "blocks": "<<<<\n// old\n====\n// new\n>>>>\n\ndone"}"#,
         ] {

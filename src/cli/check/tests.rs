@@ -96,7 +96,7 @@ fn a_fault_is_told_with_the_line_it_is_on() {
     for (file, expected) in [
         ("proof = \"doc\"\n\nmodel = [\"x\"]\n".to_owned(), "mine.toml:3: unknown field `model`"),
         ("proof = \"doc\"\n\nmodel = [\"x\"]\n".to_owned(), "did you mean `models`?"),
-        ("proof = \"rumour\"\n".to_owned(), "mine.toml:1: unknown variant `rumour`"),
+        ("proof = \"rumour\"\n".to_owned(), "mine.toml:1: unknown value `rumour`"),
         (format!("models = [\"x\"]\nproof = \"doc\"\n{call}{call}"), "mine.toml:6: [[call]] number 2 is never reached"),
         (format!("models = [\"x\"]\nproof = \"doc\"\n{call}\n[[call]]\nsyntax = \"json\"\n"), "mine.toml:7: [[call]] number 2"),
     ] {
@@ -125,7 +125,7 @@ fn a_configuration_is_checked_with_all_that_it_names() {
     for (text, expected) in [
         ("mode = \"rewrite\"\nretrys = 2\n", "proxy.toml:2: unknown field `retrys`"),
         ("mode = \"rewrite\"\nretry = 9\n", "proxy.toml:2: `retry` is 9"),
-        ("\n[[route]]\nmodel = \"*\"\nadapter = \"nonsense\"\n", "proxy.toml:4: the route for `*` names the adapter `nonsense`"),
+        ("\n[[route]]\nmodel = \"*\"\nadapter = \"nonsense\"\n", "proxy.toml:4: the route for `*` names adapter `nonsense`"),
         ("[[route]]\nmodel = \"*\"\nbackend = \"olama\"\n[[backend]]\nkind = \"ollama\"\n", "proxy.toml:3: "),
         ("adapters = \"not-here\"\n", "proxy.toml:1: `adapters`: "),
         ("retry = 1\napi_keys_file = \"none.txt\"\n", "proxy.toml:2: `api_keys_file`: cannot read"),
