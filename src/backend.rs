@@ -2,7 +2,7 @@
 //! ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), and which models it has ([`models()`]). `traits` is the
 //! table of their differences.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -12,6 +12,7 @@ use crate::{
     error::Error,
     event::{Note, Tools},
     openai::ChatRequest,
+    redact,
     store::{self, Common, Key},
     upstream::Outgoing,
     wire::Framing,
@@ -195,7 +196,11 @@ impl Backend {
     /// The secrets to mask in messages: some backends repeat a key that they refuse.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let headers = self.extra_headers.values().filter_map(|value| value.to_str().ok());
-        self.api_key.iter().map(Secret::reveal).chain(headers)
+        // A header may also be the name of a program, which answers may say.
+        let learned = headers.filter(|value| matches!(redact::known(value), Cow::Owned(_)));
+        let authority = self.url.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'));
+        let password = authority.and_then(|(user, _)| Some(user.split_once(':')?.1));
+        self.api_key.iter().map(Secret::reveal).chain(learned).chain(password)
     }
 
     /// The headers of a request: JSON, the key in the form that the backend expects, and the configured headers.

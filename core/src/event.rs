@@ -145,7 +145,7 @@ pub enum Why {
     Inexpressible(String),
     /// The arguments are larger than the configured limit, in bytes.
     TooLarge(usize),
-    /// The arguments are placeholders (`...`, `<path>`).
+    /// The arguments are placeholders: `...`, or what the tool's own definition says.
     Placeholders,
     /// The text around the call does not say that the model makes it. Holds what the answer says there: the user reads it if the
     /// model does not answer when it is asked.

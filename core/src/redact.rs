@@ -23,7 +23,9 @@ const PUBLIC: &[&str] = &["accept", "content-", "user-agent"];
 /// Schemes of the `Authorization` header.
 const SCHEMES: &[&str] = &["bearer ", "basic "];
 /// A shorter word is not a credential, and a shorter key is not searched for: it would be found within ordinary words. In bytes.
-const CREDENTIAL_BYTES: usize = 8;
+pub const CREDENTIAL_BYTES: usize = 8;
+/// A value whose name says nothing is no credential if it is shorter: it may be the name of a model. In bytes.
+const LONG_BYTES: usize = 16;
 
 /// Longest [`line`], in characters.
 const LINE_CHARS: usize = 500;
@@ -44,6 +46,9 @@ pub fn learn(secret: &str) {
 /// [`learn`] for a value that stands in a configuration under this name: if what has the name is a secret, without the scheme of
 /// a credential; under any other name, if the value looks like a credential.
 pub fn learn_named(name: &str, value: &str) {
+    if value.contains("${") {
+        return;
+    }
     let is_public = || PUBLIC.iter().any(|public| name.to_ascii_lowercase().starts_with(public));
     if is_secret(name) {
         let (word, rest) = value.split_once(' ').unwrap_or((value, ""));
@@ -51,7 +56,12 @@ pub fn learn_named(name: &str, value: &str) {
         learn(if is_scheme { rest.trim() } else { value });
     } else if value.contains("://") {
         learn_url(value);
-    } else if is_mixed(value) && !value.contains(char::is_whitespace) && !is_path(value) && !is_public() {
+    } else if value.len() >= LONG_BYTES
+        && is_mixed(value)
+        && !value.contains(char::is_whitespace)
+        && !is_path(value)
+        && !is_public()
+    {
         learn_reference(value);
     }
 }
@@ -59,6 +69,9 @@ pub fn learn_named(name: &str, value: &str) {
 /// [`learn`] for a value that a configuration refers to (`${NAME}`), unless it is plainly a number, a date, or a file that exists.
 /// Of a URL, what is secret in it.
 pub fn learn_reference(value: &str) {
+    if value.contains("${") {
+        return;
+    }
     if value.contains("://") {
         learn_url(value);
     } else if value.bytes().any(|byte| byte.is_ascii_alphabetic()) && !Path::new(value).exists() {
@@ -75,7 +88,12 @@ pub fn learn_url(url: &str) {
     }
     let query = tail.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
     for (name, value) in query.split('&').filter_map(|part| part.split_once('=')) {
-        learn_named(name, &decoded(value));
+        let value = decoded(value);
+        match () {
+            () if is_secret(name) => learn(&value),
+            () if is_mixed(&value) && !is_path(&value) => learn_reference(&value),
+            () => {}
+        }
     }
 }
 
@@ -83,8 +101,11 @@ pub fn learn_url(url: &str) {
 pub fn learn_options<'w>(words: impl IntoIterator<Item = &'w str>) {
     let mut is_next = false;
     for word in words {
-        if word.contains("://") || is_next && !word.starts_with('-') {
-            learn_reference(word);
+        match word {
+            _ if word.contains("://") => learn_reference(word),
+            // Also a number: the option says that it is one.
+            _ if is_next && !word.starts_with('-') && !word.contains("${") && !Path::new(word).exists() => learn(word),
+            _ => {}
         }
         let pair = word.split_once(['=', ':']);
         if let Some((name, value)) = pair.filter(|(name, _)| is_secret(name)) {
@@ -320,7 +341,8 @@ mod tests {
         learn_named("X-Api-Key", "in-a-header-2");
         learn_named("Authorization", "Bearer b3arer-value");
         learn_named("accept", "application/x-odd2");
-        learn_named("DB", "db-1111-aaaa");
+        learn_named("DB", "db-1111-aaaa-2222");
+        learn_named("MODEL", "model:8b-q4");
         learn_named("DB_FILE", "/var/lib/app/v1.db");
         learn_named("STAGE", "eu-production");
         learn_named("MCP-Protocol-Version", "2025-06-18");
@@ -334,8 +356,8 @@ mod tests {
             ("a short in-a-header-2", "a short ***"),
             ("token b3arer-value of application/x-odd", "token *** of application/x-odd"),
             (
-                "db-1111-aaaa of /var/lib/app/v1.db in eu-production at 2025-06-18",
-                "*** of /var/lib/app/v1.db in eu-production at 2025-06-18",
+                "db-1111-aaaa-2222 of /var/lib/app/v1.db in eu-production at 2025-06-18 by model:8b-q4",
+                "*** of /var/lib/app/v1.db in eu-production at 2025-06-18 by model:8b-q4",
             ),
             ("at 0pt1on-word, equal-w0rd or env-w0rd", "at ***, *** or ***"),
             ("url/p4ss-word and url%2fp4ss-word", "*** and ***"),

@@ -97,10 +97,8 @@ impl Pins {
             return true;
         }
         let remembers = store::write(&self.refused, key, pins, FOREVER).await;
-        tracing::warn!(
-            remembers,
-            "the definitions of tools could not be stored: a change after the next start will not be noticed"
-        );
+        let until = if remembers { "a change after the next start will not be noticed" } else { "the new ones are not offered" };
+        tracing::warn!("the definitions of tools could not be stored: {until}");
         remembers
     }
 }

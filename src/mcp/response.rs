@@ -17,9 +17,6 @@ pub const INVALID_PARAMS: i64 = -32602;
 /// How an error begins to say that the call of a tool with effects may have had them.
 pub const OUTCOME_UNKNOWN: &str = "the outcome of the call is unknown";
 
-/// A shorter hidden value may be an ordinary word, in bytes.
-const CREDENTIAL_BYTES: usize = 8;
-
 /// The key in an item's `_meta` that says which tool it came from.
 const META: &str = "toolglot/serviceInfo";
 /// The same key next to the item's own fields.
@@ -265,7 +262,7 @@ fn redact_value(value: &mut Value, secrets: &[String]) {
 
 /// Whether a hidden value is no word of prose, so that it is a secret wherever it stands.
 fn is_credential(secret: &str) -> bool {
-    secret.len() >= CREDENTIAL_BYTES && !secret.chars().all(char::is_alphabetic)
+    secret.len() >= redact::CREDENTIAL_BYTES && !secret.chars().all(char::is_alphabetic)
 }
 
 /// Replaces whole tokens: `main` goes, `mainly` and the JSON key `"main":` stay. A credential goes everywhere.

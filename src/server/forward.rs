@@ -170,7 +170,7 @@ fn stream(mut body: upstream::Body, secrets: Vec<String>) -> impl futures_util::
 fn whole(bytes: &[u8]) -> usize {
     let up_to = |byte: u8| memchr::memrchr(byte, bytes).map(|at| at + 1);
     match bytes.len() {
-        ..LINE_BYTES => up_to(b'\n').unwrap_or(0),
+        ..LINE_BYTES => up_to(b'\n').or(up_to(b'\r')).unwrap_or(0),
         LINE_BYTES..ERROR_BYTES => up_to(b'\n').or(up_to(b',')).unwrap_or(0),
         all => up_to(b'\n').or(up_to(b',')).unwrap_or(all),
     }

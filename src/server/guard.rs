@@ -167,18 +167,22 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
 
 /// The owner of the request's key. Removes the key, and the token of the MCP routes, from the request, so that no backend gets it.
 fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Error> {
-    if !is_mcp_route(request.uri().path()) && has_mcp_token(config, request.headers()) {
+    let is_token = !is_mcp_route(request.uri().path()) && has_mcp_token(config, request.headers());
+    let headers = request.headers();
+    let authorization = text(headers, header::AUTHORIZATION).and_then(bearer).map(|key| (header::AUTHORIZATION.as_str(), key));
+    let mut given = authorization.into_iter().chain(KEY_HEADERS.iter().filter_map(|name| Some((*name, text(headers, *name)?))));
+    let found = given.find_map(|(header, key)| Some((header, Arc::clone(config.access.tenant_of(key)?))));
+    if let Some((header, _)) = &found {
+        request.headers_mut().remove(*header);
+    }
+    // A client's key may be the same word.
+    if is_token {
         request.headers_mut().remove(header::AUTHORIZATION);
     }
     if config.access.keys.is_empty() {
         return Ok(Arc::default());
     }
-    let headers = request.headers();
-    let authorization = text(headers, header::AUTHORIZATION).and_then(bearer).map(|key| (header::AUTHORIZATION.as_str(), key));
-    let mut given = authorization.into_iter().chain(KEY_HEADERS.iter().filter_map(|name| Some((*name, text(headers, *name)?))));
-    let found = given.find_map(|(header, key)| Some((header, Arc::clone(config.access.tenant_of(key)?))));
-    if let Some((header, tenant)) = found {
-        request.headers_mut().remove(header);
+    if let Some((_, tenant)) = found {
         return Ok(tenant);
     }
     let path = request.uri().path();

@@ -386,7 +386,9 @@ impl Gate {
         let limited = matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter));
         let may_ask = match () {
             // A guess that the model confirms is what it meant.
-            () if self.again.about.as_ref() == Some(&same::Call::new(name, raw)) => MayAsk::NoLonger,
+            () if matches!(why, Why::Guess(_)) && self.again.about.as_ref() == Some(&same::Call::new(name, raw)) => {
+                MayAsk::NoLonger
+            }
             () if self.policy.may_reask && self.delivered.count == 0 => MayAsk::Now,
             () => MayAsk::Never,
         };

@@ -45,8 +45,9 @@ struct Offered {
     tool: usize,
     name: String,
     folded: String,
-    /// The folded parts of the name.
+    /// The folded parts of the name, and all of them as one word.
     parts: Vec<String>,
+    joined: String,
     /// What may follow a random prefix of Void, folded.
     bare: Option<String>,
 }
@@ -55,7 +56,7 @@ struct Offered {
 #[derive(Debug, Default)]
 struct Names {
     list: Vec<Offered>,
-    /// The parts of the server or namespace of a tool, and of its name there.
+    /// The parts of a tool's name at its server or in its namespace, and those with the server or namespace before them.
     registered: Vec<(usize, Vec<String>, Vec<String>)>,
 }
 
@@ -71,7 +72,8 @@ impl Names {
                 if let (Origin::Registry { server: space, tool: name }, _) | (Origin::Client, Some((space, name))) =
                     (&tool.origin, &tool.namespace)
                 {
-                    names.registered.push((at, parts(space), parts(name)));
+                    let bare = parts(name);
+                    names.registered.push((at, bare.clone(), [parts(space), bare].concat()));
                 }
             }
             // One certain prefix shows that the client adds them. One in seven has no digit.
@@ -93,7 +95,8 @@ impl Names {
 impl Offered {
     fn new(tool: usize, name: &str) -> Offered {
         let bare = possible_random_prefix(name).map(|(_, bare)| fold(bare));
-        Offered { tool, name: name.to_owned(), folded: fold(name), parts: parts(name), bare }
+        let parts = parts(name);
+        Offered { tool, name: name.to_owned(), folded: fold(name), joined: parts.concat(), parts, bare }
     }
 }
 
@@ -243,7 +246,7 @@ fn meant<'t>(tools: &'t Tools, names: &Names, name: &str) -> Option<&'t Tool> {
         .or_else(|| {
             names.unique(|offered| {
                 // Another separator after the server, or no server. A single word could mean anything.
-                joined == offered.parts.concat() || offered.parts.len() > 1 && words && parts == offered.parts[1..]
+                joined == offered.joined || offered.parts.len() > 1 && words && parts == offered.parts[1..]
             })
         })
         .or_else(|| registered(names, &parts))
@@ -253,10 +256,10 @@ fn meant<'t>(tools: &'t Tools, names: &Names, name: &str) -> Option<&'t Tool> {
 
 /// The only tool of a server or namespace that has this name there, written with or without the server or namespace.
 fn registered(names: &Names, written: &[String]) -> Option<usize> {
-    let mut found = names.registered.iter().filter(|(_, space, name)| {
-        let full = || space.iter().chain(name);
-        !written.is_empty()
-            && (written == name || written.iter().eq(full()) || written.concat() == full().cloned().collect::<String>())
+    let letters = |parts: &[String]| parts.iter().map(String::len).sum::<usize>();
+    let mut found = names.registered.iter().filter(|(_, bare, full)| {
+        let is_joined = || letters(written) == letters(full) && written.concat() == full.concat();
+        !written.is_empty() && (written == bare || written == full || is_joined())
     });
     let first = found.next()?;
     found.next().is_none().then_some(first.0)

@@ -20,7 +20,7 @@ pub fn places(text: &str, value: &str) -> Vec<Range<usize>> {
                 length
             }
             // A run of backslashes is looked at once.
-            None => rest.find(|c| c != '\\').filter(|run| *run > 0).unwrap_or(1),
+            None => (rest.len() - rest.trim_start_matches('\\').len()).max(1),
         };
     }
     found
@@ -45,15 +45,19 @@ fn after(text: &str, c: char) -> Option<&str> {
         let number = text.get(..digits)?;
         (u32::from_str_radix(number, 16) == Ok(value)).then_some(digits)
     };
+    let escaped = c.encode_utf8(&mut [0; 4]).bytes().try_fold(text, |rest, byte| {
+        let escape = rest.strip_prefix('%')?;
+        escape.get(hex(escape, 2, byte.into())?..)
+    });
+    if escaped.is_some() {
+        return escaped;
+    }
     let bare = text.trim_start_matches('\\');
     if c == '\\' {
         return (bare.len() < text.len()).then(|| bare.strip_prefix("u005c").unwrap_or(bare));
     }
     if let Some(rest) = text.strip_prefix(c) {
         return Some(rest);
-    }
-    if let Some(escape) = text.strip_prefix('%') {
-        return escape.get(hex(escape, 2, c.into())?..);
     }
     if bare.len() == text.len() {
         return None;
@@ -86,7 +90,7 @@ mod tests {
         let secret = "sk-a/b+\"9\\d8\u{e9}\u{1f600}=";
         let once = serde_json::to_string(secret).unwrap();
         let units = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-        let percent = secret.replace('/', "%2F").replace('+', "%2b");
+        let percent = secret.replace('/', "%2F").replace('+', "%2b").replace('\\', "%5C").replace('\u{e9}', "%C3%A9");
         for spelt in [
             secret.to_owned(),
             once[1..once.len() - 1].to_owned(),

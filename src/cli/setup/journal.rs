@@ -56,7 +56,7 @@ pub(in crate::cli) fn file(environment: &Environment) -> PathBuf {
 pub(in crate::cli) fn lock(environment: &Environment) -> Result<fs::File, Error> {
     let file = file(environment);
     atomic::lock(&file)
-        .map_err(|error| Error::proxy(format!("nothing was changed, {} cannot be locked: {error}", file.display())))
+        .map_err(|error| Error::proxy(format!("this file was not changed, {} cannot be locked: {error}", file.display())))
 }
 
 impl Journal {

@@ -316,7 +316,7 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
         cursors.push(cursor);
     }
     if long > 0 {
-        left_out.push(format!("{long} tools of its list: their names have more than {NAME_BYTES} bytes"));
+        left_out.push(format!("tools of its list with names of more than {NAME_BYTES} bytes: {long}"));
     }
     Ok((tools, left_out, fresh))
 }

@@ -289,7 +289,7 @@ async fn a_change_is_noticed_where_nothing_can_be_stored() {
     assert!(offered.resolve("s__act", &[]).is_some() && offered.tools.len() == 1);
     assert_eq!(offered.problems.len(), 1);
     assert!(
-        offered.problems[0].message.contains("1 tools of its list: their names have more than 512 bytes"),
+        offered.problems[0].message.contains("tools of its list with names of more than 512 bytes: 1"),
         "{}",
         offered.problems[0].message
     );
