@@ -122,14 +122,14 @@ impl Run {
         let begun = std::time::Instant::now();
         while begun.elapsed() < START {
             if let Some(status) = daemon.0.try_wait().map_err(failed)? {
-                return Err(Error::proxy(format!("the proxy ended at once ({status}): `toolglot serve` shows why")));
+                return Err(Error::proxy(format!("the proxy ended at once ({status}): `toolglot serve --own` shows why")));
             }
             if models(address)?.is_some() {
                 return Ok(daemon);
             }
             std::thread::sleep(LOOK_AGAIN);
         }
-        Err(Error::proxy("the proxy does not answer: `toolglot serve` shows why"))
+        Err(Error::proxy("the proxy does not answer: `toolglot serve --own` shows why"))
     }
 }
 

@@ -381,7 +381,7 @@ struct Listed {
 
 fn changed_message(server: &Server, tool: &str) -> String {
     format!(
-        "the definition of {}__{tool} has changed since it was first seen; `toolglot mcp accept {}` accepts it",
+        "the definition of {}__{tool} has changed since it was first seen, or could not be noted then; `toolglot mcp accept {}` accepts it",
         server.name, server.name
     )
 }
