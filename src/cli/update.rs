@@ -18,7 +18,10 @@ const WAYS: &[(&str, &str)] = &[
     ("/pipx/", "pipx upgrade toolglot"),
     ("/site-packages/", "pip install --upgrade toolglot"),
     ("/.cargo/bin/", "cargo install toolglot --locked, or in a clone: git pull && cargo install --path . --locked"),
-    ("/.local/bin/", "curl -fsSL https://github.com/toolglot/toolglot/releases/latest/download/install.sh | sh, or if pip put it there: pip install --user --upgrade toolglot"),
+    (
+        "/.local/bin/",
+        "curl -fsSL https://github.com/toolglot/toolglot/releases/latest/download/install.sh | sh, or if pip put it there: pip install --user --upgrade toolglot",
+    ),
     ("/Programs/toolglot/", "irm https://github.com/toolglot/toolglot/releases/latest/download/install.ps1 | iex"),
     ("/target/", "git pull && cargo build --release, in the clone that it was built in"),
 ];
