@@ -198,9 +198,7 @@ impl Backend {
         let headers = self.extra_headers.values().filter_map(|value| value.to_str().ok());
         // A header may also be the name of a program, which answers may say.
         let learned = headers.filter(|value| matches!(redact::known(value), Cow::Owned(_)));
-        let authority = self.url.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'));
-        let password = authority.and_then(|(user, _)| Some(user.split_once(':')?.1));
-        self.api_key.iter().map(Secret::reveal).chain(learned).chain(password)
+        self.api_key.iter().map(Secret::reveal).chain(learned).chain(redact::url_password(&self.url))
     }
 
     /// The headers of a request: JSON, the key in the form that the backend expects, and the configured headers.

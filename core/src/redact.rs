@@ -46,9 +46,6 @@ pub fn learn(secret: &str) {
 /// [`learn`] for a value that stands in a configuration under this name: if what has the name is a secret, without the scheme of
 /// a credential; under any other name, if the value looks like a credential.
 pub fn learn_named(name: &str, value: &str) {
-    if value.contains("${") {
-        return;
-    }
     let is_public = || PUBLIC.iter().any(|public| name.to_ascii_lowercase().starts_with(public));
     if is_secret(name) {
         let (word, rest) = value.split_once(' ').unwrap_or((value, ""));
@@ -69,9 +66,6 @@ pub fn learn_named(name: &str, value: &str) {
 /// [`learn`] for a value that a configuration refers to (`${NAME}`), unless it is plainly a number, a date, or a file that exists.
 /// Of a URL, what is secret in it.
 pub fn learn_reference(value: &str) {
-    if value.contains("${") {
-        return;
-    }
     if value.contains("://") {
         learn_url(value);
     } else if value.bytes().any(|byte| byte.is_ascii_alphabetic()) && !Path::new(value).exists() {
@@ -79,15 +73,30 @@ pub fn learn_reference(value: &str) {
     }
 }
 
+/// The password of a URL, or its user if it has no password, as it is written there.
+pub fn url_password(url: &str) -> Option<&str> {
+    let (user, _) = url_parts(url).0.rsplit_once('@')?;
+    Some(user.split_once(':').map_or(user, |(_, password)| password))
+}
+
+/// The authority of a URL, and what follows it.
+fn url_parts(url: &str) -> (&str, &str) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()))
+}
+
+/// Whether a value stands where it is written. What refers to another (`${NAME}`) is no secret itself.
+fn is_literal(value: &str) -> bool {
+    !value.contains("${")
+}
+
 /// [`learn`] for the password of a URL and for what its parameters say.
 pub fn learn_url(url: &str) {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    if let Some((user, _)) = authority.rsplit_once('@') {
-        learn(&decoded(user.split_once(':').map_or(user, |(_, password)| password)));
+    if let Some(password) = url_password(url).filter(|password| is_literal(password)) {
+        learn(&decoded(password));
     }
-    let query = tail.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
-    for (name, value) in query.split('&').filter_map(|part| part.split_once('=')) {
+    let query = url_parts(url).1.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
+    for (name, value) in query.split('&').filter_map(|part| part.split_once('=')).filter(|(_, value)| is_literal(value)) {
         let value = decoded(value);
         match () {
             () if is_secret(name) => learn(&value),
@@ -102,13 +111,13 @@ pub fn learn_options<'w>(words: impl IntoIterator<Item = &'w str>) {
     let mut is_next = false;
     for word in words {
         match word {
-            _ if word.contains("://") => learn_reference(word),
+            _ if word.contains("://") => learn_url(word),
             // Also a number: the option says that it is one.
-            _ if is_next && !word.starts_with('-') && !word.contains("${") && !Path::new(word).exists() => learn(word),
+            _ if is_next && !word.starts_with('-') && is_literal(word) && !Path::new(word).exists() => learn(word),
             _ => {}
         }
         let pair = word.split_once(['=', ':']);
-        if let Some((name, value)) = pair.filter(|(name, _)| is_secret(name)) {
+        if let Some((name, value)) = pair.filter(|(name, value)| is_secret(name) && is_literal(value)) {
             learn_named(name, value.trim());
         }
         is_next = pair.is_none() && word.starts_with('-') && is_secret(word);
@@ -350,6 +359,8 @@ mod tests {
         learn_url("http://me:url%2Fp4ss-word@h/v1?page=12345678&q=qu3ry-value");
         learn_reference("onlyletters-in-it");
         learn_reference("https://h/");
+        learn_url("https://me:${THE_PASSWORD}@h/?token=${THE_TOKEN}");
+        learn_options(["--token", "${THE_TOKEN}", "--api-key=${THE_TOKEN}"]);
         for (text, expected) in [
             ("{\"code\":\"kn0wn-value-1\"}", "{\"code\":\"***\"}"),
             ("kn0wn-value-1-longer, kn0wn-value-1", "***, ***"),
@@ -362,6 +373,7 @@ mod tests {
             ("at 0pt1on-word, equal-w0rd or env-w0rd", "at ***, *** or ***"),
             ("url/p4ss-word and url%2fp4ss-word", "*** and ***"),
             ("page=12345678, q=qu3ry-value, only letters", "page=12345678, q=***, only letters"),
+            ("with ${THE_TOKEN} and ${THE_PASSWORD}", "with ${THE_TOKEN} and ${THE_PASSWORD}"),
             ("referred to as onlyletters-in-it and https://h/", "referred to as *** and https://h/"),
         ] {
             assert_eq!(known(text), expected);

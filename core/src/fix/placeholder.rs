@@ -1,6 +1,6 @@
-//! Detects arguments that only show the form of a call: names in brackets, descriptions or schemas of the tool's own definition in the
-//! place of values (written by Qwen2.5-Coder 0.5B and 1.5B), or nothing but ellipses. They must not run. Whether a word stands for a value is
-//! not looked for: no list of words knows that.
+//! Detects arguments that only show the form of a call: a parameter's own name in brackets, its description (Qwen2.5-Coder 0.5B
+//! writes it) or its schema in the place of the value, or nothing but ellipses. They must not run. Whether a word stands for a value
+//! is not looked for: no list of words knows that.
 
 use serde_json::{Map, Value};
 

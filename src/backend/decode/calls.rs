@@ -42,8 +42,8 @@ struct Pending {
     arguments: String,
     pieces: Pieces,
     extra: Option<String>,
-    /// The length of the arguments when they were last read, and whether they were complete.
-    checked: Cell<(usize, bool)>,
+    /// Whether the arguments are complete, once they were read.
+    complete: Cell<Option<bool>>,
 }
 
 /// How the pieces of a call's arguments relate to each other.
@@ -168,7 +168,7 @@ impl Pending {
             arguments: fragment.arguments.to_owned(),
             pieces: Pieces::of(fragment.arguments),
             extra: fragment.extra.map(str::to_owned),
-            checked: Cell::default(),
+            complete: Cell::default(),
         }
     }
 
@@ -216,7 +216,7 @@ impl Pending {
         if self.grows(fragment.arguments) {
             self.arguments.clear();
         }
-        self.checked = Cell::default();
+        self.complete = Cell::default();
         self.arguments.push_str(fragment.arguments);
         if let Some(extra) = fragment.extra {
             self.extra = Some(extra.to_owned());
@@ -247,13 +247,10 @@ impl Pending {
 
     /// Whether its arguments are one JSON value. They are read once, however much text follows them.
     fn is_complete(&self) -> bool {
-        let (length, complete) = self.checked.get();
-        if length == self.arguments.len() {
-            return complete;
-        }
         // The cheap check first: most fragments do not end in a brace.
-        let complete = self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok();
-        self.checked.set((self.arguments.len(), complete));
+        let read = || self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok();
+        let complete = self.complete.get().unwrap_or_else(read);
+        self.complete.set(Some(complete));
         complete
     }
 }

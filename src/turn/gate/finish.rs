@@ -42,8 +42,8 @@ impl Gate {
             return reason;
         }
         // A user who waits for a call, and has read nothing yet, reads why there is none.
-        let has_read = self.again.said.iter().any(|said| !said.trim().is_empty());
-        if self.policy.call_alone && (has_read || !(is_silent && self.policy.must_call)) {
+        let waits = is_silent && self.policy.must_call && self.again.said.iter().all(|said| said.trim().is_empty());
+        if self.policy.call_alone && !waits {
             return FinishReason::Stop;
         }
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;

@@ -126,7 +126,7 @@ impl<'a> Type<'a> {
         let Some((written, value)) = literal(text) else {
             // `007` where no string is allowed: the vendors' parsers read decimals (`int()` in vLLM's).
             let decimal = self.known() && text.bytes().all(|byte| byte.is_ascii_digit()) && !self.allows(&Value::from(text));
-            return respell(text).filter(|_| decimal).map_or_else(string, Cow::into_owned);
+            return decimal.then(|| respell(text)).flatten().map_or_else(string, Cow::into_owned);
         };
         if !self.known() {
             return if value.is_string() && hint == Hint::None { string() } else { written };
