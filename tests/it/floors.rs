@@ -105,7 +105,7 @@ const BUDGETS: &[(&[&str], usize)] = &[
     (&["core/src/adapter/syntax", "core/src/reader"], 6075),
     (&["core/src/adapter"], 1900),
     (&["core/src/fix", "core/src/schema"], 3440),
-    (&["core/src/json"], 3100),
+    (&["core/src/json"], 2470),
     (&["core/src/event"], 470),
 ];
 

@@ -63,7 +63,7 @@ codes! {
     S7 "Backticks are replaced." "{\"s\": `x`}" => "{\"s\": \"x\"}";
     S8 "Tripled and doubled quotes are replaced." "{\"s\": \"\"\"x\"\"\"}" => "{\"s\": \"x\"}";
     S9 "A literal of another language is spelled as JSON spells it." "{\"b\": True}" => "{\"b\": true}";
-    S10 "A comment, or a word between members, is dropped." "{\"n\": 1 // one\n}" => "{\"n\": 1}";
+    S10 "A comment is dropped." "{\"n\": 1 // one\n}" => "{\"n\": 1}";
     S11 "A number is spelled as JSON spells it." "{\"n\": +.5}" => "{\"n\": 0.5}";
     S12 "Brackets that are missing, superfluous or of the wrong kind are repaired." "{\"l\": [1, 2}" => "{\"l\": [1, 2]}";
     S13 "Spaces and punctuation that JSON does not have are replaced with JSON's." "{\"n\"：1}" => "{\"n\": 1}";

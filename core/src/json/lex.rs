@@ -3,22 +3,25 @@
 
 use std::cell::{Cell, OnceCell};
 
-mod number;
 mod quote;
 
 pub(crate) use quote::Quote;
 
-/// The text being read. The cells cache where searches can stop.
+/// The ends of the last newline, `*/`, double quote and closing bracket of a text: searches stop there.
+#[derive(Debug)]
+struct Last {
+    newline: usize,
+    comment: usize,
+    quote: usize,
+    closer: usize,
+}
+
+/// The text being read.
 #[derive(Default)]
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
-    last_newline: OnceCell<usize>,
-    last_comment_end: OnceCell<usize>,
-    last_quote: OnceCell<usize>,
-    last_closer: OnceCell<usize>,
-    /// Positions of the backslashes before escaped double quotes.
-    escaped_quotes: OnceCell<Vec<usize>>,
+    last: OnceCell<Last>,
     /// A key was found in doubled quotes (`""key"":`); only then can values be quoted this way.
     doubled: Cell<bool>,
     looked_at: Cell<usize>,
@@ -48,8 +51,6 @@ const TOKEN: u8 = 1;
 const LETTER: u8 = 2;
 /// Continues an identifier.
 const INSIDE: u8 = 4;
-/// A bracket, or a backslash, which escapes the next byte.
-const BRACKET: u8 = 8;
 
 /// The classes of each byte.
 const CLASS: [u8; 256] = {
@@ -57,9 +58,7 @@ const CLASS: [u8; 256] = {
     let mut byte: u8 = 0x21;
     while byte < 0x7f {
         table[byte as usize] = match byte {
-            b'/' | b'#' => 0,
-            b'\\' => BRACKET,
-            b'(' | b')' | b'[' | b']' | b'{' | b'}' => TOKEN | BRACKET,
+            b'/' | b'#' | b'\\' => 0,
             b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' => TOKEN | LETTER | INSIDE,
             b'.' | b'-' => TOKEN | INSIDE,
             _ => TOKEN,
@@ -132,19 +131,19 @@ impl<'s> Text<'s> {
                     gap.newline = true;
                     i += 1;
                 }
-                b'/' if self.at(i + 1) == Some(b'/') => {
+                b'/' if matches!(self.at(i + 1), Some(b'/' | b'*')) => {
                     gap.comment = true;
-                    i = self.line_end(i);
+                    i = self.comment_end(i);
                 }
-                b'/' if self.at(i + 1) == Some(b'*') => {
+                b'#' if i == 0 || self.bytes[i - 1] == b'\n' || (i > start && self.bytes[i - 1].is_ascii_whitespace()) => {
                     gap.comment = true;
-                    i = self.comment_end(i + 2);
+                    i = self.comment_end(i);
                 }
-                b'#' if i == 0 || (i > start && self.bytes[i - 1].is_ascii_whitespace()) || self.bytes[i - 1] == b'\n' => {
-                    gap.comment = true;
-                    i = self.line_end(i);
-                }
-                b'\\' if matches!(self.at(i + 1), Some(b'n' | b't' | b'r')) && self.escaped_gap(i + 2) => {
+                // The text after a literal `\n` must be able to begin a token. Otherwise the escape begins a word.
+                b'\\'
+                    if matches!(self.at(i + 1), Some(b'n' | b't' | b'r'))
+                        && self.at(i + 2).is_none_or(|byte| !byte.is_ascii_alphanumeric()) =>
+                {
                     gap.escaped_space = true;
                     i += 2;
                 }
@@ -166,30 +165,26 @@ impl<'s> Text<'s> {
         (i, gap)
     }
 
-    /// Whether the text after a literal `\n` can begin a token. Otherwise the escape begins a word.
-    fn escaped_gap(&self, i: usize) -> bool {
-        self.at(i).is_none_or(|byte| !byte.is_ascii_alphanumeric())
+    fn last(&self) -> &Last {
+        let end = |found: Option<usize>| found.map_or(0, |found| found + 1);
+        self.last.get_or_init(|| Last {
+            newline: end(memchr::memrchr(b'\n', self.bytes)),
+            comment: end(self.source.rfind("*/")),
+            quote: end(memchr::memrchr(b'"', self.bytes)),
+            closer: end(memchr::memrchr2(b'}', b']', self.bytes)),
+        })
     }
 
-    /// The end of the line that contains `i`, after its newline.
-    pub(crate) fn line_end(&self, i: usize) -> usize {
-        if i > *self.last_newline.get_or_init(|| memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
-            return self.bytes.len();
-        }
-        memchr::memchr(b'\n', &self.bytes[i..]).map_or(self.bytes.len(), |found| i + found + 1)
-    }
-
-    /// The end of the block comment whose content begins at `i`.
+    /// The end of the comment at `i`.
     fn comment_end(&self, i: usize) -> usize {
-        if i + 2 > *self.last_comment_end.get_or_init(|| self.source.rfind("*/").map_or(0, |found| found + 2)) {
-            return self.bytes.len();
-        }
-        memchr::memmem::find(&self.bytes[i..], b"*/").map_or(self.bytes.len(), |found| i + found + 2)
+        let (last, mark) = if self.starts(i, "/*") { (self.last().comment, "*/") } else { (self.last().newline, "\n") };
+        let found = if i < last { memchr::memmem::find(&self.bytes[i + 1..], mark.as_bytes()) } else { None };
+        found.map_or(self.bytes.len(), |found| i + 1 + found + mark.len())
     }
 
     /// Whether a double quote occurs at or after `i`.
     pub(crate) fn quote_ahead(&self, i: usize) -> bool {
-        *self.last_quote.get_or_init(|| memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1)) > i
+        self.last().quote > i
     }
 
     /// Whether a double quote and a closing bracket occur after `i`, which looks like more JSON.
@@ -199,27 +194,19 @@ impl<'s> Text<'s> {
 
     /// Whether a closing brace or bracket occurs at or after `i`.
     pub(crate) fn closer_ahead(&self, i: usize) -> bool {
-        *self.last_closer.get_or_init(|| memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
-    }
-
-    /// The first bracket or backslash in `i..end`.
-    pub(crate) fn bracket(&self, i: usize, end: usize) -> Option<usize> {
-        let rest = self.bytes.get(i..end)?;
-        rest.iter().position(|byte| CLASS[usize::from(*byte)] & BRACKET != 0).map(|found| i + found)
+        self.last().closer > i
     }
 
     /// The key at `i`, if a colon follows it. One of its quotes may be doubled.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
-            let start = i + self.stray_quote(i) + length;
+            let start = i + usize::from(self.stray_quote(i)) + length;
             self.look(KEY_REACH / 8);
             let (end, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
             // In `""b"":` every quote is doubled.
-            let after = if i > 0 && self.bytes[i - 1] == b'"' { after } else { after + self.stray_quote_after(after) };
-            if self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
-                return None;
-            }
-            return Some(KeyAhead { name: &self.source[start..end], quoted: true });
+            let after = if i > 0 && self.bytes[i - 1] == b'"' { after } else { self.past_stray_quote(after) };
+            let key = !self.bytes[start..end].contains(&b'\n') && self.colon(self.skip(after));
+            return key.then_some(KeyAhead { name: &self.source[start..end], quoted: true });
         }
         let end = self.word(i);
         if end == i || end - i > KEY_REACH || self.bytes[i].is_ascii_digit() {
@@ -231,14 +218,14 @@ impl<'s> Text<'s> {
         key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
     }
 
-    /// 1 if a surplus quote comes before the quote that opens a key (`""limit": 10`), otherwise 0.
-    pub(crate) fn stray_quote(&self, i: usize) -> usize {
-        usize::from(self.starts(i, "\"\"") && self.word(i + 2) > i + 2 && matches!(self.quote(i), Some((Quote::Double, _))))
+    /// Whether a surplus quote comes before the quote that opens a key (`""limit": 10`).
+    pub(crate) fn stray_quote(&self, i: usize) -> bool {
+        self.starts(i, "\"\"") && self.word(i + 2) > i + 2 && matches!(self.quote(i), Some((Quote::Double, _)))
     }
 
-    /// 1 if a surplus quote comes after the quote that closes a key (`"limit"": 10`), otherwise 0.
-    pub(crate) fn stray_quote_after(&self, i: usize) -> usize {
-        usize::from(self.at(i) == Some(b'"') && self.colon(self.skip(i + 1)))
+    /// The end of a surplus quote after the quote that closes a key (`"limit"": 10`).
+    pub(crate) fn past_stray_quote(&self, i: usize) -> usize {
+        i + usize::from(self.at(i) == Some(b'"') && self.colon(self.skip(i + 1)))
     }
 
     /// Whether a colon is at `i`, ASCII or full-width.

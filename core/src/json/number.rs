@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
+use super::lex::Text;
+
 /// Longest whole number that is written out, in digits.
 const MOST_DIGITS: usize = 40;
 
 /// Whether the text is a number in JSON's spelling (RFC 8259, section 6).
 pub(crate) fn is_strict(text: &str) -> bool {
-    let (whole, fraction, exponent) = parts(text.strip_prefix('-').unwrap_or(text));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits(whole)
-        && (whole.len() == 1 || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
+    let is_digit = |c: char| c.is_ascii_digit();
+    text.strip_prefix('-').unwrap_or(text).starts_with(is_digit)
+        && text.ends_with(is_digit)
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// A number in JSON's spelling, from a spelling that JSON does not have: `+3`, `.5`, `1.`, `007`, `1_000`, `0x1F`, `1e`. A strict
@@ -30,7 +30,10 @@ pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
         let value = u64::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'))?;
         return Some(Cow::Owned(format!("{sign}{value}")));
     }
-    let plain: String = rest.chars().filter(|c| *c != '_').collect();
+    if rest.starts_with('_') || rest.ends_with('_') || rest.contains("__") {
+        return None;
+    }
+    let plain = rest.replace('_', "");
     let (whole, fraction, exponent) = parts(&plain);
     let fraction = fraction.unwrap_or("");
     let power = exponent.map_or("", |exponent| exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
@@ -43,6 +46,38 @@ pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
     let point = if fraction.is_empty() { "" } else { "." };
     let (e, exponent) = if power.is_empty() { ("", "") } else { ("e", exponent.unwrap_or("")) };
     Some(Cow::Owned(format!("{sign}{whole}{point}{fraction}{e}{exponent}")))
+}
+
+/// A number in a text.
+pub(crate) struct Digits {
+    pub(crate) end: usize,
+    /// It is spelled as JSON spells it.
+    pub(crate) strict: bool,
+    /// Its value is open to interpretation: hexadecimal, leading zeros, an exponent without digits.
+    pub(crate) guess: bool,
+}
+
+impl Text<'_> {
+    /// The number at `i`, strict or nearly so; `None` if something other than a delimiter follows it.
+    pub(crate) fn number(&self, i: usize) -> Option<Digits> {
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-._".contains(byte);
+        let end = i + self.bytes[i..].iter().take_while(is_part).count();
+        let digits = self.source[i..end].trim_start_matches(['+', '-']);
+        let strict = is_strict(&self.source[i..end]);
+        if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') || respell(&self.source[i..end]).is_none() {
+            return None;
+        }
+        let ends = match self.at(end) {
+            None | Some(b',' | b'}' | b']' | b')' | b'<' | b';' | b'#' | b'`' | b'"' | b'\'') => true,
+            Some(b'/') => matches!(self.at(end + 1), Some(b'/' | b'*')),
+            Some(b'\\') => matches!(self.at(end + 1), Some(b'n' | b't' | b'r')),
+            Some(byte) if byte.is_ascii_whitespace() => true,
+            Some(_) => self.skip(end) > end || self.comma(end).is_some(),
+        };
+        let odd_zero = digits.len() > 1 && digits.starts_with('0') && !digits[1..].starts_with(['.', 'e', 'E']);
+        let guess = odd_zero || digits.ends_with(['e', 'E', '+', '-']);
+        ends.then_some(Digits { end, strict, guess })
+    }
 }
 
 /// The digits of a whole number, also from `3.0` or `1e3`. `None` if it is not whole or has more than 40 digits.

@@ -3,17 +3,18 @@
 //! of the same cost is a tie, reported as [`Reading::rival`].
 
 mod build;
-mod cost;
+mod follow;
 mod grammar;
+mod members;
 mod rules;
 mod search;
-mod state;
+mod strings;
 #[cfg(test)]
 mod tests;
 mod trail;
+mod values;
 
 use super::code::Code;
-use super::pointer::Pointer;
 use super::strict;
 use super::tree::Node;
 
@@ -59,7 +60,7 @@ pub struct Repair {
     /// Whether the text could also be read in another way.
     pub guess: bool,
     /// JSON pointer to the value concerned.
-    pub path: Pointer,
+    pub path: String,
     /// The first byte concerned, in the source.
     pub start: usize,
     /// The byte after the last one concerned.
@@ -124,12 +125,12 @@ pub struct Unreadable {
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
     if let Some(root) = strict::prefix(source, start)
-        && search.grammar.tail(root.end) == 0
+        && search.tail(root.end) == 0
     {
         return Ok(Reading::strict(root));
     }
     let best = search.run(start)?;
-    Ok(build::build(&search, best))
+    Ok(build::build(&search, &best))
 }
 
 impl<'s> Reading<'s> {

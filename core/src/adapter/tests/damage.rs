@@ -72,13 +72,6 @@ fn an_empty_value_with_a_tag_twice_is_not_delivered() {
 }
 
 #[test]
-fn guillemets_are_quotes() {
-    let text = "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {«place»: «Turku», «days»: 2}}\n</tool_call>";
-    let want = Some(("forecast".to_owned(), serde_json::json!({"place": "Turku", "days": 2})));
-    assert_eq!(call(&read_with(tools(), "hermes", false, text)), want);
-}
-
-#[test]
 fn the_closing_tag_of_another_element_is_no_content() {
     for text in [
         "<invoke name=\"forecast\">\n<parameter name=\"place\">Turku</invoke>\n<parameter name=\"days\">2</parameter>\n</invoke>",

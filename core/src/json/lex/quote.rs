@@ -3,6 +3,13 @@
 
 use super::{KEY_REACH, Text};
 
+/// Quotes of other alphabets: what they are, what opens such a string, and what closes it.
+const QUOTES: [(Quote, &str, &str); 3] = [
+    (Quote::Backtick, "`´", "`´"),
+    (Quote::SmartDouble, "\u{201c}\u{201d}\u{201e}\u{201f}", "\"\u{201c}\u{201d}\u{201f}"),
+    (Quote::SmartSingle, "\u{2018}\u{2019}\u{201a}\u{201b}", "'`´\u{2018}\u{2019}\u{201b}"),
+];
+
 /// What delimits a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quote {
@@ -14,8 +21,6 @@ pub(crate) enum Quote {
     SmartDouble,
     /// A typographic single quote.
     SmartSingle,
-    /// `«x»`.
-    Guillemets,
     /// This quote twice on both sides: `""x""`.
     Twice(u8),
     /// This quote three times on both sides: `"""x"""`.
@@ -33,7 +38,7 @@ impl Text<'_> {
                 if self.at(i + 1) != Some(byte) {
                     return Some((single, 1));
                 }
-                if self.at(i + 2) == Some(byte) && self.run_ahead(i + 3, byte, 3) {
+                if self.at(i + 2) == Some(byte) && self.thrice_ahead(i + 3, byte) {
                     return Some((Quote::Thrice(byte), 3));
                 }
                 let content = self.at(i + 2).is_some_and(|next| next.is_ascii_alphanumeric() || next >= 0x80 || next == b'_');
@@ -42,22 +47,18 @@ impl Text<'_> {
                 }
                 Some((single, 1))
             }
-            b'`' if self.starts(i, "```") => self.run_ahead(i + 3, b'`', 3).then_some((Quote::Thrice(b'`'), 3)),
-            b'`' => Some((Quote::Backtick, 1)),
-            0x80.. => match self.source[i..].chars().next()? {
-                c @ ('\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}') => Some((Quote::SmartDouble, c.len_utf8())),
-                c @ ('\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}') => Some((Quote::SmartSingle, c.len_utf8())),
-                '\u{ab}' => Some((Quote::Guillemets, 2)),
-                '\u{b4}' => Some((Quote::Backtick, 2)),
-                _ => None,
-            },
+            b'`' if self.starts(i, "```") => self.thrice_ahead(i + 3, b'`').then_some((Quote::Thrice(b'`'), 3)),
+            b'`' | 0x80.. => {
+                let c = self.source[i..].chars().next()?;
+                QUOTES.iter().find(|(_, opens, _)| opens.contains(c)).map(|(quote, ..)| (*quote, c.len_utf8()))
+            }
             _ => None,
         }
     }
 
-    /// Whether `n` of this byte in a row (at most 3) occur at or after `i`.
-    fn run_ahead(&self, i: usize, byte: u8, n: usize) -> bool {
-        let found = memchr::memmem::find(&self.bytes[i..], &[byte; 3][..n]);
+    /// Whether three of this byte in a row occur at or after `i`.
+    fn thrice_ahead(&self, i: usize, byte: u8) -> bool {
+        let found = memchr::memmem::find(&self.bytes[i..], &[byte; 3]);
         self.look(found.unwrap_or(self.bytes.len() - i));
         found.is_some()
     }
@@ -88,63 +89,37 @@ impl Text<'_> {
         found
     }
 
-    /// The first escaped double quote at or after `i`: the position of its backslash.
-    pub(crate) fn escaped_quote(&self, i: usize) -> Option<usize> {
-        let all = self.escaped_quotes.get_or_init(|| memchr::memmem::find_iter(self.bytes, b"\\\"").collect());
-        all.get(all.partition_point(|at| *at < i)).copied()
-    }
-
     /// Like [`Text::delimiter`], but only up to `stop`, and without counting the work.
     pub(super) fn delimiter_before(&self, stop: usize, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
         let bytes = &self.bytes[..stop.min(self.bytes.len())];
+        let closers = QUOTES.iter().find(|(kind, ..)| *kind == quote).map_or("", |(.., closers)| closers);
         loop {
             let rest = bytes.get(i..)?;
             let found = i + match quote {
                 Quote::Double => find(b'"', rest)?,
                 Quote::Single => find(b'\'', rest)?,
                 Quote::Twice(byte) | Quote::Thrice(byte) => find(byte, rest)?,
-                Quote::Backtick => memchr::memchr3(b'`', b'\\', 0xc2, rest)?,
-                Quote::SmartDouble => rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0xe2))?,
-                Quote::SmartSingle => rest.iter().position(|byte| matches!(byte, b'\'' | b'`' | b'\\' | 0xe2 | 0xc2))?,
-                Quote::Guillemets => memchr::memchr2(b'\\', 0xc2, rest)?,
                 Quote::Bare => return None,
+                _ => rest.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | 0xc0..))?,
             };
             if self.bytes[found] == b'\\' {
                 i = found + 2;
                 continue;
             }
-            let length = match quote {
-                Quote::Double | Quote::Single => 1,
-                Quote::Twice(byte) => usize::from(self.at(found + 1) == Some(byte)) * 2,
-                Quote::Thrice(byte) => {
-                    let run = bytes[found..].iter().take_while(|next| **next == byte).count();
-                    if run >= 3 {
-                        return Some((found + run - 3, found + run));
-                    }
-                    i = found + run;
-                    continue;
-                }
-                Quote::Bare => 0,
-                Quote::Backtick | Quote::SmartDouble | Quote::SmartSingle | Quote::Guillemets => {
-                    let c = self.source[found..].chars().next()?;
-                    let closes = match quote {
-                        Quote::Backtick => matches!(c, '`' | '\u{b4}'),
-                        Quote::Guillemets => c == '\u{bb}',
-                        Quote::SmartDouble => matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201f}'),
-                        _ => matches!(c, '\'' | '`' | '\u{b4}' | '\u{2018}' | '\u{2019}' | '\u{201b}'),
-                    };
-                    if !closes {
-                        i = found + c.len_utf8();
-                        continue;
-                    }
-                    c.len_utf8()
-                }
+            let (past, closes) = match quote {
+                Quote::Twice(byte) if self.at(found + 1) == Some(byte) => (2, true),
+                Quote::Twice(_) => (1, false),
+                Quote::Thrice(byte) => match bytes[found..].iter().take_while(|next| **next == byte).count() {
+                    run @ 3.. => return Some((found + run - 3, found + run)),
+                    run => (run, false),
+                },
+                Quote::Double | Quote::Single | Quote::Bare => (1, true),
+                _ => self.source[found..].chars().next().map(|c| (c.len_utf8(), closers.contains(c)))?,
             };
-            if length == 0 {
-                i = found + 1;
-                continue;
+            if closes {
+                return Some((found, found + past));
             }
-            return Some((found, found + length));
+            i = found + past;
         }
     }
 }

@@ -1,125 +1,308 @@
 //! The grammar of nearly-JSON: which token may follow which. A step continues one reading and may leave branches, which the
-//! search follows in the order of their cost. The grammar does not know that order.
+//! search follows in the order of their cost.
 
-mod brackets;
-mod follow;
-mod members;
-mod strings;
-mod values;
+use super::super::lex::Quote;
+use super::rules::{
+    COMMENT, ELLIPSIS, ESCAPED_SPACE, EXTRA_CLOSER, EXTRA_COMMA, FENCE_INSIDE, JOINED, LEFT_OUT, MISSING_KEY, NO_CLOSER,
+    NO_COMMA, NO_VALUE, ODD_SPACE, ODDITY, OPEN, PROSE, REOPENED, Rule, SEMICOLON, SPILT, STRAY_QUOTE,
+};
+use super::search::Search;
+use super::trail::{Frame, NONE, State, StepKind, Want};
+use super::{Ending, Key, Unreadable};
 
-use super::super::lex::Text;
-use super::rules::Rule;
-use super::state::{Bracket, Branch, Frame, NONE, Scan, State, StepKind, Want};
-use super::trail::Trail;
-use super::{Ending, Guide, Key, Unreadable, cost};
-
-/// The grammar over one text, and the trail of its readings.
-pub(super) struct Grammar<'s, 'g> {
-    pub(super) text: Text<'s>,
-    guide: &'g dyn Guide,
-    pub(super) trail: Trail,
-    /// Other ways to read what the last step read.
-    pub(super) branches: Vec<Branch>,
-    /// Where the reading that got furthest failed.
-    pub(super) stuck: Unreadable,
-}
-
-impl<'s, 'g> Grammar<'s, 'g> {
-    pub(super) fn new(source: &'s str, guide: &'g dyn Guide) -> Grammar<'s, 'g> {
-        Grammar {
-            text: Text::new(source),
-            guide,
-            trail: Trail::default(),
-            branches: Vec::new(),
-            stuck: Unreadable { at: 0, what: "no JSON object or array" },
+impl Search<'_, '_> {
+    /// Reads one token. `None`: this reading ends here, or continues in the branches only.
+    pub(super) fn step(&mut self, state: &mut State) -> Option<()> {
+        if state.want == Want::End {
+            state.cost += self.tail(state.at);
+            state.want = Want::Over(Ending::Complete);
+            return Some(());
+        }
+        let ended = state.at;
+        let at = self.token(state);
+        let Some(byte) = self.text.at(at) else { return self.text_ends(state) };
+        match (byte, state.want) {
+            (b'<', _) if self.closing_tag(at) => self.tag(state, at),
+            (b'.', _) if self.text.starts(at, "...") => self.ellipsis(state, at),
+            (b'`', Want::Member | Want::Next) if self.text.starts(at, "```") => {
+                self.drop(state, FENCE_INSIDE, at, self.text.word(at + 3))
+            }
+            (b',' | b'}' | b']' | b')', Want::Value) => self.void(state, NO_VALUE, at, at),
+            (b'}' | b']' | b')', _) => {
+                if state.comma {
+                    self.repair(state, EXTRA_COMMA, at, at);
+                }
+                self.closer(state, at, byte)
+            }
+            (b';', Want::Next) => self.separated(state, Some(SEMICOLON), at, at + 1),
+            (_, want) => match (self.text.comma(at), want) {
+                (Some(1), Want::Next) => self.separated(state, None, at, at + 1),
+                (Some(length), Want::Next) => self.separated(state, Some(ODD_SPACE), at, at + length),
+                (Some(length), _) => self.separated(state, Some(EXTRA_COMMA), at, at + length),
+                (None, Want::Member) => self.member(state, at, byte),
+                (None, Want::Next) => self.next(state, ended, at, byte),
+                (None, _) => self.value(state, at, byte),
+            },
         }
     }
 
-    /// Reads one token, or looks for the next possible end of a string. `None`: this reading ends here, or continues in the
-    /// branches only.
-    pub(super) fn step(&mut self, state: &mut State, scan: Option<Scan>) -> Option<()> {
-        if let Some(scan) = scan {
-            return self.scan(state, scan);
+    /// Skips to the next token and notes what was skipped.
+    #[inline]
+    pub(super) fn token(&mut self, state: &mut State) -> usize {
+        let start = state.at;
+        if !self.text.token(start) {
+            let (at, gap) = self.text.gap(start);
+            for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
+                if there {
+                    self.repair(state, rule, start, at);
+                }
+            }
+            state.at = at;
         }
+        state.at
+    }
+
+    /// Reads what follows a value inside a container, other than a separator or a closing bracket.
+    fn next(&mut self, state: &mut State, ended: usize, at: usize, byte: u8) -> Option<()> {
+        let last = self.last_value(state);
+        if byte == b'+' && matches!(last, Some((StepKind::Text(_) | StepKind::MoreText(_), _))) {
+            let next = self.text.skip(at + 1);
+            if let Some((quote, length)) = self.text.quote(next) {
+                self.repair(state, JOINED, at, next);
+                return self.string(state, next, length, quote, true);
+            }
+        }
+        if self.is_in(state, b'}') {
+            if let Some(key) = self.text.key(at) {
+                self.repair(state, NO_COMMA, at, at);
+                state.cost += if key.quoted { 0 } else { ODDITY };
+                state.want = Want::Member;
+                return Some(());
+            }
+        } else if self.value_ahead(at) || (at > ended && self.text.word(at) > at) {
+            self.repair(state, NO_COMMA, at, at);
+            state.cost += 1;
+            state.want = Want::Item;
+            return Some(());
+        }
+        match self.text.quote(at) {
+            Some((_, length)) if self.ends_item(at + length) => self.drop(state, STRAY_QUOTE, at, at + length),
+            _ => self.dead(at, "a comma or a closing bracket is missing"),
+        }
+    }
+
+    /// Whether a comma, a closing bracket or the end of the text follows.
+    pub(super) fn ends_item(&self, at: usize) -> bool {
+        matches!(self.text.at(self.text.skip(at)), None | Some(b',' | b'}' | b']'))
+    }
+
+    /// Reads what separates members or items.
+    fn separated(&mut self, state: &mut State, rule: Option<Rule>, start: usize, end: usize) -> Option<()> {
+        if let Some(rule) = rule {
+            self.repair(state, rule, start, end);
+        }
+        state.at = end;
+        state.comma = true;
+        state.want = if self.is_in(state, b'}') { Want::Member } else { Want::Item };
+        Some(())
+    }
+
+    /// Drops an ellipsis between members, or notes that it is in the place of a value.
+    fn ellipsis(&mut self, state: &mut State, at: usize) -> Option<()> {
+        let end = at + self.text.bytes[at..].iter().take_while(|byte| **byte == b'.').count();
+        if state.want == Want::Value {
+            return self.void(state, LEFT_OUT, at, end);
+        }
+        self.drop(state, ELLIPSIS, at, end);
+        let comma = self.text.skip(end);
+        if let Some(length) = self.text.comma(comma) {
+            self.separated(state, None, comma, comma + length);
+        }
+        state.comma = false;
+        Some(())
+    }
+
+    /// Reads a closing bracket, matching or not.
+    fn closer(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
+        let frame = *self.frame(state)?;
+        if frame.closer == byte {
+            if self.reopens(&frame, at + 1) {
+                // More members follow. One reading ignores the bracket.
+                let mut open = *state;
+                self.drop(&mut open, REOPENED, at, at + 1);
+                open.want = Want::Next;
+                self.branch(open);
+            }
+            return self.close(state, at, at + 1);
+        }
+        if self.trail.frames(frame.parent).any(|outer| outer.closer == byte) {
+            self.repair(state, NO_CLOSER, at, at);
+            self.close(state, at, at)?;
+            return self.closer(state, at, byte);
+        }
+        // No such bracket is open. It is surplus if the matching one follows; otherwise it is of the wrong kind.
+        self.drop(state, EXTRA_CLOSER, at, at + 1);
+        let next = self.text.skip(at + 1);
+        let is_root = frame.parent == NONE;
+        if self.text.at(next) == Some(frame.closer) || is_root && self.text.comma(next).is_some() && self.text.closer_ahead(next)
+        {
+            state.want = Want::Next;
+            return Some(());
+        }
+        if is_root {
+            // The text may be truncated here: only a matching bracket closes the root.
+            let tail = self.tail(at + 1);
+            return self.over(state, Ending::Open, tail);
+        }
+        self.close(state, at, at + 1)
+    }
+
+    /// Whether `frame` is the root object, and more of its members follow its closing bracket.
+    pub(super) fn reopens(&self, frame: &Frame, at: usize) -> bool {
+        let comma = self.text.skip(at);
+        let Some(length) = self.text.comma(comma).filter(|_| frame.parent == NONE && frame.closer == b'}') else { return false };
+        let key = self.text.skip(comma + length);
+        self.text.closer_ahead(key)
+            && self.text.key(key).is_some_and(|key| matches!(self.fresh(frame, key.name), Some(Key::Known(_) | Key::Open)))
+    }
+
+    /// Whether a closing tag or a special token is here.
+    pub(super) fn closing_tag(&self, at: usize) -> bool {
+        matches!(self.text.at(at + 1), Some(b'/' | b'|')) || self.text.starts(at, "<\u{ff5c}")
+    }
+
+    /// Ends the reading at the closing tag of the call at `at`, with the container open. With a quote after it, the tag is most
+    /// likely content of a string with unescaped quotes.
+    fn tag(&mut self, state: &mut State, at: usize) -> Option<()> {
+        state.tagged = state.want != Want::Value;
+        if state.tagged && self.text.quote_ahead(at) {
+            state.cost += SPILT;
+        }
+        let ending = self.open_ending(state);
+        self.over(state, ending, OPEN)
+    }
+
+    /// Ends the reading at the end of the text, with the container open.
+    fn text_ends(&mut self, state: &mut State) -> Option<()> {
+        let is_word = |kind| matches!(kind, StepKind::Number | StepKind::Word(_) | StepKind::Text(Quote::Bare));
+        let ending = match self.last_value(state) {
+            Some((kind, end)) if state.want == Want::Next && end == state.at && is_word(kind) => Ending::InWord,
+            _ => self.open_ending(state),
+        };
+        self.over(state, ending, OPEN)
+    }
+
+    /// The state of an open container between two tokens.
+    fn open_ending(&self, state: &State) -> Ending {
         match state.want {
-            Want::Value => self.value(state),
-            Want::Item => self.item(state),
-            Want::Member => self.member(state),
-            Want::Next => self.next(state),
-            Want::End => self.end(state),
-            Want::Over(_) => Some(()),
+            Want::Value => Ending::AfterColon,
+            _ if state.comma => Ending::AfterComma,
+            _ => Ending::Open,
         }
     }
 
-    /// Adds another way to read the last token.
-    fn branch(&mut self, state: State) {
-        self.branches.push(Branch { state, scan: None, cost: state.cost });
+    /// The last step that is not a repair: its kind and its end.
+    fn last_value(&self, state: &State) -> Option<(StepKind, usize)> {
+        let mut steps = self.trail.steps(state.step);
+        steps.find(|step| !matches!(step.kind, StepKind::Repair(_))).map(|step| (step.kind, step.end))
     }
 
-    /// Adds another way to read the last token, inside a string. It costs at least `cost`.
-    fn branch_in(&mut self, state: State, scan: Scan, cost: u32) {
-        self.branches.push(Branch { state, scan: Some(scan), cost });
+    /// The cost of ending the root before `at`, by what follows it.
+    pub(super) fn tail(&self, at: usize) -> u32 {
+        let mut at = self.text.skip(at);
+        while let Some(byte) = self.text.at(at) {
+            match byte {
+                b'}' | b']' | b')' | b';' | b',' => at = self.text.skip(at + 1),
+                b'<' | b'`' if !self.text.more_json(at) => return 0,
+                b'{' | b'[' | b'`' => return ODDITY,
+                _ if byte.is_ascii_alphabetic() && self.another_object(at) => return PROSE,
+                _ if self.text.more_json(at) => return SPILT,
+                _ => return PROSE,
+            }
+        }
+        0
     }
 
-    fn note(&mut self, state: &mut State, kind: StepKind, start: usize, end: usize) {
+    /// Whether prose leads to another object: an opening brace with a key, before any quote.
+    fn another_object(&self, at: usize) -> bool {
+        const REACH: usize = 200;
+        let near = &self.text.bytes[at..self.text.bytes.len().min(at + REACH)];
+        let brace = memchr::memchr2(b'{', b'"', near).filter(|found| near[*found] == b'{');
+        let inside = brace.map(|brace| self.text.skip(at + brace + 1));
+        inside.is_some_and(|inside| self.text.quote(inside).is_some() && self.text.key(inside).is_some())
+    }
+
+    /// Notes a repair.
+    pub(super) fn repair(&mut self, state: &mut State, rule: Rule, start: usize, end: usize) {
+        self.trail.note(state, StepKind::Repair(rule), start, end);
+    }
+
+    /// Drops what is surplus, or in the place of something else.
+    pub(super) fn drop(&mut self, state: &mut State, rule: Rule, start: usize, end: usize) -> Option<()> {
+        self.repair(state, rule, start, end);
+        state.at = end;
+        Some(())
+    }
+
+    /// Reads a value without quotes.
+    pub(super) fn scalar(&mut self, state: &mut State, kind: StepKind, start: usize, end: usize) {
         self.trail.note(state, kind, start, end);
+        state.at = end;
+        state.comma = false;
+        state.want = Want::Next;
     }
 
-    fn repair(&mut self, state: &mut State, rule: Rule, start: usize, end: usize) {
-        self.trail.repair(state, rule, start, end);
+    /// Notes that there is no value.
+    pub(super) fn void(&mut self, state: &mut State, why: Rule, start: usize, end: usize) -> Option<()> {
+        self.scalar(state, StepKind::Void(why), start, end);
+        Some(())
     }
 
     /// The innermost open bracket.
-    fn frame(&self, state: &State) -> Option<&Frame> {
+    pub(super) fn frame(&self, state: &State) -> Option<&Frame> {
         self.trail.frame(state.frame)
     }
 
-    /// Whether the innermost open bracket is of this kind.
-    fn is_in(&self, state: &State, bracket: Bracket) -> bool {
-        self.frame(state).is_some_and(|frame| frame.bracket == bracket)
-    }
-
-    /// Whether this bracket is an item of an array.
-    fn inside_array(&self, frame: &Frame) -> bool {
-        self.trail.frame(frame.parent).is_some_and(|around| around.bracket == Bracket::Array)
+    /// Whether this byte closes the innermost open bracket.
+    pub(super) fn is_in(&self, state: &State, closer: u8) -> bool {
+        self.frame(state).is_some_and(|frame| frame.closer == closer)
     }
 
     /// What the guide says of a key; `None` if the object has it already.
-    fn fresh(&self, frame: &Frame, key: &str) -> Option<Key> {
+    pub(super) fn fresh(&self, frame: &Frame, key: &str) -> Option<Key> {
         self.trail.fresh(frame, key, self.guide)
     }
 
     /// Opens a bracket; its first member or item is next.
-    fn open(&mut self, state: &mut State, bracket: Bracket, at: usize) -> Option<()> {
-        if self.trail.open(state, bracket, at, self.guide).is_none() {
+    pub(super) fn open(&mut self, state: &mut State, closer: u8, at: usize) -> Option<()> {
+        if self.trail.open(state, closer, at, self.guide).is_none() {
             return self.dead(at, "more than 128 levels of nesting");
         }
-        state.at = (at + 1) as u32;
+        state.at = at + 1;
         state.comma = false;
-        state.want = if bracket == Bracket::Object { Want::Member } else { Want::Item };
+        state.want = if closer == b'}' { Want::Member } else { Want::Item };
         Some(())
     }
 
     /// Closes the innermost bracket. Its closing bracket is `start..end`, empty if it is missing.
-    fn close(&mut self, state: &mut State, start: usize, end: usize) -> Option<()> {
+    pub(super) fn close(&mut self, state: &mut State, start: usize, end: usize) -> Option<()> {
         let frame = *self.frame(state)?;
         state.cost += self.missing(&frame);
-        self.note(state, StepKind::Close, start, end);
+        self.scalar(state, StepKind::Close, start, end);
         state.frame = frame.parent;
-        state.at = end as u32;
-        state.comma = false;
-        state.want = if frame.parent == NONE { Want::End } else { Want::Next };
+        if frame.parent == NONE {
+            state.want = Want::End;
+        }
         Some(())
     }
 
     /// The cost of the required keys that this object lacks.
     fn missing(&self, frame: &Frame) -> u32 {
-        let object = frame.bracket == Bracket::Object;
-        if object { cost::MISSING_KEY * self.guide.missing(frame.shape, frame.seen) } else { 0 }
+        if frame.closer == b'}' { MISSING_KEY * self.guide.missing(frame.shape, frame.seen) } else { 0 }
     }
 
     /// Ends this reading as failed.
-    fn dead(&mut self, at: usize, what: &'static str) -> Option<()> {
+    pub(super) fn dead(&mut self, at: usize, what: &'static str) -> Option<()> {
         if at >= self.stuck.at {
             self.stuck = Unreadable { at, what };
         }
@@ -127,7 +310,7 @@ impl<'s, 'g> Grammar<'s, 'g> {
     }
 
     /// Ends this reading because the text ended. `extra` is added to the cost of missing keys.
-    fn over(&mut self, state: &mut State, ending: Ending, extra: u32) -> Option<()> {
+    pub(super) fn over(&mut self, state: &mut State, ending: Ending, extra: u32) -> Option<()> {
         let missing: u32 = self.trail.frames(state.frame).map(|frame| self.missing(frame)).sum();
         state.cost += extra + missing;
         state.want = Want::Over(ending);

@@ -2,12 +2,12 @@
 //! cost. One that reaches a state which a cheaper one has reached is dropped. This and a budget for the bytes looked at keep the
 //! work linear in the text.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::grammar::Grammar;
-use super::rules::HASTY;
-use super::state::{Branch, State, Step, Want};
-use super::{Ending, Guide, Unreadable, cost};
+use super::super::lex::Text;
+use super::strings::Scan;
+use super::trail::{NONE, State, Step, Trail, Want};
+use super::{Guide, Unreadable};
 
 /// The budget: units of work per byte of the text, and the minimum for any text.
 const WORK_PER_BYTE: usize = 4;
@@ -16,150 +16,119 @@ const WORK_AT_LEAST: usize = 10_000;
 const BYTES_PER_WORK: usize = 32;
 
 /// The cheapest reading, and the last step of another one of the same cost.
-#[derive(Debug, Clone, Copy)]
 pub(super) struct Best {
     pub(super) state: State,
     pub(super) other: Option<u32>,
 }
 
-/// What is known of a state that a reading has reached.
-#[derive(Debug, Clone, Copy)]
-struct Entered {
-    cost: u32,
-    /// Another reading reached it at the same cost.
-    rival: bool,
-}
+/// A waiting reading: its state, and the string inside which it is.
+type Waiting = (State, Option<Scan>);
 
-/// The search over the readings of one text.
+/// The search over the readings of one text. The grammar, in `grammar.rs` and the files beside it, says what may follow what.
 pub(super) struct Search<'s, 'g> {
-    pub(super) grammar: Grammar<'s, 'g>,
-    /// Waiting readings, indexed by their cost.
-    queue: Vec<Vec<Branch>>,
-    /// No waiting reading costs less than this.
-    lowest: usize,
-    /// The states after strings, by `Trail::state_id`.
-    entered: HashMap<u64, Entered>,
+    pub(super) text: Text<'s>,
+    pub(super) guide: &'g dyn Guide,
+    pub(super) trail: Trail,
+    /// Waiting readings, by their minimum cost.
+    waiting: BTreeMap<u32, Vec<Waiting>>,
+    /// The states after strings: the lowest cost of reaching each, and whether two readings have it.
+    entered: HashMap<u64, (u32, bool)>,
     steps: usize,
+    /// Where the reading that got furthest failed.
+    pub(super) stuck: Unreadable,
 }
 
 impl<'s, 'g> Search<'s, 'g> {
     pub(super) fn new(source: &'s str, guide: &'g dyn Guide) -> Search<'s, 'g> {
-        Search { grammar: Grammar::new(source, guide), queue: Vec::new(), lowest: 0, entered: HashMap::new(), steps: 0 }
+        Search {
+            text: Text::new(source),
+            guide,
+            trail: Trail::default(),
+            waiting: BTreeMap::new(),
+            entered: HashMap::new(),
+            steps: 0,
+            stuck: Unreadable { at: 0, what: "no JSON object or array" },
+        }
     }
 
     /// Follows readings from the bracket at `start` in the order of their cost, and returns the first complete one. The error is
     /// where the reading that got furthest failed.
     pub(super) fn run(&mut self, start: usize) -> Result<Best, Unreadable> {
-        let first = State::first(start);
-        self.push(Branch { state: first, scan: None, cost: first.cost });
+        let want = Want::Value;
+        self.branch(State { at: start, frame: NONE, step: NONE, cost: 0, want, comma: false, tagged: false, entered: None });
         let mut best: Option<Best> = None;
-        while let Some(branch) = self.pop() {
-            if best.is_some_and(|best| branch.cost > best.state.cost) {
+        while let Some((cost, reading)) = self.cheapest() {
+            if best.as_ref().is_some_and(|best| cost > best.state.cost) {
                 break;
             }
-            if self.is_spent() {
-                self.push(branch);
-                break;
+            if self.steps + self.text.looked_at() / BYTES_PER_WORK > WORK_AT_LEAST + WORK_PER_BYTE * self.text.bytes.len() {
+                return best.ok_or(Unreadable { at: self.stuck.at, what: "too many ways to read it" });
             }
-            let Some(state) = self.follow(branch) else { continue };
+            let Some(state) = self.explore(reading) else { continue };
             match &mut best {
                 None => best = Some(Best { state, other: None }),
                 Some(best) if best.other.is_none() && state.cost == best.state.cost => best.other = Some(state.step),
                 Some(_) => {}
             }
         }
-        match best {
-            Some(best) => Ok(best),
-            None if self.is_spent() => {
-                self.cheapest_complete().ok_or(Unreadable { at: self.grammar.stuck.at, what: "too many ways to read it" })
-            }
-            None => Err(self.grammar.stuck.clone()),
-        }
-    }
-
-    /// Whether another reading of the same cost reached the state after this string.
-    pub(super) fn is_rivalled(&self, step: &Step) -> bool {
-        self.entered.get(&self.grammar.trail.state_id(step.after, step.frame)).is_some_and(|entered| entered.rival)
+        best.ok_or_else(|| self.stuck.clone())
     }
 
     /// Follows one reading to the end of the text. `None` if it fails or is no longer the cheapest.
-    fn follow(&mut self, branch: Branch) -> Option<State> {
-        let Branch { mut state, mut scan, .. } = branch;
+    fn explore(&mut self, (mut state, mut scan): Waiting) -> Option<State> {
         loop {
             self.steps += 1;
-            if state.entered {
-                state.entered = false;
-                if !self.enter(&state) {
-                    return None;
-                }
+            if let Some(id) = state.entered.take()
+                && !self.enter(id, state.cost)
+            {
+                return None;
             }
             if let Want::Over(_) = state.want {
                 return Some(state);
             }
-            let goes_on = self.grammar.step(&mut state, scan.take());
-            let mut branches = std::mem::take(&mut self.grammar.branches);
-            for branch in branches.drain(..) {
-                self.push(branch);
+            match scan.take() {
+                Some(scan) => self.scan(&mut state, scan)?,
+                None => self.step(&mut state)?,
             }
-            self.grammar.branches = branches;
-            goes_on?;
-            if state.cost as usize > self.cheapest() {
-                self.push(Branch { state, scan: None, cost: state.cost });
+            if self.waiting.first_key_value().is_some_and(|(cheapest, _)| state.cost > *cheapest) {
+                self.branch(state);
                 return None;
             }
         }
     }
 
-    /// The cheapest waiting reading that has read the whole root, for a text whose budget is spent.
-    fn cheapest_complete(&mut self) -> Option<Best> {
-        let complete = |branch: &&Branch| matches!(branch.state.want, Want::End | Want::Over(Ending::Complete));
-        let mut state = self.queue.iter().flatten().find(complete)?.state;
-        state.want = Want::Over(Ending::Complete);
-        let at = state.at as usize;
-        self.grammar.trail.repair(&mut state, HASTY, at, at);
-        Some(Best { state, other: None })
+    /// Adds another way to read the last token.
+    pub(super) fn branch(&mut self, state: State) {
+        self.waiting.entry(state.cost).or_default().push((state, None));
     }
 
-    /// Whether the budget is spent.
-    fn is_spent(&self) -> bool {
-        let text = &self.grammar.text;
-        self.steps + text.looked_at() / BYTES_PER_WORK > WORK_AT_LEAST + WORK_PER_BYTE * text.bytes.len()
+    /// Adds another way to read the last token, inside a string. It costs at least `cost`.
+    pub(super) fn branch_in(&mut self, state: State, scan: Scan, cost: u32) {
+        self.waiting.entry(cost).or_default().push((state, Some(scan)));
     }
 
-    /// Queues a reading.
-    fn push(&mut self, branch: Branch) {
-        let cost = branch.cost as usize;
-        if cost > cost::MOST {
-            return;
+    /// Takes the cheapest waiting reading.
+    fn cheapest(&mut self) -> Option<(u32, Waiting)> {
+        let mut entry = self.waiting.first_entry()?;
+        let (cost, reading) = (*entry.key(), entry.get_mut().pop()?);
+        if entry.get().is_empty() {
+            entry.remove();
         }
-        if self.queue.len() <= cost {
-            self.queue.resize_with(cost + 1, Vec::new);
-        }
-        self.queue[cost].push(branch);
-        self.lowest = self.lowest.min(cost);
-    }
-
-    fn pop(&mut self) -> Option<Branch> {
-        let cost = self.cheapest();
-        self.queue.get_mut(cost)?.pop()
-    }
-
-    /// The cost of the cheapest waiting reading.
-    fn cheapest(&mut self) -> usize {
-        while self.queue.get(self.lowest).is_some_and(Vec::is_empty) {
-            self.lowest += 1;
-        }
-        if self.lowest < self.queue.len() { self.lowest } else { usize::MAX }
+        Some((cost, reading))
     }
 
     /// Records that a reading has reached this state. Returns whether it is the first or the cheapest to do so; notes a tie.
-    fn enter(&mut self, state: &State) -> bool {
-        let mut first = false;
-        let entered = self.entered.entry(self.grammar.trail.state_id(state.at, state.frame)).or_insert_with(|| {
-            first = true;
-            Entered { cost: state.cost, rival: false }
-        });
-        entered.rival |= !first && entered.cost == state.cost;
-        first || entered.cost > state.cost
+    fn enter(&mut self, id: u64, cost: u32) -> bool {
+        let Some((lowest, rival)) = self.entered.get_mut(&id) else {
+            self.entered.insert(id, (cost, false));
+            return true;
+        };
+        *rival |= *lowest == cost;
+        *lowest > cost
+    }
+
+    /// Whether another reading of the same cost reached the state after this string.
+    pub(super) fn is_rivalled(&self, step: &Step) -> bool {
+        step.state.and_then(|id| self.entered.get(&id)).is_some_and(|(_, rival)| *rival)
     }
 }

@@ -1,0 +1,156 @@
+//! Keys, colons, and what models write in their place.
+
+use super::super::lex::Quote;
+use super::rules::{
+    BARE_KEY, DOUBLE_OPENER, HALF_QUOTED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, ODD_KEY, ODD_SPACE, OPEN, OTHER_COLON, SPILT,
+    STRAY_QUOTE, UNBALANCED,
+};
+use super::search::Search;
+use super::trail::{State, StepKind, Want};
+use super::{Ending, Key};
+
+/// How many quotes inside a key are looked at, and how long the line of an unquoted key may be.
+const KEY_QUOTES_MOST: usize = 8;
+const KEY_LINE: usize = 256;
+
+impl Search<'_, '_> {
+    /// Reads a key.
+    pub(super) fn member(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
+        match self.text.quote(at) {
+            Some(_) if self.text.stray_quote(at) => self.drop(state, STRAY_QUOTE, at, at + 1),
+            Some((quote, length)) => self.quoted_key(state, at, at + length, quote),
+            None if byte == b'{' && !state.comma => self.drop(state, DOUBLE_OPENER, at, at + 1),
+            None => self.bare_key(state, at),
+        }
+    }
+
+    /// Reads a key in quotes. It may contain unescaped quotes, or lack its closing quote or its colon.
+    fn quoted_key(&mut self, state: &mut State, at: usize, start: usize, quote: Quote) -> Option<()> {
+        let mut ways = Vec::new();
+        if let Some((end, after)) = self.text.delimiter(start, quote) {
+            let colon = if end > start { self.text.past_stray_quote(after) } else { after };
+            let next = self.text.skip(colon);
+            if self.is_colon(next) {
+                if colon > after {
+                    self.repair(state, STRAY_QUOTE, after, colon);
+                }
+                self.key(state, (start, end), colon, quote);
+                self.colon(state);
+                return Some(());
+            }
+            if self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
+                let mut found = *state;
+                self.key(&mut found, (start, end), after, quote);
+                let name = &self.text.source[start..end];
+                let expected = self.frame(state).is_none_or(|frame| self.guide.key(frame.shape, name) != Key::Extra);
+                self.repair(&mut found, if expected { NO_COLON } else { NO_COLON_EXTRA }, after, next);
+                ways.push(found);
+            }
+            let inner = std::iter::successors(Some((end, after)), |(_, after)| self.text.delimiter(*after, quote));
+            let mut ends = inner.skip(1).take(KEY_QUOTES_MOST);
+            if let Some((end, after)) = ends.find(|(_, after)| self.is_colon(self.text.skip(*after))) {
+                let mut found = *state;
+                self.key(&mut found, (start, end), after, quote);
+                self.repair(&mut found, KEY_QUOTES, at, after);
+                // A colon or comma inside means that this is more than a key.
+                let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
+                found.cost += if several { UNBALANCED } else { 0 };
+                self.colon(&mut found);
+                ways.push(found);
+            }
+        } else {
+            let mut over = *state;
+            over.at = self.text.bytes.len();
+            let (ending, cost) = match self.text.skip(start) == over.at {
+                true => (Ending::AfterComma, OPEN),
+                false => (Ending::InKey, SPILT),
+            };
+            self.over(&mut over, ending, cost);
+            ways.push(over);
+        }
+        // `"key: value`: the closing quote of the key is missing, or comes after the value.
+        let word = self.text.word(start);
+        if word > start && self.text.at(word) == Some(b':') {
+            let mut found = *state;
+            self.key(&mut found, (start, word), word, quote);
+            self.repair(&mut found, STRAY_QUOTE, at, word);
+            self.colon(&mut found);
+            ways.push(found);
+        }
+        if ways.is_empty() {
+            return self.dead(at, "a key without a colon");
+        }
+        ways.into_iter().for_each(|way| self.branch(way));
+        None
+    }
+
+    /// Reads a key without quotes.
+    fn bare_key(&mut self, state: &mut State, at: usize) -> Option<()> {
+        let word = self.text.word(at);
+        let next = self.text.skip(word);
+        let is_word = word > at;
+        let (end, after, rule) = if is_word && self.text.colon(next) {
+            (word, word, BARE_KEY)
+        } else if is_word && matches!(self.text.at(word), Some(b'"' | b'\'')) && self.text.colon(self.text.skip(word + 1)) {
+            (word, word + 1, HALF_QUOTED)
+        } else if let Some(line) = self.key_line(at) {
+            let name = line.trim_end();
+            (at + name.len(), at + line.len(), if name.contains(' ') { ODD_KEY } else { BARE_KEY })
+        } else if is_word && next > word && self.value_ahead(next) {
+            (word, word, NO_COLON)
+        } else if is_word && self.text.at(next).is_none() {
+            state.at = next;
+            return self.over(state, Ending::InKey, OPEN);
+        } else {
+            return self.dead(at, "a key is missing");
+        };
+        self.key(state, (at, end), after, Quote::Bare);
+        if rule == NO_COLON {
+            self.repair(state, BARE_KEY, at, end);
+            self.repair(state, NO_COLON, end, next);
+        } else {
+            self.repair(state, rule, at, after);
+            self.colon(state);
+        }
+        Some(())
+    }
+
+    /// The text from `at` up to a colon or `=`, if nothing of a structure comes before.
+    fn key_line(&self, at: usize) -> Option<&str> {
+        let line = &self.text.bytes[at..self.text.bytes.len().min(at + KEY_LINE)];
+        let stop = line.iter().position(|byte| b":=\n\",{}[]".contains(byte))?;
+        let line = self.text.source.get(at..at + stop).filter(|line| !line.is_empty())?;
+        matches!(self.text.at(at + stop), Some(b':' | b'=')).then_some(line)
+    }
+
+    /// Notes a key; its value is next.
+    fn key(&mut self, state: &mut State, (start, end): (usize, usize), after: usize, quote: Quote) {
+        self.trail.note(state, StepKind::Key(quote), start, end);
+        self.trail.learn(state, &self.text.source[start..end], self.guide);
+        if !matches!(quote, Quote::Double | Quote::Bare) {
+            self.repair(state, super::strings::quote_rule(quote), start, end);
+        }
+        state.at = after;
+        state.comma = false;
+        state.want = Want::Value;
+    }
+
+    /// Whether a colon, or `=` in its place, is here.
+    fn is_colon(&self, at: usize) -> bool {
+        self.text.colon(at) || self.text.at(at) == Some(b'=')
+    }
+
+    /// Reads the colon, or what is in its place.
+    fn colon(&mut self, state: &mut State) {
+        let at = self.token(state);
+        let (length, rule) = match self.text.at(at) {
+            Some(b':') => (1, None),
+            Some(b'=') => (1 + usize::from(self.text.at(at + 1) == Some(b'>')), Some(OTHER_COLON)),
+            _ => (3, Some(ODD_SPACE)),
+        };
+        if let Some(rule) = rule {
+            self.repair(state, rule, at, at + length);
+        }
+        state.at += length;
+    }
+}
