@@ -43,7 +43,6 @@ mod marker;
 mod message;
 mod named;
 mod options;
-mod preceding;
 mod proof;
 mod quotes;
 mod reject;
@@ -55,14 +54,14 @@ mod verdict;
 mod wrap;
 
 use buffer::Buffer;
-use candidate::Candidate;
+use candidate::{Candidate, Read};
 use draft::Draft;
 use emitted::Emitted;
-use held::Held;
+use fence::Ticks;
 use message::Message;
 pub use options::{Options, Wanted};
-use preceding::Before;
 pub use verdict::{MayAsk, REMARK_BYTES, Rules, Verdict, verdict};
+use wrap::Wrap;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum whitespace between a marker and what follows it, in bytes.
@@ -78,7 +77,10 @@ pub struct Scanner {
     buf: Buffer,
     region: Region,
     candidate: Option<Candidate>,
-    held: Held,
+    /// Calls that wait for what follows them.
+    waiting: Vec<Read>,
+    /// The ticks around the whole answer or its end.
+    wrap: Option<Wrap>,
     before: Before,
     emitted: Emitted,
     draft: Draft,
@@ -90,10 +92,27 @@ pub struct Scanner {
 enum Region {
     Text,
     Reasoning,
-    /// A code fence, with its character and length.
-    Fence(u8, usize),
+    /// A code fence.
+    Fence(Ticks),
     /// Discarded text: the rest of a call that was too long, or a result that the model invented.
     Lost,
+}
+
+/// What precedes the current position. It decides which forms are tried there.
+#[derive(Debug)]
+struct Before {
+    /// The form of the call before this position, if only whitespace follows it: its closing markers may come next.
+    call: Option<usize>,
+    /// Whether only whitespace, reasoning and calls precede this position, so that an unmarked call counts here.
+    fresh: bool,
+    /// Whether the unmarked forms were already tried here.
+    tried: bool,
+}
+
+impl Default for Before {
+    fn default() -> Before {
+        Before { call: None, fresh: true, tried: false }
+    }
 }
 
 impl Scanner {
@@ -109,10 +128,11 @@ impl Scanner {
             buf: Buffer::default(),
             region: if open { Region::Reasoning } else { Region::Text },
             candidate: None,
-            held: Held::default(),
-            before: Before::nothing(),
-            emitted: Emitted::nothing(open),
-            draft: Draft::new(open),
+            waiting: Vec::new(),
+            wrap: None,
+            before: Before::default(),
+            emitted: Emitted { swallow_blank: open, ..Emitted::default() },
+            draft: Draft { believed: open.then(String::new), ..Draft::default() },
             message: Message { primed, ..Message::default() },
         }
     }
@@ -121,7 +141,7 @@ impl Scanner {
     /// whatever the text before left open. But a call precedes it, so an invented result ends it.
     pub fn anew(&self) -> Scanner {
         let mut scanner = self.like(self.region == Region::Reasoning);
-        scanner.emitted.native();
+        (scanner.emitted.follows_native, scanner.emitted.calls) = (true, 1);
         scanner
     }
 
@@ -137,8 +157,8 @@ impl Scanner {
             if !text.is_empty() {
                 out.event(Event::Reasoning(text));
             }
-            if self.inside() == Inside::AtEnd && self.tools.wanted() && !self.emitted.follows_native() {
-                self.draft.push_field(text);
+            if self.inside() == Inside::AtEnd && self.tools.wanted() && !self.emitted.follows_native {
+                self.draft.field.push_str(text);
             }
             return;
         }
@@ -156,16 +176,16 @@ impl Scanner {
 
     /// Ends the answer. A truncated call is emitted without `CallEnd`. The caller emits `Finish`.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
-        self.buf.end(reason);
+        self.buf.ended = Some(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
             // Whitespace after drafts must not end them: they may still turn out to be calls.
-            if self.draft.is_empty() || !is_blank(&self.buf[self.buf.from()..]) {
+            if self.draft.is_empty() || !is_blank(&self.buf[self.buf.from..]) {
                 self.emit(self.buf.len(), out);
             }
         } else {
             self.resolve(self.buf.len(), true, out);
-            if self.emitted.calls() == 0 || !is_blank(&self.buf[self.buf.from()..]) {
+            if self.emitted.calls == 0 || !is_blank(&self.buf[self.buf.from..]) {
                 self.emit(self.buf.len(), out);
             }
         }
@@ -181,11 +201,12 @@ impl Scanner {
             while self.step(false, out) {}
         }
         let is_whole = self.candidate.as_ref().is_some_and(|candidate| candidate.read.is_some());
-        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()).filter(|_| !is_whole) {
+        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from).filter(|_| !is_whole) {
             let at = self.buf.trimmed(at);
             self.buf.truncate(at);
             self.emitted.searched = 0;
-            (self.candidate, self.held.wrap) = (None, None);
+            (self.candidate, self.wrap) = (None, None);
+            self.waiting.iter_mut().for_each(|read| read.to = read.to.min(self.buf.in_answer(at)));
         }
         self.finish(FinishReason::Stop, out);
     }
@@ -194,7 +215,7 @@ impl Scanner {
     /// that it did not open (the beginning was then emitted as text), opens reasoning itself, or never closes reasoning that was
     /// believed to be open.
     pub fn began_inside(&self) -> Option<bool> {
-        self.draft.began()
+        self.draft.began
     }
 
     /// Makes one transition. Returns whether another one is possible without more text.
@@ -205,7 +226,7 @@ impl Scanner {
         match self.region {
             Region::Text => self.step_text(end, out),
             Region::Reasoning => self.step_reasoning(end, out),
-            Region::Fence(tick, length) => self.step_fence(tick, length, end, out),
+            Region::Fence(ticks) => self.step_fence(ticks, end, out),
             Region::Lost => {
                 self.buf.skip_to(self.buf.len());
                 false
@@ -237,17 +258,17 @@ impl Scanner {
             }
             self.message.begun = true;
         }
-        if let Some(form) = self.before.call() {
+        if let Some(form) = self.before.call {
             match self.swallow_closers(form, end) {
                 Some(progress) => return Err(progress),
-                None => self.before.leave_call(),
+                None => self.before.call = None,
             }
         }
-        let first = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
+        let first = self.buf.pos + blank(&self.buf[self.buf.pos..]);
         if let Some(progress) = self.step_wrap(first, end, out) {
             return Err(progress);
         }
-        if self.before.is_untried() && self.wanted() {
+        if self.before.fresh && !self.before.tried && self.wanted() {
             match self.begin_fresh(first, end) {
                 None => return Err(false),
                 Some(true) => return Err(true),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Region, Scanner,
     candidate::{Candidate, Read},
-    held::form_of,
+    entry::Entry,
 };
 use crate::{
     adapter::{
@@ -19,14 +19,9 @@ use crate::{
 #[derive(Clone, Copy)]
 struct Attempt<'a> {
     call: &'a Call,
-    /// The index of the form whose markers close the call.
-    form: usize,
+    entry: Entry,
     /// Whether its marker was read, so that the calls count as marked.
     marked: bool,
-    /// Whether the marker announces another form.
-    is_fallback: bool,
-    /// Where its body begins.
-    body: usize,
     /// Where reading stopped.
     window: usize,
     /// Whether that is the end of the text so far.
@@ -51,30 +46,43 @@ impl Scanner {
     /// Reads on with the current form. Returns whether progress is possible without more text.
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let Some(mut candidate) = self.candidate.take() else { return true };
-        let Some(entry) = candidate.entries.front() else {
-            self.reject(&candidate, out);
-            return true;
+        let decision = match candidate.read.take() {
+            Some(read) => self.decide_read(read, &mut candidate, end, out),
+            None => self.try_form(&mut candidate, end, out),
+        };
+        match decision {
+            Decision::Over => return true,
+            Decision::Form => {
+                candidate.entries.pop_front();
+                (candidate.attempts, candidate.confirmed) = (Attempts::default(), false);
+            }
+            Decision::Waits | Decision::Again => {}
+        }
+        self.candidate = Some(candidate);
+        !matches!(decision, Decision::Waits)
+    }
+
+    /// Reads a candidate with its current form.
+    fn try_form(&mut self, candidate: &mut Candidate, end: bool, out: &mut dyn Sink) -> Decision {
+        let Some(&entry) = candidate.entries.front() else {
+            self.reject(candidate, out);
+            return Decision::Over;
         };
         let adapter = Arc::clone(&self.adapter);
-        let (form, marked, body, is_fallback) = (entry.closed_by, entry.marked, entry.body, entry.is_fallback());
-        let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(form)) else { return true };
-        let around = if marked { None } else { self.wrap_close() };
-        let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
-        let text_end = if !marked && candidate.fence.is_none() { self.text_end(end).max(body) } else { self.buf.len() };
-        let window = self.window(&candidate, body).min(text_end);
+        let Entry { body, marked, .. } = entry;
+        let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(entry.closed_by)) else {
+            return Decision::Form;
+        };
+        let fence = candidate.fence.as_ref();
+        let around = fence.map(|fence| fence.ticks.text()).or_else(|| self.wrap_close().filter(|_| !marked));
+        let close = around.as_ref().map_or(closing.close.as_slice(), std::slice::from_ref);
+        let text_end = if !marked && fence.is_none() { self.text_end(end).max(body) } else { self.buf.len() };
+        let window = self.window(candidate, body).min(text_end);
         let read_all = window == text_end;
-        let lenient = self.options.elements;
-        let cut = self.buf.is_cut();
         // A fence of a dedicated language marks what it holds.
-        let is_marked = marked || candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated && !call.whole_answer);
+        let is_marked = marked || fence.is_some_and(|fence| fence.is_dedicated && !call.whole_answer);
+        let (lenient, cut) = (self.options.elements, self.buf.is_cut());
         let context = Context { call, close, tools: &self.tools, marked: is_marked, lenient, end: end && read_all, cut };
-        if let Some(read) = candidate.read.take() {
-            let decision = self.decide_read(read, &mut candidate, body, end, out);
-            if matches!(decision, Decision::Waits) {
-                self.candidate = Some(candidate);
-            }
-            return matches!(decision, Decision::Over);
-        }
         let text = &self.buf[body..window];
         let is_due = candidate.attempts.is_due(text, end || !read_all);
         let step = if is_due { syntax::read(text, context) } else { Step::More };
@@ -82,26 +90,12 @@ impl Scanner {
             Step::More | Step::Reject if end || !read_all => syntax::name(text, context),
             _ => None,
         };
-        let step = if is_fallback { self.only_sure(step) } else { step };
+        let step = if entry.is_fallback() { self.only_sure(step) } else { step };
         // An element with an unknown name is not a call. At most the model is told about it.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let in_code = self.is_wrapped() || self.message.aside;
-        let counts = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
-        let attempt = Attempt { call, form, marked: counts, is_fallback, body, window, read_all, end };
-        match self.decide(step, name, &mut candidate, attempt, out) {
-            Decision::Over => return true,
-            Decision::Waits => {
-                self.candidate = Some(candidate);
-                return false;
-            }
-            Decision::Again => {}
-            Decision::Form => {
-                candidate.entries.pop_front();
-                (candidate.attempts, candidate.confirmed) = (Attempts::default(), false);
-            }
-        }
-        self.candidate = Some(candidate);
-        true
+        let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
+        self.decide(step, name, candidate, Attempt { call, entry, marked, window, read_all, end }, out)
     }
 
     /// Decides about what was read. `name`: the name that was read before the limit.
@@ -113,12 +107,12 @@ impl Scanner {
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
     ) -> Decision {
-        let Attempt { form, marked, is_fallback, body, window, read_all, end, .. } = attempt;
-        let named = name.is_some();
+        let Attempt { entry, marked, window, read_all, end, .. } = attempt;
+        let (body, counts, named) = (entry.body, marked && !entry.is_fallback(), name.is_some());
         match step {
             Step::More if read_all && !end => return Decision::Waits,
             // The answer ended before the name did.
-            Step::More if read_all => candidate.end_nameless(marked && !is_fallback, body),
+            Step::More if read_all => candidate.end_nameless(counts, body),
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 self.overrun(&name.unwrap_or_default(), candidate, out);
                 return Decision::Over;
@@ -134,7 +128,7 @@ impl Scanner {
                 if end {
                     self.buf.waste((window - body).saturating_sub(stop));
                 }
-                return self.decide_whole(calls, stop, candidate, attempt, out);
+                return self.decide_whole(calls, body + stop, candidate, attempt, out);
             }
             // No unmarked call begins inside it either: more of the value may follow.
             Step::Passed { end: stop, is_json: true } if !marked && !self.tools.must_call() => {
@@ -147,7 +141,7 @@ impl Scanner {
                 if marked && !self.is_drafting() {
                     let cell = Cell { form: Form::Marked, place: Place::Inside, proof: Proof::Damaged, whole: true };
                     self.note(std::slice::from_ref(&torn), cell, out);
-                    self.accept(whole, candidate, (form, marked), Proof::Fits, body + stop, out);
+                    self.accept(self.read(whole, Proof::Fits, candidate, attempt, body + stop), out);
                     self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
                     return Decision::Over;
                 }
@@ -157,7 +151,7 @@ impl Scanner {
                 }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
-                candidate.end_nameless(marked && !is_fallback, body);
+                candidate.end_nameless(counts, body);
                 self.buf.waste(window - body);
             }
             Step::Cut { .. } if self.closes_quotes(candidate) => {
@@ -180,31 +174,38 @@ impl Scanner {
         !candidate.confirmed && !self.buf.is_spent(candidate.at, self.options.held_bytes)
     }
 
-    /// Decides about calls that are complete and end at `stop` in the body.
+    /// The calls that were read in an attempt and end at `to`.
+    fn read(&self, calls: Vec<Parsed>, proof: Proof, candidate: &Candidate, attempt: Attempt<'_>, to: usize) -> Read {
+        let in_code = candidate.fence.is_some() || self.is_wrapped() || self.is_indented(candidate.at);
+        let (at, to) = (self.buf.in_answer(candidate.at), self.buf.in_answer(to));
+        let (form, marked) = (attempt.entry.closed_by, attempt.marked);
+        Read { calls, proof, form, marked, in_code, fresh: candidate.fresh, at, to }
+    }
+
+    /// Decides about calls that are complete and end at `to`.
     fn decide_whole(
         &mut self,
         calls: Vec<Parsed>,
-        stop: usize,
+        to: usize,
         candidate: &mut Candidate,
-        attempt: Attempt<'_>,
+        mut attempt: Attempt<'_>,
         out: &mut dyn Sink,
     ) -> Decision {
-        let Attempt { call, body, end, .. } = attempt;
-        let to = body + stop;
+        let Attempt { call, entry, end, .. } = attempt;
         let proof = self.proof_of(&calls);
-        let marked = attempt.marked || (proof < Proof::Unknown && self.is_marked(candidate, call));
-        let can_be_meant = match marked {
+        attempt.marked |= proof < Proof::Unknown && self.is_marked(candidate, call);
+        let can_be_meant = match attempt.marked {
             // Markers around nothing are dropped as framing.
             true if calls.is_empty() => self.options.framing,
             true => !self.is_word(candidate, &calls, to),
             false => {
-                let text = &self.buf[body..to];
+                let text = &self.buf[entry.body..to];
                 !calls.is_empty() && !self.is_wanted_answer(text) && self.can_be_meant(text, call, &calls, proof)
             }
         };
-        let Some(whole) = self.end_in_fence(candidate, to, end).filter(|_| can_be_meant) else { return Decision::Form };
-        let read = Read { calls, proof, writing: (attempt.form, marked), stop, whole: whole - body };
-        self.decide_read(read, candidate, body, end, out)
+        let Some(to) = self.end_in_fence(candidate, to, end).filter(|_| can_be_meant) else { return Decision::Form };
+        let read = self.read(calls, proof, candidate, attempt, to);
+        self.decide_read(read, candidate, end, out)
     }
 
     /// Whether the language of the fence around a candidate, or the line that it is on, exists only to mark calls.
@@ -213,17 +214,15 @@ impl Scanner {
         !self.is_wrapped() && (dedicated || (self.message.transcript && !call.transcript.is_empty()))
     }
 
-    /// Decides about calls that were read in the body at `body`.
-    fn decide_read(&mut self, read: Read, candidate: &mut Candidate, body: usize, end: bool, out: &mut dyn Sink) -> Decision {
-        let to = body + read.whole;
+    /// Decides about calls that were read.
+    fn decide_read(&mut self, read: Read, candidate: &mut Candidate, end: bool, out: &mut dyn Sink) -> Decision {
+        let to = self.buf.place(read.to);
         match self.is_spoken_of(&read, candidate, to, end) {
-            Some(false) => self.accept(read.calls, candidate, read.writing, read.proof, to, out),
+            Some(false) => self.accept(read, out),
             Some(true) if let Some(past) = self.after_closers(candidate, to, end) => {
-                let cell = Cell { form: form_of(read.writing.1), place: Place::Code, proof: read.proof, whole: true };
-                self.note(&read.calls, cell, out);
+                self.note(&read.calls, read.cell(Place::Code), out);
                 candidate.marker.is_token = false;
-                self.before.after_mentioned(self.buf.in_answer(past));
-                self.buf.pass_content(body + read.stop);
+                self.buf.pass_content(past);
                 self.reject(candidate, out);
             }
             _ => {
@@ -239,15 +238,14 @@ impl Scanner {
         if candidate.mentions {
             return Some(true);
         }
-        let marked = read.writing.1;
         if read.calls.is_empty() || self.region != Region::Text || self.is_wrapped() {
             return Some(false);
         }
-        if (marked || !self.tools.must_call()) && self.is_between_quotes(candidate, to, end)? {
+        if (read.marked || !self.tools.must_call()) && self.is_between_quotes(candidate, to, end)? {
             return Some(true);
         }
         // Those that wait are dropped when the reasoning closes.
-        if self.counts_anywhere(&read.calls, read.proof, marked) { self.closes_thoughts(to, end) } else { Some(false) }
+        if self.counts_anywhere(read) { self.closes_thoughts(to, end) } else { Some(false) }
     }
 
     /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are complete.
@@ -260,12 +258,12 @@ impl Scanner {
         attempt: Attempt<'_>,
         out: &mut dyn Sink,
     ) -> Decision {
-        let Attempt { call, form, marked, body, window, .. } = attempt;
+        let Attempt { call, entry, marked, window, .. } = attempt;
         if closed && !self.buf.is_cut() {
             whole.push(cut.clone());
             let proof = self.proof_of(&whole);
             if marked || matches!(proof, Proof::Fits | Proof::Guess) {
-                self.accept(whole, candidate, (form, marked), proof, self.buf.len(), out);
+                self.accept(self.read(whole, proof, candidate, attempt, self.buf.len()), out);
                 return Decision::Over;
             }
             whole.pop();
@@ -285,7 +283,7 @@ impl Scanner {
                 _ => self.buf.pass_content(self.buf.len()),
             }
         }
-        self.buf.waste(window - body);
+        self.buf.waste(window - entry.body);
         Decision::Form
     }
 }

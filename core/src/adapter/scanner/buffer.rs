@@ -20,9 +20,9 @@ const HASTY_BYTES: usize = 256;
 pub(super) struct Buffer {
     text: String,
     /// Start of the text that is not yet emitted.
-    from: usize,
+    pub(super) from: usize,
     /// End of the scanned text.
-    pos: usize,
+    pub(super) pos: usize,
     /// Bytes of the answer that were dropped before `text`.
     gone: usize,
     /// Bytes that were held in vain.
@@ -36,7 +36,7 @@ pub(super) struct Buffer {
     /// Position in the answer up to which the text is the content of a truncated call, or a quoted call.
     inside_content: usize,
     /// The reason why the answer ended, once it has.
-    ended: Option<FinishReason>,
+    pub(super) ended: Option<FinishReason>,
 }
 
 impl Deref for Buffer {
@@ -48,18 +48,6 @@ impl Deref for Buffer {
 }
 
 impl Buffer {
-    pub(super) fn from(&self) -> usize {
-        self.from
-    }
-
-    pub(super) fn pos(&self) -> usize {
-        self.pos
-    }
-
-    pub(super) fn ended(&self) -> Option<FinishReason> {
-        self.ended
-    }
-
     /// The text before `to` that is not yet emitted.
     pub(super) fn pending(&self, to: usize) -> &str {
         &self.text[self.from..to]
@@ -77,10 +65,6 @@ impl Buffer {
 
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
-    }
-
-    pub(super) fn end(&mut self, reason: FinishReason) {
-        self.ended = Some(reason);
     }
 
     /// Drops the emitted text. Returns its length, by which all positions decrease.
@@ -209,7 +193,12 @@ impl Buffer {
 
     /// Whether `at` is inside a string of a value that is not a call, so that not even a marker counts there.
     pub(super) fn is_quoted(&mut self, at: usize) -> bool {
-        self.gone + at < self.inside_content || self.strings.is_open_after(&self.text[..at], self.gone)
+        self.is_passed(at) || self.strings.is_open_after(&self.text[..at], self.gone)
+    }
+
+    /// Whether `at` is inside the content of a truncated call, or a quoted call.
+    pub(super) fn is_passed(&self, at: usize) -> bool {
+        self.gone + at < self.inside_content
     }
 
     pub(super) fn is_inside_value(&self, at: usize) -> bool {

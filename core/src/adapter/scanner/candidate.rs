@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Scanner, emitted::Writing, entry::Entry};
+use super::{Scanner, entry::Entry, fence::Ticks};
 use crate::{
     adapter::syntax::{self, Attempts, Context, Parsed},
-    event::Proof,
+    event::{Cell, Form, Place, Proof},
     fix::name::known_tool,
 };
 
@@ -49,10 +49,23 @@ pub(super) struct Candidate {
 pub(super) struct Read {
     pub(super) calls: Vec<Parsed>,
     pub(super) proof: Proof,
-    pub(super) writing: Writing,
-    /// Where they end in the body, without and with the fence around them.
-    pub(super) stop: usize,
-    pub(super) whole: usize,
+    /// How they are written.
+    pub(super) form: usize,
+    pub(super) marked: bool,
+    /// Whether they are in code, unless the code ends the answer.
+    pub(super) in_code: bool,
+    /// Whether only white space, reasoning and calls precede them.
+    pub(super) fresh: bool,
+    /// Where they begin and end in the answer, with the fence around them.
+    pub(super) at: usize,
+    pub(super) to: usize,
+}
+
+impl Read {
+    /// The cell of calls in this place.
+    pub(super) fn cell(&self, place: Place) -> Cell {
+        Cell { form: if self.marked { Form::Marked } else { Form::Unmarked }, place, proof: self.proof, whole: true }
+    }
 }
 
 /// What the forms that were tried at a candidate have shown.
@@ -66,15 +79,12 @@ pub(super) struct Tried {
 
 /// The code fence around a candidate.
 pub(super) struct Fence {
-    pub(super) tick: u8,
-    pub(super) length: usize,
+    pub(super) ticks: Ticks,
     /// Whether it opens and closes on one line. If it holds no call, it is inline code.
     pub(super) one_line: bool,
     /// Whether its language says that it holds calls.
     pub(super) is_dedicated: bool,
     pub(super) content: usize,
-    /// The closing fence, which ends a body in it.
-    pub(super) close: [String; 1],
 }
 
 impl Candidate {
@@ -113,7 +123,7 @@ impl Scanner {
 
     /// Bytes that are not yet emitted and are scanned with the next piece or at the end.
     pub fn held_bytes(&self) -> usize {
-        self.buf.len() + self.draft.field_bytes()
+        self.buf.len() + self.draft.field.len()
     }
 
     /// The offered tool whose call is being read, and the bytes of the body so far. `None`: no call is being read, or its name is
@@ -139,10 +149,11 @@ impl Scanner {
     /// not the whole content of the fence around them.
     pub(super) fn end_in_fence(&self, candidate: &Candidate, to: usize, end: bool) -> Option<usize> {
         let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return Some(to) };
-        if self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) {
+        let close = fence.ticks.text();
+        if self.buf[fence.content..to].trim_end().ends_with(&close) {
             return Some(to);
         }
         let rest = self.buf[to..].trim();
-        (end && fence.close[0].starts_with(rest)).then_some(if rest.is_empty() { to } else { self.buf.len() })
+        (end && close.starts_with(rest)).then_some(if rest.is_empty() { to } else { self.buf.len() })
     }
 }

@@ -14,7 +14,7 @@ impl Scanner {
     /// mix them. `None`: other text follows.
     pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
         let call = self.adapter.calls.get(form)?;
-        let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
+        let at = self.buf.pos + blank(&self.buf[self.buf.pos..]);
         if at == self.buf.len() {
             self.buf.scan_to(at);
             return (!end).then_some(false);
@@ -37,12 +37,12 @@ impl Scanner {
             Start::Yes(length) => {
                 self.buf.scan_to(at + length);
                 if !self.draft.is_empty() {
-                    self.draft.push_markup(self.buf.pending(self.buf.pos()));
+                    self.draft.text.push_str(self.buf.pending(self.buf.pos));
                 }
                 // Markers after calls that wait stay, because the calls may become text again.
-                match self.held.is_empty() {
+                match self.waiting.is_empty() {
                     true => self.buf.discard_scanned(),
-                    false => self.held.extend(self.buf.in_answer(self.buf.pos())),
+                    false => self.extend_waiting(self.buf.pos),
                 }
                 Some(true)
             }
@@ -53,10 +53,10 @@ impl Scanner {
                 let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
                 // White space after them may come with the next piece: it never belongs to them.
                 let glue = rest[..rest.len() - after.len()].trim_end().len();
-                if glue > 0 && self.buf.pos() < at + glue {
+                if glue > 0 && self.buf.pos < at + glue {
                     self.buf.scan_to(at + glue);
-                    self.held.extend(self.buf.in_answer(at + glue));
-                    return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
+                    self.extend_waiting(at + glue);
+                    return if self.buf.pos == self.buf.len() && !end { Some(false) } else { Some(true) };
                 }
                 None
             }

@@ -2,7 +2,7 @@
 //! to close it. Otherwise they are drafts and remain reasoning: `framing` (the region closes) and `text` (text follows) give them
 //! up.
 
-use super::{Region, Scanner, candidate::Candidate};
+use super::{Region, Scanner, candidate::Read};
 use crate::{
     adapter::{Inside, syntax::Parsed},
     event::{Assembly, Channel, Event, FinishReason, Sink, ToolCall},
@@ -11,51 +11,21 @@ use crate::{
 /// Calls inside reasoning, and reasoning that may turn out to be the answer.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    calls: Vec<Parsed>,
+    pub(super) calls: Vec<Parsed>,
     /// All text since the first of the calls.
-    text: String,
+    pub(super) text: String,
     /// The reasoning of a region that was only believed to be open. It is emitted again as content if the region never closes and
     /// nothing else follows.
-    believed: Option<String>,
+    pub(super) believed: Option<String>,
     /// Whether no calls are read in that text: marked ones were drafts, or the word of a header began it.
-    is_prose: bool,
+    pub(super) is_prose: bool,
     /// Whether the answer began inside reasoning, once it has shown that.
-    began: Option<bool>,
+    pub(super) began: Option<bool>,
     /// The text of the backend's reasoning field.
-    field: String,
+    pub(super) field: String,
 }
 
 impl Draft {
-    /// `open`: the answer may begin inside reasoning.
-    pub(super) fn new(open: bool) -> Draft {
-        Draft { believed: open.then(String::new), ..Draft::default() }
-    }
-
-    /// Whether the answer began inside reasoning, or `None` if it has not shown that.
-    pub(super) fn began(&self) -> Option<bool> {
-        self.began
-    }
-
-    /// Begins a reasoning region whose only sign is `word`, which may belong to the answer.
-    pub(super) fn believe(&mut self, word: &str) {
-        self.believed = Some(word.to_owned());
-        self.is_prose = true;
-    }
-
-    /// Records a sign of whether the answer began inside reasoning. Only the first one counts.
-    pub(super) fn note_beginning(&mut self, inside: bool) {
-        self.began = self.began.or(Some(inside));
-    }
-
-    /// Adds a piece of the backend's reasoning field.
-    pub(super) fn push_field(&mut self, text: &str) {
-        self.field.push_str(text);
-    }
-
-    pub(super) fn field_bytes(&self) -> usize {
-        self.field.len()
-    }
-
     /// Notes reasoning that was emitted.
     pub(super) fn reasoned(&mut self, text: &str) {
         if let Some(believed) = &mut self.believed {
@@ -63,23 +33,8 @@ impl Draft {
         }
     }
 
-    /// Records that the region was closed, so it was reasoning.
-    pub(super) fn close(&mut self) {
-        self.believed = None;
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
-    }
-
-    /// Adds markup that belongs to the calls.
-    pub(super) fn push_markup(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
-
-    fn hold(&mut self, calls: Vec<Parsed>, text: &str) {
-        self.calls.extend(calls);
-        self.text.push_str(text);
     }
 
     /// Drops the calls and returns their text.
@@ -114,16 +69,17 @@ impl Scanner {
         self.region == Region::Reasoning && self.inside() == Inside::AtEnd
     }
 
-    /// Holds calls that were read inside reasoning, up to `to`.
-    pub(super) fn hold_draft(&mut self, calls: Vec<Parsed>, candidate: &Candidate, to: usize, out: &mut dyn Sink) {
+    /// Holds calls that were read inside reasoning.
+    pub(super) fn hold_draft(&mut self, read: Read, out: &mut dyn Sink) {
+        let (at, to) = (self.buf.place(read.at), self.buf.place(read.to));
         self.draft.is_prose = true;
-        let between = self.buf.pending(candidate.at);
+        let between = self.buf.pending(at);
         let separators = between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
         if self.draft.is_empty() || !separators {
-            let text_end = self.buf.trimmed(candidate.at);
-            self.emit(text_end, out);
+            self.emit(self.buf.trimmed(at), out);
         }
-        self.draft.hold(calls, self.buf.pending(to));
+        self.draft.calls.extend(read.calls);
+        self.draft.text.push_str(self.buf.pending(to));
         self.buf.skip_to(to);
     }
 
@@ -142,7 +98,7 @@ impl Scanner {
     pub(super) fn accept_draft(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         // A model truncated inside reasoning has decided nothing.
         let limited = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
-        let silent = !self.emitted.has_said() && self.emitted.calls() == 0;
+        let silent = !self.emitted.said && self.emitted.calls == 0;
         if !limited && (silent || !self.draft.is_empty()) {
             let calls = if self.draft.is_empty() { self.last_calls_of_field(reason) } else { self.draft.calls.clone() };
             let offered: Vec<Parsed> = calls.into_iter().filter(|call| self.is_known(&call.name)).collect();
@@ -152,14 +108,14 @@ impl Scanner {
             }
         }
         self.give_up_draft(out);
-        if let Some(text) = self.draft.believed.take().filter(|_| self.emitted.calls() == 0 && self.region == Region::Reasoning)
+        if let Some(text) = self.draft.believed.take().filter(|_| self.emitted.calls == 0 && self.region == Region::Reasoning)
             && !limited
-            && !self.emitted.has_said()
+            && !self.emitted.said
             && !text.trim().is_empty()
         {
             self.draft.began = Some(false);
             if self.draft.is_prose {
-                self.emitted.say();
+                self.emitted.said = true;
                 return out.event(Event::Text(&text));
             }
             let mut answer = self.like(false);

@@ -4,53 +4,33 @@ use super::text::extend;
 use crate::adapter::syntax::Parsed;
 
 /// What was already emitted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Emitted {
     /// Whether content other than whitespace was emitted.
-    said: bool,
-    calls: u32,
+    pub(super) said: bool,
+    pub(super) calls: u32,
     /// Whether a native call precedes the text. If so, the backend reads calls, and knows what is reasoning.
-    follows_native: bool,
-    /// The last calls, and how they were written.
-    last: (Vec<Parsed>, Option<Writing>),
+    pub(super) follows_native: bool,
+    /// The last calls, and how they were written: the index of the form, and whether it was marked.
+    pub(super) last: (Vec<Parsed>, Option<(usize, bool)>),
     /// The beginning of the current line without leading whitespace.
-    line_head: String,
+    pub(super) line_head: String,
     /// The last non-whitespace characters, and the last one of all.
-    tail: Tail,
-    end: Option<char>,
+    pub(super) tail: Tail,
+    pub(super) end: Option<char>,
     /// Length of the run of backticks that opened inline code on this line; 0 outside inline code.
-    inline: usize,
+    pub(super) inline: usize,
     /// Whether whitespace at the start of the next text belongs to the framing before it and is dropped.
-    swallow_blank: bool,
+    pub(super) swallow_blank: bool,
     /// The last character of the reasoning.
-    reasoned: Option<char>,
+    pub(super) reasoned: Option<char>,
     /// A marker divides the reasoning (`true`) or the text here: what follows begins a line.
-    divided: Option<bool>,
+    pub(super) divided: Option<bool>,
     /// Position in the answer up to which markers of reasoning were searched after a call.
     pub(super) searched: usize,
 }
 
-/// How calls are written: the index of the form, and whether it was marked.
-pub(super) type Writing = (usize, bool);
-
 impl Emitted {
-    pub(super) fn nothing(swallow_blank: bool) -> Emitted {
-        Emitted {
-            said: false,
-            calls: 0,
-            follows_native: false,
-            last: (Vec::new(), None),
-            line_head: String::new(),
-            tail: Tail::default(),
-            end: None,
-            inline: 0,
-            swallow_blank,
-            reasoned: None,
-            divided: None,
-            searched: 0,
-        }
-    }
-
     /// Notes that a marker divides the reasoning, or the text.
     pub(super) fn divide(&mut self, reasoning: bool) {
         let last = if reasoning { self.reasoned } else { self.end.filter(|_| self.said) };
@@ -60,44 +40,6 @@ impl Emitted {
     /// Whether a line break belongs before text that is about to be emitted.
     pub(super) fn is_divided(&mut self, text: &str, reasoning: bool) -> bool {
         self.divided.take_if(|divided| *divided == reasoning).is_some() && !text.starts_with('\n')
-    }
-
-    pub(super) fn has_said(&self) -> bool {
-        self.said
-    }
-
-    pub(super) fn calls(&self) -> u32 {
-        self.calls
-    }
-
-    /// The last calls, if they were written in another way, because the model may repeat them right after.
-    pub(super) fn last_in_another_form(&self, writing: Writing) -> &[Parsed] {
-        if self.last.1 == Some(writing) { &[] } else { &self.last.0 }
-    }
-
-    pub(super) fn is_line_blank(&self) -> bool {
-        self.line_head.is_empty()
-    }
-
-    pub(super) fn line_head(&self) -> &str {
-        &self.line_head
-    }
-
-    pub(super) fn tail(&self) -> Tail {
-        self.tail
-    }
-
-    /// The last character.
-    pub(super) fn end(&self) -> Option<char> {
-        self.end
-    }
-
-    pub(super) fn inline(&self) -> usize {
-        self.inline
-    }
-
-    pub(super) fn swallows_blank(&self) -> bool {
-        self.swallow_blank
     }
 
     /// Records emitted text, reasoning or content.
@@ -123,47 +65,15 @@ impl Emitted {
         extend(&mut self.line_head, text);
     }
 
-    /// Records that reasoning is emitted again as content.
-    pub(super) fn say(&mut self) {
-        self.said = true;
-    }
-
     /// Records an emitted call and returns its index.
     pub(super) fn call(&mut self) -> u32 {
         self.calls += 1;
         self.calls - 1
     }
 
-    /// Records a native call before the text.
-    pub(super) fn native(&mut self) {
-        self.follows_native = true;
-        self.calls += 1;
-    }
-
-    pub(super) fn follows_native(&self) -> bool {
-        self.follows_native
-    }
-
-    /// Records the last calls. Nothing else was emitted since the ones before.
-    pub(super) fn set_last(&mut self, calls: Vec<Parsed>, writing: Writing) {
-        self.last = (calls, Some(writing));
-    }
-
     /// Makes what follows count as the start of a line, for inline code and indented markers.
     pub(super) fn begin_line(&mut self) {
         self.line_head.clear();
-        self.inline = 0;
-    }
-
-    pub(super) fn swallow_blank(&mut self, swallow: bool) {
-        self.swallow_blank = swallow;
-    }
-
-    pub(super) fn open_inline(&mut self, ticks: usize) {
-        self.inline = ticks;
-    }
-
-    pub(super) fn close_inline(&mut self) {
         self.inline = 0;
     }
 

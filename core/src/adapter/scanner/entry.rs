@@ -17,6 +17,7 @@ use crate::adapter::{
 };
 
 /// A form to be tried.
+#[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub(super) form: usize,
     /// Where its body begins.
@@ -58,7 +59,7 @@ impl Scanner {
             Start::Yes(_) => self.message.transcript = true,
             Start::No => {}
         }
-        self.before.set_tried(true);
+        self.before.tried = true;
         Some(self.begin_bare(at, 0))
     }
 
@@ -69,7 +70,7 @@ impl Scanner {
         for &form in &found.mark.calls {
             let call = self.adapter.calls.get(form)?;
             // In reasoning, unmarked forms may be prose.
-            let unmarked_here = self.region != Region::Reasoning && (self.before.is_fresh() || !call.start_only);
+            let unmarked_here = self.region != Region::Reasoning && (self.before.fresh || !call.start_only);
             match entry(text, call, end) {
                 Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry::new(form, found.at + body, marked)),
                 Entered::Maybe => return None,
@@ -100,10 +101,10 @@ impl Scanner {
     /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
     /// of their own, with the name of a tool.
     pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
-        let fresh = self.before.is_fresh();
+        let fresh = self.before.fresh;
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
-        let inside_data = || !self.follows_call() && self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
+        let inside_data = || !self.follows_call() && self.emitted.tail.after(self.buf.pending(at)).is_inside_data();
         if bracket && (self.buf.is_inside_value(at) || inside_data() || self.is_in_block_quote(at)) {
             return false;
         }
@@ -191,14 +192,14 @@ impl Scanner {
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
         // Lines without arguments in brackets are calls only as the whole answer.
         let is_code = |call: &Call| !call.whole_answer || matches!(call.syntax, Syntax::Python);
-        let here = |call: &Call| self.before.is_fresh() || (is_code(call) && !call.start_only);
+        let here = |call: &Call| self.before.fresh || (is_code(call) && !call.start_only);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;
         let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, body, marked && call.element)).collect();
         // Marked entries first: the others count only as the whole answer.
         entries.sort_by_key(|entry| !entry.marked);
-        self.begin(at, Marker::text(fence.length), entries, Some(fence))
+        self.begin(at, Marker::text(fence.ticks.length), entries, Some(fence))
     }
 
     fn begin(&mut self, at: usize, marker: Marker, entries: Vec<Entry>, fence: Option<Fence>) -> bool {
@@ -210,7 +211,7 @@ impl Scanner {
             entries: entries.into(),
             attempts: Attempts::default(),
             confirmed: false,
-            fresh: self.before.is_fresh(),
+            fresh: self.before.fresh,
             fence,
             tried: Tried::default(),
             mentions: false,

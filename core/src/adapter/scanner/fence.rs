@@ -22,13 +22,30 @@ const DEDICATED: [&str; 9] =
 /// Maximum length of a run of backticks. A longer one counts as several.
 const RUN_BYTES: usize = 200;
 
+/// The ticks that open and close code: backticks or tildes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticks {
+    pub(super) byte: u8,
+    pub(super) length: usize,
+}
+
+impl Ticks {
+    /// The ticks with which a text begins. `None`: it begins with something else.
+    pub(super) fn of(text: &str) -> Option<Ticks> {
+        let byte = text.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
+        Some(Ticks { byte, length: text.bytes().take(RUN_BYTES).take_while(|&other| other == byte).count() })
+    }
+
+    pub(super) fn text(self) -> String {
+        char::from(self.byte).to_string().repeat(self.length)
+    }
+}
+
 impl Scanner {
     /// Handles a backtick or tilde: a code fence, inline code, or neither.
     pub(super) fn step_code(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> bool {
-        let bytes = self.buf.as_bytes();
-        let Some(&tick) = bytes.get(at) else { return false };
-        let length = bytes[at..].iter().take(RUN_BYTES).take_while(|&&byte| byte == tick).count();
-        if at + length == bytes.len() && length < RUN_BYTES && !end {
+        let Some(ticks @ Ticks { byte: tick, length }) = Ticks::of(&self.buf[at..]) else { return false };
+        if at + length == self.buf.len() && length < RUN_BYTES && !end {
             return false;
         }
         let begins_line = self.at_line_start(at);
@@ -42,14 +59,13 @@ impl Scanner {
             let is_fence = |head: &&Head| begins_line || matches!(head, Head::Block(language) if !language.is_empty());
             if let Some(Head::Block(language) | Head::Line(language)) = head.as_ref().filter(is_fence) {
                 let one_line = matches!(head, Some(Head::Line(_)));
-                let close = [char::from(tick).to_string().repeat(length)];
                 let is_dedicated = DEDICATED.contains(&language.as_str());
-                let fence = Fence { tick, length, one_line, is_dedicated, content, close };
+                let fence = Fence { ticks, one_line, is_dedicated, content };
                 if self.options.framing && begins_line && ASIDES.result_fences.contains(language) && self.follows_call() {
                     self.lose_rest(at, out);
                     return false;
                 }
-                if self.wanted() && begins_line && !self.before.is_fresh() {
+                if self.wanted() && begins_line && !self.before.fresh {
                     match self.begin_wrap(at, end) {
                         Some(false) => {}
                         begun => return begun.is_some(),
@@ -60,7 +76,7 @@ impl Scanner {
                 }
                 if !one_line {
                     self.advance(content, out);
-                    self.region = Region::Fence(tick, length);
+                    self.region = Region::Fence(ticks);
                     return true;
                 }
             }
@@ -73,8 +89,8 @@ impl Scanner {
     }
 
     /// Scans a code fence without a call (`begin_fence` has tried it): only its end counts.
-    pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
-        let mut offset = self.buf.pos();
+    pub(super) fn step_fence(&mut self, ticks: Ticks, end: bool, out: &mut dyn Sink) -> bool {
+        let mut offset = self.buf.pos;
         loop {
             let newline = self.buf[offset..].find('\n').map(|at| offset + at);
             let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
@@ -83,7 +99,7 @@ impl Scanner {
             let is_long = looked_at.len() < line.len();
             let closes = if self.line_begins(offset) {
                 let is_whole = !is_long && (end || newline.is_some());
-                match closes_fence(looked_at, tick, length, &self.adapter.framing, is_whole) {
+                match closes_fence(looked_at, ticks, &self.adapter.framing, is_whole) {
                     // Reasoning ends the code that it left open.
                     Start::No if self.message.aside => closes_aside(looked_at, is_whole),
                     closes => closes,
@@ -113,7 +129,7 @@ impl Scanner {
 
     /// Whether a line begins exactly at `at`.
     fn line_begins(&self, at: usize) -> bool {
-        if at > self.buf.from() { self.buf.pending(at).ends_with('\n') } else { self.emitted.is_line_blank() }
+        if at > self.buf.from { self.buf.pending(at).ends_with('\n') } else { self.emitted.line_head.is_empty() }
     }
 }
 
@@ -147,15 +163,15 @@ pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head
 
 /// Whether a line closes a fence; `Yes` has the offset after its ticks. Only whitespace, a control token or the end of the answer
 /// region may follow them.
-fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: bool) -> Start {
+fn closes_fence(line: &str, ticks: Ticks, framing: &Framing, whole: bool) -> Start {
     let body = line.trim_start();
-    let ticks = body.bytes().take_while(|&byte| byte == tick).count();
-    let rest = body[ticks..].trim_start();
-    let after = line.len() - body.len() + ticks;
+    let length = body.bytes().take_while(|&byte| byte == ticks.byte).count();
+    let rest = body[length..].trim_start();
+    let after = line.len() - body.len() + length;
     let closes_answer = framing.answer.iter().flat_map(|answer| &answer.close);
     match rest.is_empty() {
         true if !whole => Start::Maybe,
-        _ if ticks < length => Start::No,
+        _ if length < ticks.length => Start::No,
         true => Start::Yes(after),
         false => match starts_with_any(
             rest,

@@ -24,7 +24,7 @@ impl Scanner {
                 None => end,
                 Some('\n') => {
                     self.buf.skip_to(length + 1);
-                    self.emitted.swallow_blank(true);
+                    self.emitted.swallow_blank = true;
                     true
                 }
                 Some(_) => true,
@@ -51,10 +51,10 @@ impl Scanner {
             self.resolve(at, true, out);
             self.remove(at, after + label, out);
             self.region = Region::Reasoning;
-            self.emitted.swallow_blank(true);
+            self.emitted.swallow_blank = true;
             self.emitted.divide(true);
             // After this one, a closing marker is no longer a sign of how the answer began.
-            self.draft.note_beginning(self.options.reasoning_open);
+            self.draft.began.get_or_insert(self.options.reasoning_open);
             return Some(true);
         }
         if divides.reasoning_close {
@@ -62,25 +62,25 @@ impl Scanner {
             if anywhere || ends_line || self.at_line_start(at) || self.is_before_data(at, after) {
                 // Calls before it were drafts.
                 if self.proves_thoughts(&self.buf[at..after]) {
-                    self.held.forget();
+                    self.waiting.clear();
                 }
                 self.remove(at, after, out);
-                self.emitted.swallow_blank(!self.emitted.has_said());
-                if self.held.is_empty() {
+                self.emitted.swallow_blank = !self.emitted.said;
+                if self.waiting.is_empty() {
                     self.emitted.divide(false);
                 }
                 // Closed without an opening marker: the text before it was reasoning.
-                if self.emitted.has_said() {
-                    self.draft.note_beginning(true);
+                if self.emitted.said {
+                    self.draft.began.get_or_insert(true);
                 }
                 self.message.in_answer |= divides.answer_open;
                 return Some(true);
             }
         }
-        if divides.answer_open && !self.emitted.has_said() && !self.message.in_answer {
+        if divides.answer_open && !self.emitted.said && !self.message.in_answer {
             self.remove(at, after, out);
             self.message.in_answer = true;
-            self.emitted.swallow_blank(true);
+            self.emitted.swallow_blank = true;
             return Some(true);
         }
         if divides.answer_close && self.message.in_answer {
@@ -105,12 +105,12 @@ impl Scanner {
     /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
     fn is_in_sentence(&self, at: usize) -> bool {
         let before = self.buf.pending(at);
-        before.ends_with(' ') && !self.at_line_start(at) && !self.emitted.tail().after(before).ends_sentence()
+        before.ends_with(' ') && !self.at_line_start(at) && !self.emitted.tail.after(before).ends_sentence()
     }
 
     /// Whether a marker follows the end of a sentence, and text follows the marker without a space. Nobody mentions a marker there.
     fn is_between_sentences(&self, at: usize, after: usize) -> bool {
-        !self.buf[after..].starts_with(' ') && self.emitted.tail().after(self.buf.pending(at)).ends_sentence()
+        !self.buf[after..].starts_with(' ') && self.emitted.tail.after(self.buf.pending(at)).ends_sentence()
     }
 
     /// Whether JSON directly follows a marker that is glued to the text before it. Nobody mentions a marker there.
@@ -150,13 +150,13 @@ impl Scanner {
     /// Scans reasoning: only its end counts, and calls if the family's models forget to close it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
-        if let Some(form) = self.before.call() {
+        if let Some(form) = self.before.call {
             match self.swallow_closers(form, end) {
                 Some(progress) => return progress,
-                None => self.before.leave_call(),
+                None => self.before.call = None,
             }
         }
-        let found = match adapter.triggers.next(&self.buf, self.buf.pos(), end) {
+        let found = match adapter.triggers.next(&self.buf, self.buf.pos, end) {
             Ok(found) => found,
             Err(held) => {
                 self.reason_on(held, out);
@@ -212,15 +212,15 @@ impl Scanner {
         self.buf.skip_to(at);
         self.buf.leave_strings();
         self.region = Region::Text;
-        self.draft.close();
-        self.emitted.swallow_blank(true);
+        self.draft.believed = None;
+        self.emitted.swallow_blank = true;
         self.emitted.begin_line();
-        self.before.after_framing(self.emitted.has_said());
+        (self.before.fresh, self.before.tried) = (!self.emitted.said, false);
     }
 
     /// The text up to `to` is reasoning. Whitespace at its end is held, because what follows may swallow it.
     fn reason_on(&mut self, to: usize, out: &mut dyn Sink) {
-        let blanks = self.buf[self.buf.pos()..to].trim().is_empty();
+        let blanks = self.buf[self.buf.pos..to].trim().is_empty();
         self.buf.scan_to(to);
         if !blanks {
             self.emit(self.buf.trimmed(to), out);

@@ -22,7 +22,7 @@ impl Scanner {
     pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.framing.recipient.as_ref()?;
-        let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
+        let at = self.buf.pos + blank(&self.buf[self.buf.pos..]);
         if at == self.buf.len() && !end {
             self.buf.scan_to(at);
             return Some(false);
@@ -87,7 +87,8 @@ impl Scanner {
             }
         }
         if is_stripped && marker == 0 {
-            self.draft.believe(&self.buf[at..body]);
+            self.draft.believed = Some(self.buf[at..body].to_owned());
+            self.draft.is_prose = true;
         }
         if marker == 0 {
             // The whitespace before it belongs to the header.
@@ -96,24 +97,24 @@ impl Scanner {
         self.resolve(at, true, out);
         self.remove(at, body, out);
         self.buf.leave_strings();
-        self.before.leave_call();
+        self.before.call = None;
         self.emitted.begin_line();
         self.message.for_user = kind == Kind::Content;
         self.message.stripped = is_stripped;
         match kind {
             // After a call the model invents the result and everything that follows from it.
-            Kind::Result if self.emitted.calls() > 0 => {
+            Kind::Result if self.emitted.calls > 0 => {
                 self.region = Region::Lost;
                 self.buf.skip_to(self.buf.len());
             }
             Kind::Reasoning | Kind::Result => {
                 self.region = Region::Reasoning;
                 self.emitted.divide(true);
-                self.emitted.swallow_blank(true);
+                self.emitted.swallow_blank = true;
             }
             Kind::Content | Kind::Call(_) => {
                 self.region = Region::Text;
-                self.before.after_framing(self.emitted.has_said());
+                (self.before.fresh, self.before.tried) = (!self.emitted.said, false);
             }
         }
         Some(true)

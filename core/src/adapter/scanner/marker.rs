@@ -137,7 +137,7 @@ impl Scanner {
 
     /// The character before `at`.
     fn char_before(&self, at: usize) -> Option<char> {
-        self.buf.pending(at).chars().next_back().or(self.emitted.end())
+        self.buf.pending(at).chars().next_back().or(self.emitted.end)
     }
 
     /// Whether a whole sentence or a colon is before the marker at `at`: `I run it now. [TOOL_CALLS]..`.
@@ -149,15 +149,14 @@ impl Scanner {
 
     /// Whether a marker is a control token, which is not content even if it belongs to no call.
     pub(super) fn drops(&self, found: Found<'_>) -> bool {
-        let is_mentioned = || self.before.mentioned() > self.buf.in_answer(found.at);
-        (found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))) && !is_mentioned()
+        (found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))) && !self.buf.is_passed(found.at)
     }
 
     /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence mentions it.
     fn step_end(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         // Closing markers are left over only if nothing that looked like a call is before them.
         let left_over = if self.message.opened || !self.wanted() { &[][..] } else { self.adapter.triggers.left_over() };
-        if self.is_named(found.at) || self.emitted.inline() > 0 || !is_only_ends(&self.buf[found.at..], left_over, end) {
+        if self.is_named(found.at) || self.emitted.inline > 0 || !is_only_ends(&self.buf[found.at..], left_over, end) {
             return None;
         }
         if end {
@@ -184,18 +183,18 @@ impl Scanner {
 
     /// Passes a marker inside inline code. `None`: there is no inline code at `at`.
     fn step_inline(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        if self.emitted.inline() == 0 {
+        if self.emitted.inline == 0 {
             return None;
         }
         match self.inline_end(at, end) {
             Inline::Unknown => Some(false),
             Inline::Closes(after) => {
-                self.emitted.close_inline();
+                self.emitted.inline = 0;
                 self.advance(after, out);
                 Some(true)
             }
             Inline::Never => {
-                self.emitted.close_inline();
+                self.emitted.inline = 0;
                 None
             }
         }
@@ -238,8 +237,8 @@ impl Scanner {
 
     /// Whether nothing but whitespace is between a call and this position.
     pub(super) fn follows_call(&self) -> bool {
-        let waits = |end: usize| self.buf[self.buf.place(end)..self.buf.pos()].trim().is_empty();
-        self.held.end().is_some_and(waits) || (self.before.is_fresh() && self.emitted.calls() > 0)
+        let waits = |end: usize| self.buf[self.buf.place(end)..self.buf.pos].trim().is_empty();
+        self.waiting.last().is_some_and(|last| waits(last.to)) || (self.before.fresh && self.emitted.calls > 0)
     }
 
     /// Discards the answer from `at` on: the model invented another speaker's turn.
@@ -254,7 +253,7 @@ impl Scanner {
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         match aside {
             Aside::Closes => {}
-            Aside::Final if self.at_line_start(at) && (self.message.transcript || !self.emitted.has_said()) => {
+            Aside::Final if self.at_line_start(at) && (self.message.transcript || !self.emitted.said) => {
                 self.message.for_user = true;
             }
             Aside::ResultOfCall if !self.follows_call() => {}
@@ -262,8 +261,8 @@ impl Scanner {
                 if self.options.framing
                     && (aside == Aside::EndedTurn
                         || (self.at_line_start(at)
-                            && ((aside == Aside::Turn && self.emitted.has_said())
-                                || self.emitted.calls() > 0
+                            && ((aside == Aside::Turn && self.emitted.said)
+                                || self.emitted.calls > 0
                                 || self.follows_call()))) =>
             {
                 self.lose_rest(at, out);

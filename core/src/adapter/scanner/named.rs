@@ -12,13 +12,13 @@ impl Scanner {
         if !self.wanted() || self.is_wrapped() {
             return None;
         }
-        let mut line = self.buf.pos();
+        let mut line = self.buf.pos;
         if !self.at_line_start(line) {
             line += self.buf[line..to].find('\n')? + 1;
         }
         loop {
             let at = line + self.buf[line..to].len() - self.buf[line..to].trim_start().len();
-            let is_first = self.before.is_fresh() && self.buf[self.buf.pos()..line].trim().is_empty();
+            let is_first = self.before.fresh && self.buf[self.buf.pos..line].trim().is_empty();
             let begins = if is_first || self.is_indented(at) { Seen::No } else { self.begins_with_a_tool(&self.buf[at..], end) };
             if begins != Seen::No {
                 self.advance(at, out);

@@ -14,7 +14,7 @@ impl Scanner {
         }
         let lone = candidate.marker.length > 1 && self.is_lone(candidate.at, candidate.marker.length);
         if candidate.mentions {
-            self.before.after_mentioned(self.buf.in_answer(candidate.at + candidate.marker.length));
+            self.buf.pass_content(candidate.at + candidate.marker.length);
         }
         let begins = (candidate.tried.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);
         let after = self.buf[candidate.at + candidate.marker.length..].trim_start();
@@ -27,12 +27,12 @@ impl Scanner {
         }
         match &candidate.fence {
             Some(fence) if fence.one_line => {
-                self.emitted.open_inline(fence.length);
-                self.advance(candidate.at + fence.length, out);
+                self.emitted.inline = fence.ticks.length;
+                self.advance(candidate.at + fence.ticks.length, out);
             }
             Some(fence) => {
                 self.advance(fence.content, out);
-                self.region = Region::Fence(fence.tick, fence.length);
+                self.region = Region::Fence(fence.ticks);
             }
             None if candidate.marker.length == 0 => {}
             None => {

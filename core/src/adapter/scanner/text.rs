@@ -37,10 +37,12 @@ impl Scanner {
             && self.candidate.is_none()
             && self.message.begun
             && !self.message.primed
-            && self.before.is_in_text()
-            && self.held.is_idle()
-            && !self.emitted.is_line_blank()
-            && self.adapter.triggers.is_prose(&self.buf[self.buf.from()..]);
+            && !self.before.fresh
+            && self.before.call.is_none()
+            && self.waiting.is_empty()
+            && self.wrap.is_none()
+            && !self.emitted.line_head.is_empty()
+            && self.adapter.triggers.is_prose(&self.buf[self.buf.from..]);
         if is_prose {
             self.advance(self.buf.len(), out);
         }
@@ -49,30 +51,30 @@ impl Scanner {
 
     /// Emits the text up to `to`, which is not a call, except for trailing whitespace that a call may swallow.
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
-        let text = &self.buf[self.buf.pos()..to];
-        if self.emitted.inline() > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
-            self.emitted.close_inline();
+        let text = &self.buf[self.buf.pos..to];
+        if self.emitted.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
+            self.emitted.inline = 0;
         }
         if is_blank(text) {
             return self.buf.scan_to(to);
         }
         self.buf.scan_to(to);
-        self.before.after_text();
+        (self.before.fresh, self.before.call) = (false, None);
         if self.remark(to, out) {
             return;
         }
-        let end = if self.tools.wanted() || self.emitted.swallows_blank() { self.buf.trimmed(to) } else { to };
+        let end = if self.tools.wanted() || self.emitted.swallow_blank { self.buf.trimmed(to) } else { to };
         self.emit(end, out);
     }
 
     /// Emits the text up to `to`.
     pub(super) fn emit(&mut self, to: usize, out: &mut dyn Sink) {
-        if self.emitted.swallows_blank() {
-            self.buf.discard_to(self.buf.from() + blank(self.buf.pending(to)));
+        if self.emitted.swallow_blank {
+            self.buf.discard_to(self.buf.from + blank(self.buf.pending(to)));
         }
         if self.region == Region::Reasoning && !self.draft.is_empty() {
             if self.buf.pending(to).trim().is_empty() {
-                self.draft.push_markup(self.buf.pending(to));
+                self.draft.text.push_str(self.buf.pending(to));
                 self.buf.discard_to(to);
                 return;
             }
@@ -101,7 +103,7 @@ impl Scanner {
         let before = self.buf.pending(at);
         match memchr::memrchr(b'\n', before.as_bytes()) {
             Some(newline) => is_blank(&before[newline..]),
-            None => self.emitted.is_line_blank() && is_blank(before),
+            None => self.emitted.line_head.is_empty() && is_blank(before),
         }
     }
 
@@ -121,15 +123,15 @@ impl Scanner {
     pub(super) fn line_head(&self, at: usize) -> String {
         let before = self.buf.pending(at);
         let line = before.rfind('\n').map_or(before, |newline| &before[newline..]);
-        let is_new = line.starts_with('\n') || self.emitted.is_line_blank();
-        let mut head = if is_new { String::new() } else { self.emitted.line_head().to_owned() };
+        let is_new = line.starts_with('\n') || self.emitted.line_head.is_empty();
+        let mut head = if is_new { String::new() } else { self.emitted.line_head.clone() };
         extend(&mut head, if is_new { line.trim_start() } else { line });
         head
     }
 
     /// Whether a marker at the end of the answer is alone on its line, or glued to the text before it.
     pub(super) fn is_lone(&self, at: usize, length: usize) -> bool {
-        self.buf.ended().is_some()
+        self.buf.ended.is_some()
             && self.buf[at + length..].trim().is_empty()
             && (self.at_line_start(at) || self.ends_in_a_word(at))
     }
@@ -147,7 +149,7 @@ impl Scanner {
     /// Removes `at..to`, which is framing, not content.
     pub(super) fn remove(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
         self.advance(at, out);
-        if self.held.is_empty() {
+        if self.waiting.is_empty() {
             self.emit(at, out);
             self.buf.skip_to(to);
         } else {
@@ -169,7 +171,7 @@ impl Scanner {
             if start + run == line.len() && !end {
                 return Inline::Unknown;
             }
-            if run == self.emitted.inline() {
+            if run == self.emitted.inline {
                 return Inline::Closes(at + start + run);
             }
             offset = start + run;

@@ -21,7 +21,7 @@ impl Scanner {
     /// reasoning. `None`: more text is needed.
     pub(super) fn closes_thoughts(&mut self, to: usize, end: bool) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
-        if self.inside() == Inside::Parse || self.draft.began().is_some() || !self.options.framing {
+        if self.inside() == Inside::Parse || self.draft.began.is_some() || !self.options.framing {
             return Some(false);
         }
         let proves = |marker: &String| self.proves_thoughts(marker);
