@@ -22,7 +22,6 @@ mod chat;
 mod connection;
 mod counts;
 mod discard;
-mod draining;
 mod ending;
 mod facts;
 mod forward;
@@ -57,7 +56,7 @@ mod trace;
 mod unknown;
 mod woken;
 
-use ending::Ending;
+use ending::{Ending, Stage};
 use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
@@ -130,11 +129,11 @@ async fn around(extract::State(app): extract::State<App>, request: Request, next
 
 /// The response, which is an error if the route panics, or if there is none when the time of grace is over.
 async fn caught(ending: Ending, path: String, response: impl Future<Output = Response>) -> Response {
-    let (mut over, mut caught) = (ending.over(), pin!(AssertUnwindSafe(response).catch_unwind()));
+    let (mut over, mut caught) = (ending.reached(Stage::CutOff), pin!(AssertUnwindSafe(response).catch_unwind()));
     poll_fn(|cx| match caught.as_mut().poll(cx) {
         Poll::Ready(Ok(response)) => Poll::Ready(response),
         Poll::Ready(Err(_)) => Poll::Ready(reply::error_at(&path, &ending.panicked())),
-        Poll::Pending => over.poll(cx).map(|()| reply::error_at(&path, &ending::cut_off())),
+        Poll::Pending => over.poll_unpin(cx).map(|()| reply::error_at(&path, &ending::cut_off())),
     })
     .await
 }

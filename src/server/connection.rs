@@ -14,6 +14,7 @@ use std::{
 };
 
 use axum::Router;
+use futures_util::FutureExt;
 use http::Request;
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{
@@ -23,13 +24,16 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::{Semaphore, mpsc},
     task::yield_now,
     time::{Sleep, sleep, timeout},
 };
 use tower::ServiceExt;
 
-use super::sender::Local;
+use super::{
+    ending::{Ending, Stage},
+    sender::Local,
+};
 use crate::{client::front::Kind, error::Error};
 
 /// How long the head of a request may take, from the connection or the request before.
@@ -40,6 +44,17 @@ const UNREAD: Duration = Duration::from_secs(10 * 60);
 const NO_ROOM: Duration = Duration::from_millis(200);
 /// How long a client may take to read that there are too many connections.
 const REFUSAL: Duration = Duration::from_secs(1);
+
+/// What each thread needs to serve.
+#[derive(Clone)]
+pub(super) struct Shift {
+    pub(super) routes: Router,
+    pub(super) room: Arc<Room>,
+    pub(super) ending: Ending,
+    /// Closed once every thread and every connection is done.
+    pub(super) done: mpsc::Sender<()>,
+}
+
 /// The limit of connections, shared by all listeners of all threads.
 pub(super) struct Room {
     free: Arc<Semaphore>,
@@ -60,15 +75,15 @@ impl Room {
     }
 }
 
-/// Accepts connections until `stop` ends, then waits for those that run.
+/// Accepts connections until they are closed ([`Stage::Closing`]). Those that run then keep a copy of `shift` until their end.
 #[allow(clippy::disallowed_methods, reason = "a connection outlives the moment in which it is accepted")]
-pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>, stop: impl Future<Output = ()>) {
-    let (stop_all, stopping) = watch::channel(());
-    let mut stop = pin!(stop);
+pub(super) async fn serve(listener: TcpListener, shift: Shift) {
+    let Shift { routes, room, ending, done } = shift;
+    let mut closing = ending.reached(Stage::Closing);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = &mut stop => break,
+            () = &mut closing => return,
         };
         let socket = match accepted {
             Ok((socket, _)) => socket,
@@ -99,32 +114,24 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD);
         let connection = http.serve_connection(TokioIo::new(Watched::new(socket)), TowerToHyperService::new(service));
-        let mut stopping = stopping.clone();
+        let (mut closing, done) = (ending.reached(Stage::Closing), done.clone());
         tokio::spawn(async move {
-            let (look, mut connection) = (stopping.clone(), pin!(connection));
-            let (mut stopped, mut waits, mut is_told) = (pin!(stopping.changed()), false, false);
+            let (mut connection, mut is_told) = (pin!(connection), false);
             let served = poll_fn(|cx| {
-                // The wait for the end is polled once, and then when there is something to learn: a piece of an answer polls the
-                // connection twice.
-                let is_news = !waits || !matches!(look.has_changed(), Ok(false));
-                if !is_told && is_news && stopped.as_mut().poll(cx).is_ready() {
+                if !is_told && closing.poll_unpin(cx).is_ready() {
                     is_told = true;
                     connection.as_mut().graceful_shutdown();
                 }
-                waits = true;
                 connection.as_mut().poll(cx)
             });
             if let Err(error) = served.await {
                 tracing::debug!(%error, "a connection ended");
             }
-            drop(permit);
+            drop((permit, done));
         });
         // One connection per turn of the event loop: of many at once, those that are served go on before the next is taken.
         yield_now().await;
     }
-    drop((listener, stopping));
-    stop_all.send_replace(());
-    stop_all.closed().await;
 }
 
 /// Whether the fault is that of the client that wanted to connect.

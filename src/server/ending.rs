@@ -1,37 +1,56 @@
-//! Streams that end early: if the turn panics, or the server's time of grace is over, the client gets an error in its own form
-//! instead of a torn answer.
+//! The end of a server, in stages, and streams that end early: if a turn panics, or the server's time of grace is over, the
+//! client gets an error in its own form instead of a torn answer.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, Waker},
 };
 
+use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, future::BoxFuture};
+use futures_util::{FutureExt, Stream, future::BoxFuture};
+use http::{HeaderValue, header};
 use tokio::sync::watch;
 
+use super::reply;
 use crate::{
     client::front::{Front, Head},
     error::Error,
 };
 
-/// Whether the time of grace is over, and how often something panicked. Clones share both.
-#[derive(Debug, Clone)]
+/// How far the end has come. A stage includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Stage {
+    #[default]
+    Serving,
+    /// The server is not ready any more, and requests are still served: a load balancer sees it at `/readyz`.
+    Announced,
+    /// New requests are refused.
+    Refusing,
+    /// Nothing runs any more, or time is up: idle connections are closed, and no new ones are accepted.
+    Closing,
+    /// Answers that still run are cut off.
+    CutOff,
+    /// Nothing waits any more.
+    Ended,
+}
+
+/// The stage that has been reached, and how often something panicked. Clones share both.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
-    over: watch::Sender<bool>,
-    is_over: Arc<AtomicBool>,
+    stage: watch::Sender<Stage>,
     panics: Arc<AtomicU64>,
 }
 
-/// A wait for the end of the grace. A piece of an answer polls many times, so that the wait itself is polled only if its task has
-/// changed or the end has come.
-pub(super) struct Over {
-    is_over: Arc<AtomicBool>,
+/// A wait for a stage. A piece of an answer polls many times, so that the wait itself is polled only if its task or the stage has
+/// changed.
+pub(super) struct Reached {
+    stage: watch::Receiver<Stage>,
     wait: BoxFuture<'static, ()>,
     waker: Option<Waker>,
 }
@@ -41,21 +60,45 @@ struct Guarded<S> {
     /// `None`: it has ended early.
     turn: Option<Pin<Box<S>>>,
     head: Head,
-    over: Over,
+    over: Reached,
     ending: Ending,
 }
 
-impl Default for Ending {
-    fn default() -> Ending {
-        Ending { over: watch::Sender::new(false), is_over: Arc::default(), panics: Arc::default() }
-    }
-}
+/// Paths that are served until the end: load balancers and metrics look at a server that ends.
+const OPEN: &[&str] = &["/healthz", "/readyz", "/metrics"];
 
 impl Ending {
-    /// Ends all streams.
-    pub(super) fn end(&self) {
-        self.is_over.store(true, Relaxed);
-        self.over.send_replace(true);
+    /// Enters the stage.
+    pub(super) fn reach(&self, stage: Stage) {
+        self.stage.send_replace(stage);
+    }
+
+    /// Whether this stage has been reached.
+    pub(super) fn has_reached(&self, stage: Stage) -> bool {
+        *self.stage.borrow() >= stage
+    }
+
+    /// Waits for the stage.
+    pub(super) fn reached(&self, stage: Stage) -> Reached {
+        let seen = self.stage.subscribe();
+        let mut stages = seen.clone();
+        let wait = async move {
+            // An error means that nobody is left to enter a stage: the end has come.
+            let _ = stages.wait_for(|now| *now >= stage).await;
+        };
+        Reached { stage: seen, wait: wait.boxed(), waker: None }
+    }
+
+    /// Refuses a request that comes too late. Nothing of it has been done: it may be sent again at once.
+    pub(super) fn refusal(&self, path: &str) -> Option<Response> {
+        if !self.has_reached(Stage::Refusing) || OPEN.contains(&path) {
+            return None;
+        }
+        let mut error = draining("this toolglot is about to end; send the request again");
+        error.headers.push((header::RETRY_AFTER.to_string(), "1".into()));
+        let mut response = reply::error_at(path, &error);
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        Some(response)
     }
 
     /// How often something panicked.
@@ -69,37 +112,36 @@ impl Ending {
         Error::proxy("toolglot failed inside; this is a bug").with_code("internal_error")
     }
 
-    pub(super) fn over(&self) -> Over {
-        let mut over = self.over.subscribe();
-        let wait = Box::pin(async move {
-            // An error means that the sender is gone: the end has come.
-            let _ = over.wait_for(|over| *over).await;
-        });
-        Over { is_over: Arc::clone(&self.is_over), wait, waker: None }
-    }
-
-    /// The turn, which ends with an error event if it panics or the grace is over.
+    /// The turn, which ends with an error event if it panics or answers are cut off.
     pub(super) fn guarded<S>(&self, head: Head, turn: Pin<Box<S>>) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<S>
     where
         S: Stream<Item = Result<Bytes, Error>> + Send,
     {
-        Guarded { turn: Some(turn), head, over: self.over(), ending: self.clone() }
+        Guarded { turn: Some(turn), head, over: self.reached(Stage::CutOff), ending: self.clone() }
     }
 }
 
 /// The error of an answer that the end of the server cuts off.
 pub(super) fn cut_off() -> Error {
-    Error::proxy("this toolglot ends, and the answer with it; send the request again").with_status(503).with_code("draining")
+    draining("this toolglot ends, and the answer with it; send the request again")
 }
 
-impl Over {
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+fn draining(what: &str) -> Error {
+    Error::proxy(what).with_status(503).with_code("draining")
+}
+
+impl Future for Reached {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-        if is_known && !self.is_over.load(Relaxed) {
+        if is_known && matches!(self.stage.has_changed(), Ok(false)) {
             return Poll::Pending;
         }
         self.waker = Some(cx.waker().clone());
-        self.wait.as_mut().poll(cx)
+        // Before the look: what changes after it wakes the task.
+        self.stage.mark_unchanged();
+        self.wait.poll_unpin(cx)
     }
 }
 
@@ -126,7 +168,7 @@ impl<S: Stream<Item = Result<Bytes, Error>>> Stream for Guarded<S> {
         let Some(turn) = &mut this.turn else { return Poll::Ready(None) };
         // What is ready goes out before the end.
         match catch_unwind(AssertUnwindSafe(|| turn.as_mut().poll_next(cx))) {
-            Ok(Poll::Pending) => match this.over.poll(cx) {
+            Ok(Poll::Pending) => match this.over.poll_unpin(cx) {
                 Poll::Ready(()) => this.fault(&cut_off()),
                 Poll::Pending => Poll::Pending,
             },
@@ -177,7 +219,7 @@ mod tests {
         let turn = stream::iter([Ok(Bytes::from("one"))]).chain(stream::pending());
         let mut sent = Box::pin(ending.guarded(head(Kind::OpenAi), Box::pin(turn)));
         assert_eq!(sent.next().await.unwrap().unwrap(), "one");
-        let (last, ()) = tokio::join!(sent.next(), async { ending.end() });
+        let (last, ()) = tokio::join!(sent.next(), async { ending.reach(Stage::CutOff) });
         let last = last.unwrap().unwrap();
         assert!(String::from_utf8_lossy(&last).contains("\"draining\""), "{last:?}");
         assert!(sent.next().await.is_none());

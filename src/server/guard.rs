@@ -49,7 +49,7 @@ pub(super) async fn guard<R>(app: App, mut request: Request, next: impl FnOnce(R
 where
     R: Future<Output = Response>,
 {
-    if let Some(refusal) = app.process.draining.refusal(request.uri().path()) {
+    if let Some(refusal) = app.process.ending.refusal(request.uri().path()) {
         return refusal;
     }
     let origin = request.headers().get(header::ORIGIN).cloned();

@@ -7,7 +7,7 @@ use axum::{Extension, extract::State, response::Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{backends::Found, reply, sender::Sender, state::App};
+use super::{backends::Found, ending::Stage, reply, sender::Sender, state::App};
 use crate::{backend::Kind, redact};
 
 /// 200 if a backend answers; 503 if none does, or the server is about to end. Recordings count only if they were requested. With
@@ -17,7 +17,7 @@ pub(super) async fn ready(State(app): State<App>, Extension(sender): Extension<S
     let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(Kind::Replay));
     let counts = |found: &&Found| found.error.is_none() && (asked_for || found.backend.kind != Kind::Replay);
     let answering: Vec<&str> = found.iter().filter(counts).map(|found| found.backend.name.as_str()).collect();
-    let draining = app.process.draining.is_announced();
+    let draining = app.process.ending.has_reached(Stage::Announced);
     let ready = !answering.is_empty() && !draining;
     let mut said = json!({"ready": ready, "draining": draining});
     if sees_backends(&app, &sender) {

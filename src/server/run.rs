@@ -16,12 +16,13 @@ use futures_util::future::join_all;
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
-    sync::{mpsc, watch},
+    sync::mpsc,
     time::{sleep, timeout},
 };
 
 use super::{
-    connection::{self, Room},
+    connection::{self, Room, Shift},
+    ending::Stage,
     greeting, listen, react, reload, router,
     settings::Settings,
     state::{App, Live, app},
@@ -44,35 +45,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Default number of threads. A piece of a stream costs the same on two threads as on one with few streams, and a sixth more
 /// with 40, because fewer pieces share a wake-up; four threads cost up to a third more (tests/hostile/workers.py).
 const WORKERS: usize = 2;
-
-/// The stages of the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Answers run, and connections are accepted.
-    Running,
-    /// Nothing runs any more, or time is up: connections are closed, and no new ones are accepted.
-    Ending,
-    Ended,
-}
-
-/// What each thread needs to serve.
-#[derive(Clone)]
-struct Shift {
-    routes: Router,
-    room: Arc<Room>,
-    stage: watch::Receiver<Stage>,
-    /// Closed once every thread is done.
-    _done: mpsc::Sender<()>,
-}
-
-/// How the server was told to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Everything was done.
-    Done,
-    /// Time was up, or somebody was out of patience: nothing waits any more.
-    Now,
-}
 
 /// Listens and serves until a signal ends it.
 ///
@@ -107,31 +79,30 @@ async fn run(settings: Settings) -> Result<(), Error> {
     let live = Live::from(Arc::clone(&app));
     let sockets = std::mem::take(&mut listening.listeners).into_iter().map(TcpListener::into_std);
     let sockets: Vec<net::TcpListener> = sockets.collect::<io::Result<_>>().map_err(cannot_serve)?;
-    let (to_stage, stage) = watch::channel(Stage::Running);
+    let ending = app.process.ending.clone();
     let (done, mut all_done) = mpsc::channel(1);
-    let shift = Shift { routes: router(live.clone()), room, stage, _done: done };
+    let shift = Shift { routes: router(live.clone()), room, ending: ending.clone(), done };
     for _ in 1..workers {
         start_thread(shift.clone(), &sockets)?;
     }
-    let own = shift.serve(cloned(&sockets)?);
-    let mut how = End::Done;
+    let own = work(shift, cloned(&sockets)?);
+    let mut patience = FAREWELL;
     let ended = tokio::select! {
         ended = own => ended,
         () = look_around(&app, &address) => Ok(()),
         () = follow_registry(&app) => Ok(()),
         () = reload::follow(&live) => Ok(()),
-        told = end(&to_stage, &live, first, all_done.recv()) => {
-            how = told;
+        is_done = end(&live, first, all_done.recv()) => {
+            patience = if is_done { FAREWELL } else { HURRY };
             Ok(())
         }
     };
-    let patience = if how == End::Now { HURRY } else { FAREWELL };
     let farewell = timeout(patience, async { tokio::join!(app.process.mcp.pool().shut_down(), flush(&app)) });
     tokio::select! {
         _ = farewell => {}
         () = signal() => {}
     }
-    let _ = to_stage.send(Stage::Ended);
+    ending.reach(Stage::Ended);
     ended
 }
 
@@ -157,7 +128,7 @@ fn start_thread(shift: Shift, sockets: &[net::TcpListener]) -> Result<(), Error>
     let sockets = cloned(sockets)?;
     let runtime = runtime()?;
     let thread = thread::Builder::new().name("worker".into()).spawn(move || {
-        if let Err(error) = runtime.block_on(shift.serve(sockets)) {
+        if let Err(error) = runtime.block_on(work(shift, sockets)) {
             tracing::error!(%error, "a thread has stopped to serve");
         }
         runtime.shutdown_background();
@@ -165,31 +136,16 @@ fn start_thread(shift: Shift, sockets: &[net::TcpListener]) -> Result<(), Error>
     thread.map(|_| ()).map_err(cannot_serve)
 }
 
-impl Shift {
-    /// Serves connections of these sockets until the end.
-    async fn serve(self, sockets: Vec<net::TcpListener>) -> Result<(), Error> {
-        let Shift { routes, room, stage, _done } = self;
-        let reaches = |wanted: Stage| {
-            let mut stage = stage.clone();
-            async move {
-                // An error means that the sender is gone: the end has come.
-                let _ = stage.wait_for(|stage| *stage == wanted || *stage == Stage::Ended).await;
-            }
-        };
-        let listeners: Vec<TcpListener> =
-            sockets.into_iter().map(TcpListener::from_std).collect::<io::Result<_>>().map_err(cannot_serve)?;
-        let serving = listeners
-            .into_iter()
-            .map(|listener| connection::serve(listener, routes.clone(), Arc::clone(&room), reaches(Stage::Ending)));
-        tokio::select! {
-            _ = join_all(serving) => {}
-            () = reaches(Stage::Ended) => return Ok(()),
-        }
-        drop(_done);
-        // Others may use what runs on this thread, such as connections to MCP servers.
-        reaches(Stage::Ended).await;
-        Ok(())
-    }
+/// Serves connections of these sockets until the end.
+async fn work(shift: Shift, sockets: Vec<net::TcpListener>) -> Result<(), Error> {
+    let ended = shift.ending.reached(Stage::Ended);
+    let listeners: Vec<TcpListener> =
+        sockets.into_iter().map(TcpListener::from_std).collect::<io::Result<_>>().map_err(cannot_serve)?;
+    join_all(listeners.into_iter().map(|listener| connection::serve(listener, shift.clone()))).await;
+    drop(shift);
+    // Others may use what runs on this thread, such as connections to MCP servers.
+    ended.await;
+    Ok(())
 }
 
 /// Follows the registry's file. Never ends.
@@ -229,19 +185,15 @@ async fn look_around(app: &App, address: &str) {
 
 /// After the first signal: ends once everything is done, at the time limit, or at the second signal. New requests are refused
 /// once a load balancer had time to notice. The address stays open, because a refusal with `retry-after` is better than no
-/// answer.
-async fn end(
-    stage: &watch::Sender<Stage>,
-    live: &Live,
-    first: impl Future<Output = ()>,
-    all_done: impl Future<Output = Option<()>>,
-) -> End {
+/// answer. Gives whether everything was done; if not, nothing waits any more.
+async fn end(live: &Live, first: impl Future<Output = ()>, all_done: impl Future<Output = Option<()>>) -> bool {
     first.await;
     // Caught from here on: whoever reads the line below may send it at once.
     let second = signal();
     let app = live.app();
     let Config { drain_seconds: seconds, drain_announce_seconds: announce_seconds, .. } = app.config;
-    app.process.draining.announce();
+    let ending = &app.process.ending;
+    ending.reach(Stage::Announced);
     app.process.page.close();
     tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");
     if let Some(log) = &app.process.settings.log {
@@ -249,7 +201,7 @@ async fn end(
     }
     let idle = async {
         sleep(Duration::from_secs(announce_seconds)).await;
-        app.process.draining.refuse();
+        ending.reach(Stage::Refusing);
         // Their clients open them again, elsewhere.
         app.process.mcp.end_sessions();
         while app.process.metrics.under_way() > 0 {
@@ -259,19 +211,19 @@ async fn end(
     tokio::select! {
         () = idle => {}
         () = sleep(Duration::from_secs(announce_seconds.saturating_add(seconds))) => {
-            app.process.ending.end();
+            ending.reach(Stage::CutOff);
             sleep(LAST_WORDS).await;
-            return End::Now;
+            return false;
         }
-        () = second => return End::Now,
+        () = second => return false,
     }
-    let _ = stage.send(Stage::Ending);
+    ending.reach(Stage::Closing);
     tokio::select! {
         _ = all_done => {}
         () = sleep(CLOSING) => {}
         () = signal() => {}
     }
-    End::Done
+    true
 }
 
 /// SIGINT or SIGTERM, caught from this call on, even before anything waits for it.

@@ -9,7 +9,6 @@ use super::{
     apart::Apart,
     backends::{Backends, Described},
     counts::Counts,
-    draining::Draining,
     ending::Ending,
     instance::Instance,
     metrics::Metrics,
@@ -58,7 +57,6 @@ pub(super) struct Process {
     pub(super) lists: openai::Lists,
     pub(super) page: Arc<Turns>,
     pub(super) bypass: Bypass,
-    pub(super) draining: Draining,
     pub(super) ending: Ending,
 }
 
@@ -179,7 +177,6 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         lists: openai::Lists::default(),
         page: Arc::default(),
         bypass: Bypass::default(),
-        draining: Draining::default(),
         ending: Ending::default(),
         settings,
     });
