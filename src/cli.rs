@@ -165,7 +165,7 @@ pub fn main() -> ExitCode {
         Some(Command::Init(init)) => init.run(&environment, &mut output),
         Some(Command::Paths(paths)) => paths.run(&environment, &mut output),
         Some(Command::Purge(purge)) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
-        Some(Command::Completions(completions)) => completions.run(command(), &environment, &mut output),
+        Some(Command::Completions(completions)) => completions.run(command(), &mut output),
         Some(Command::Man(man)) => man.run(Cli::command()),
         Some(Command::Mcp(mcp)) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };

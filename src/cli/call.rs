@@ -190,10 +190,8 @@ pub(super) fn pool(config: &Config, environment: &Environment) -> Result<Arc<Poo
     mcp::open(&config.mcp, environment, Arc::new(Files::new(&config.mcp.state)))
 }
 
-/// The configuration, without keys of backends.
 fn load(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
-    Config::load(&Overrides { file, without_secrets: true, ..Overrides::default() }, environment)
-        .inspect(|config| given::tell(config, &mut std::io::stderr()))
+    given::load(Overrides { file, ..Overrides::default() }, environment, &mut std::io::stderr())
 }
 
 /// The configuration of the proxy that stored the call, wherever the command runs.

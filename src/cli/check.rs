@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use walkdir::{DirEntry, WalkDir};
 
-use super::output::read;
+use super::output::{print, read};
 use crate::{
     adapter::{Adapter, GENERIC, Library},
     backend,
@@ -40,18 +40,13 @@ pub struct Check {
     path: Option<PathBuf>,
 }
 
-/// A fault: what is wrong, and in which file and line, if known.
-struct Fault {
-    place: String,
-    what: String,
-}
-
 /// The checked files, and their faults.
 #[derive(Default)]
 struct Findings {
     update: bool,
     looked_at: Vec<String>,
-    faults: Vec<Fault>,
+    /// What is wrong, and before it in which file and line, if known.
+    faults: Vec<(String, String)>,
 }
 
 /// A fixture with nothing to compare: only that every cut gives the same was checked.
@@ -65,7 +60,6 @@ impl Check {
     /// # Errors
     /// There are faults, or something cannot be read.
     pub fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
-        let io = |error: std::io::Error| Error::proxy(format!("check: {error}"));
         let mut findings = Findings { update: self.update, ..Findings::default() };
         match &self.path {
             None => findings.everything(environment)?,
@@ -77,13 +71,10 @@ impl Check {
             Some(path) if is_adapter(path)? => findings.overlay(path.parent().unwrap_or(Path::new("")), Some(path))?,
             Some(path) => findings.configuration(Some(path), environment)?,
         }
-        for Fault { place, what } in &findings.faults {
-            writeln!(out, "{place}: {what}").map_err(io)?;
-        }
+        let text: String = findings.faults.iter().map(|(place, what)| format!("{place}: {what}\n")).collect();
         let count = findings.faults.len();
         let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
-        writeln!(out, "{} checked, {faults}", findings.looked_at.join(", ")).map_err(io)?;
-        out.flush().map_err(io)?;
+        print(out, &format!("{text}{} checked, {faults}\n", findings.looked_at.join(", ")))?;
         match count {
             0 => Ok(()),
             _ => Err(Error::proxy(faults).with_code("configuration")),
@@ -108,7 +99,7 @@ fn at(path: &Path, line: Option<usize>) -> String {
 
 impl Findings {
     fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        self.faults.push(Fault { place: place.into(), what: what.into() });
+        self.faults.push((place.into(), what.into()));
     }
 
     fn everything(&mut self, environment: &Environment) -> Result<(), Error> {

@@ -6,22 +6,13 @@ use std::{io::Write, path::PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{
-    given::Configured,
-    output::print,
-    run,
-    setup::{self, clients::Names},
-};
-use crate::{config::Environment, error::Error};
+use super::{output::print, setup::clients::Names};
+use crate::error::Error;
 
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// The shell
-    #[arg(required_unless_present = "models")]
-    shell: Option<Shell>,
-    /// Write the names of the running proxy's models, which the scripts ask for
-    #[arg(long, hide = true)]
-    models: bool,
+    shell: Shell,
 }
 
 #[derive(Debug, Args)]
@@ -31,49 +22,21 @@ pub(super) struct Man {
     into: PathBuf,
 }
 
-/// What a script runs to complete the name of a model.
-const MODELS: &str = "$(toolglot completions --models 2>/dev/null)";
-
 impl Completions {
-    pub(super) fn run(self, mut command: Command, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
-        let Some(shell) = self.shell else {
-            let config = Configured::default().load_own(environment, &mut std::io::sink())?;
-            let names = run::models(setup::reachable(&config.listen))?.unwrap_or_default();
-            // Bash expands what it completes.
-            let plain = names.iter().filter(|name| run::is_plain(name));
-            return print(out, &plain.map(|name| format!("{name}\n")).collect::<String>());
-        };
+    pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Error> {
         // The generator panics where it cannot write; a vector takes everything.
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut command, "toolglot", &mut script);
-        print(out, &with_models(shell, &String::from_utf8_lossy(&script)))
-    }
-}
-
-/// The script, with the models of the running proxy after `--model`: the generator knows only names that are fixed, and for fish none.
-fn with_models(shell: Shell, script: &str) -> String {
-    match shell {
-        Shell::Bash => {
-            let option = |end: &str| format!("--model)\n                    COMPREPLY=($(compgen {end} \"${{cur}}\"))");
-            script.replace(&option("-f"), &option(&format!("-W \"{MODELS}\" --")))
+        clap_complete::generate(self.shell, &mut command, "toolglot", &mut script);
+        let mut script = String::from_utf8_lossy(&script).into_owned();
+        if self.shell == Shell::Fish {
+            // For fish, the generator leaves the values of arguments out.
+            for (command, names) in [("run", Names::Agents), ("setup", Names::Clients)] {
+                let names: Vec<&str> = names.list().collect();
+                let words = names.join(" ");
+                script += &format!("complete -c toolglot -n \"__fish_seen_subcommand_from {command}\" -f -a \"{words}\"\n");
+            }
         }
-        Shell::Zsh => {
-            let function = format!("_toolglot_models() {{ compadd -- ${{(f)\"{MODELS}\"}} }}\n");
-            let lines = script.lines().map(|line| match line {
-                "#compdef toolglot" => format!("{line}\n\n{function}"),
-                line if line.contains("--model=[") => line.replace(":_default'", ":_toolglot_models'") + "\n",
-                line => format!("{line}\n"),
-            });
-            lines.collect()
-        }
-        Shell::Fish => {
-            let after =
-                |command: &str, what: &str| format!("complete -c toolglot -n \"__fish_seen_subcommand_from {command}\" {what}\n");
-            let names = |names: Names| format!("-f -a \"{}\"", names.list().collect::<Vec<_>>().join(" "));
-            let model = after("run setup", "-l model -r -f -a \"(toolglot completions --models 2>/dev/null)\"");
-            format!("{script}{}{}{model}", after("run", &names(Names::Agents)), after("setup", &names(Names::Clients)))
-        }
-        _ => script.to_owned(),
+        print(out, &script)
     }
 }
 
@@ -93,18 +56,14 @@ mod tests {
 
     fn script(shell: Shell) -> String {
         let mut out = Vec::new();
-        let completions = Completions { shell: Some(shell), models: false };
-        completions.run(crate::cli::Cli::command(), &Environment::default(), &mut out).unwrap();
+        Completions { shell }.run(crate::cli::Cli::command(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn models_are_asked_for_when_they_are_needed() {
+    fn every_shell_gets_the_names_of_clients() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let text = script(shell);
-            assert!(text.contains("toolglot completions --models") && text.contains("openclaw"), "{shell}");
-            // The definition, where there is one, and its use after `--model`.
-            assert!(shell != Shell::Zsh || text.matches("_toolglot_models").count() > 2);
+            assert!(script(shell).contains("openclaw"), "{shell}");
         }
     }
 

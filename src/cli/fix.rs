@@ -13,7 +13,7 @@ use std::{
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Value, json, value::RawValue};
 
 use super::output;
 use crate::{
@@ -40,7 +40,7 @@ pub struct Fix {
 #[derive(Deserialize)]
 struct Row {
     #[serde(default)]
-    id: serde_json::Value,
+    id: Value,
     arguments: String,
     schema: Option<Box<RawValue>>,
     finish_reason: Option<String>,
@@ -51,7 +51,7 @@ struct Row {
 /// One line of `--jsonl` output.
 #[derive(Serialize)]
 struct Answer<'r> {
-    id: &'r serde_json::Value,
+    id: &'r Value,
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'r RawValue>,
@@ -59,19 +59,9 @@ struct Answer<'r> {
     why: Option<String>,
     confidence: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    fixes: Vec<Change<'r>>,
+    fixes: Vec<Value>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     dropped: &'r [String],
-}
-
-/// One change in the output.
-#[derive(Serialize)]
-struct Change<'r> {
-    rule: &'static str,
-    level: &'static str,
-    path: &'r str,
-    at: [usize; 2],
-    note: &'r str,
 }
 
 impl Fix {
@@ -99,6 +89,7 @@ impl Fix {
 
 fn lines(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<(), Error> {
     let schemas = Schemas::default();
+    let change = |fix: &fix::Fix| json!({"rule": fix.rule.as_str(), "level": fix.level.as_str(), "path": &*fix.path, "at": [fix.at.start, fix.at.end], "note": fix.note});
     for row in output::rows::<Row>(input) {
         let row = row?;
         let schema = row.schema.as_ref().map(|schema| schemas.get(&Arc::from(schema.get())));
@@ -114,15 +105,14 @@ fn lines(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<(), Error> {
             fixes: report.fixes.iter().map(change).collect(),
             dropped: &report.dropped,
         };
-        serde_json::to_writer(&mut *out, &answer).map_err(|error| output::broken(error.into()))?;
-        out.write_all(b"\n").map_err(output::broken)?;
+        output::row(out, &answer)?;
     }
     Ok(())
 }
 
 fn schema(path: &Path) -> Result<Arc<Schema>, Error> {
     let text = output::read(path)?;
-    serde_json::from_str::<serde_json::Value>(&text).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
+    serde_json::from_str::<Value>(&text).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
     Ok(Schemas::default().get(&Arc::from(text)))
 }
 
@@ -144,16 +134,6 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  left out {path}")?;
     }
     Ok(())
-}
-
-fn change(fix: &fix::Fix) -> Change<'_> {
-    Change {
-        rule: fix.rule.as_str(),
-        level: fix.level.as_str(),
-        path: &fix.path,
-        at: [fix.at.start, fix.at.end],
-        note: &fix.note,
-    }
 }
 
 /// The same JSON on one line. Newlines in it are between tokens; what some readers take for a line end is in a string.

@@ -48,8 +48,13 @@ pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
     }
 }
 
+/// The configuration with these options. A missing key is noted in it, and not an error.
+pub(super) fn load(overrides: Overrides, environment: &Environment, remarks: &mut dyn Write) -> Result<Config, Error> {
+    Config::load(&Overrides { without_secrets: true, ..overrides }, environment).inspect(|config| tell(config, remarks))
+}
+
 /// Says what becomes of a configuration in the working directory.
-pub(super) fn tell(config: &Config, remarks: &mut dyn Write) {
+fn tell(config: &Config, remarks: &mut dyn Write) {
     match (&config.file, &config.passed_over) {
         (Some(file), _) if config.here => remark(remarks, &format!("uses {}", file.display())),
         (_, Some(file)) if !config.overrides.here => {
@@ -61,17 +66,15 @@ pub(super) fn tell(config: &Config, remarks: &mut dyn Write) {
 }
 
 impl Configured {
-    /// The configuration, with the options of the command line. A missing key is noted in it, and not an error.
+    /// The configuration, with the options of the command line.
     pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
-        Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
-            .inspect(|config| tell(config, &mut io::stderr()))
+        load(self.overrides(), environment, &mut io::stderr())
     }
 
     /// The same for a command that starts programs, writes settings or is no command about a configuration: not the one of a
     /// repository that the user happens to be in.
     pub(super) fn load_own(&self, environment: &Environment, remarks: &mut dyn Write) -> Result<Config, Error> {
-        let overrides = Overrides { here: false, without_secrets: true, ..self.overrides() };
-        Config::load(&overrides, environment).inspect(|config| tell(config, remarks))
+        load(Overrides { here: false, ..self.overrides() }, environment, remarks)
     }
 
     fn overrides(&self) -> Overrides {
@@ -87,8 +90,7 @@ impl Given {
 
     /// The same, but a missing key is noted, and not an error.
     pub(super) fn load_without_secrets(&self, environment: &Environment) -> Result<Config, Error> {
-        Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
-            .inspect(|config| tell(config, &mut io::stderr()))
+        load(self.overrides(), environment, &mut io::stderr())
     }
 
     fn overrides(&self) -> Overrides {

@@ -11,36 +11,17 @@ use crate::{config::Environment, error::Error};
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 4;
-/// What to do next: whether the proxy runs, whether it has models, and the commands.
-const NEXT: [(bool, bool, &str); 4] = [
-    (
-        false,
-        true,
-        "next      toolglot serve                start the proxy
-          toolglot run claude           Claude Code on these models (codex, opencode, ..)
-          toolglot setup CLIENT         the settings for another client",
-    ),
-    (
-        true,
-        true,
-        "next      toolglot run claude           Claude Code on these models (codex, opencode, ..)
-          toolglot setup CLIENT         the settings for another client
-          toolglot logs                 follow what it does",
-    ),
-    (
-        false,
-        false,
-        "next      toolglot serve --demo         try it on recorded answers, without a model
-          toolglot serve --backend URL  with a model server at another address
-          toolglot doctor               what was looked for, and what is wrong",
-    ),
-    (
-        true,
-        false,
-        "next      toolglot doctor               what was looked for, and what is wrong
-          toolglot logs                 follow what it does
-          toolglot setup CLIENT         the settings for a client",
-    ),
+/// What to do next, in this order: whether the proxy runs (`None`: either), whether it has models, the command, and what it does.
+const NEXT: [(Option<bool>, bool, &str, &str); 9] = [
+    (Some(false), true, "serve", "start the proxy"),
+    (None, true, "run claude", "Claude Code on these models (codex, opencode, ..)"),
+    (None, true, "setup CLIENT", "the settings for another client"),
+    (Some(true), true, "logs", "follow what it does"),
+    (Some(false), false, "serve --demo", "try it on recorded answers, without a model"),
+    (Some(false), false, "serve --backend URL", "with a model server at another address"),
+    (None, false, "doctor", "what was looked for, and what is wrong"),
+    (Some(true), false, "logs", "follow what it does"),
+    (Some(true), false, "setup CLIENT", "the settings for a client"),
 ];
 
 pub(super) fn run(environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
@@ -66,8 +47,12 @@ fn shown(Report { proxy, backends, places, .. }: &Report) -> String {
         let _ = writeln!(out, "backend   none yet: looked for {places}");
     }
     let has_models = backends.iter().any(|found| found.listed > 0);
-    let now = (proxy.running.is_some(), has_models);
-    let next = NEXT.iter().find(|(runs, has, _)| (*runs, *has) == now).map(|(.., text)| *text);
-    let _ = writeln!(out, "{}\n\n`toolglot --help` lists all commands", next.unwrap_or_default());
+    let is_next = |runs: Option<bool>, has: bool| runs.is_none_or(|runs| runs == proxy.running.is_some()) && has == has_models;
+    let mut label = "next";
+    for (_, _, command, what) in NEXT.into_iter().filter(|(runs, has, ..)| is_next(*runs, *has)) {
+        let _ = writeln!(out, "{label:10}toolglot {command:21}{what}");
+        label = "";
+    }
+    out.push_str("\n`toolglot --help` lists all commands\n");
     out
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     given::Configured,
     output::{broken, print},
-    proxy::url,
+    proxy::{PATIENCE, url},
 };
 use crate::{
     config::Environment,
@@ -21,7 +21,6 @@ pub(super) struct Logs {
     configured: Configured,
 }
 
-const CONNECT: Duration = Duration::from_secs(2);
 /// How long the proxy may be silent.
 const SILENCE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -29,21 +28,18 @@ impl Logs {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let url = url(&self.configured.load(environment)?.listen);
         super::block_on(async {
-            let client = Client::new(Timeouts { connect: CONNECT, idle: SILENCE });
+            let client = Client::new(Timeouts { connect: PATIENCE, idle: SILENCE });
             let sent = client.send(&Outgoing::Http(HttpRequest::get(format!("{url}/ui/log")))).await;
             let mut answer = sent.map_err(|_| Error::proxy(format!("no proxy runs at {url}: `toolglot serve` starts one")))?;
-            match answer.status.as_u16() {
-                200 => {}
+            let fault = match answer.status.as_u16() {
+                200 => None,
                 401 | 403 => {
-                    return Err(Error::proxy(format!(
-                        "the proxy at {url} wants the key of a client: look at its own terminal or log file, or at `toolglot service logs`"
-                    )));
+                    Some("wants the key of a client: look at its own terminal or log file, or at `toolglot service logs`")
                 }
-                _ => {
-                    return Err(Error::proxy(format!(
-                        "what runs at {url} has no log to follow: `toolglot doctor` says what it is"
-                    )));
-                }
+                _ => Some("has no log to follow: `toolglot doctor` says what it is"),
+            };
+            if let Some(fault) = fault {
+                return Err(Error::proxy(format!("what runs at {url} {fault}")));
             }
             let mut lines = bytes::BytesMut::new();
             // Where it ends or is killed, the log ends.

@@ -183,27 +183,19 @@ impl Add {
             let pairs: Option<Map<String, Value>> = list.iter().map(read).collect();
             pairs.ok_or_else(|| Error::client(format!("{option}: write it as NAME{separator}VALUE")))
         };
-        let mut entry = Map::new();
-        match self.url {
-            Some(url) => {
-                entry.extend(self.kind.map(|kind| ("type".to_owned(), json!(kind))));
-                entry.insert("url".into(), json!(url));
-                if !self.header.is_empty() {
-                    entry.insert("headers".into(), Value::Object(pairs("--header", &self.header, ':')?));
-                }
-            }
+        let mut entry = match &self.url {
+            Some(url) => json!({"type": self.kind, "url": url, "headers": pairs("--header", &self.header, ':')?}),
             None => {
                 let (command, arguments) = self.command.split_first().ok_or_else(|| Error::client("there is no command"))?;
-                entry.insert("command".into(), json!(command));
-                entry.insert("args".into(), json!(arguments));
-                if !self.env.is_empty() {
-                    entry.insert("env".into(), Value::Object(pairs("--env", &self.env, '=')?));
-                }
+                json!({"command": command, "args": arguments, "env": pairs("--env", &self.env, '=')?})
             }
-        }
+        };
         if self.trust {
-            entry.insert("toolglot".into(), json!({"trust": true}));
+            entry["toolglot"] = json!({"trust": true});
         }
+        let mut entry: Map<String, Value> = serde_json::from_value(entry).unwrap_or_default();
+        // What was not given is not written.
+        entry.retain(|_, value| !value.is_null() && *value != json!({}));
         Ok(entry)
     }
 }

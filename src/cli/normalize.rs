@@ -63,25 +63,17 @@ struct Row {
     tool_choice: Option<Value>,
 }
 
-/// The answer, collected.
-#[derive(Default)]
-struct Collected {
-    content: String,
-    reasoning: String,
-    calls: Vec<ToolCall>,
-    open: Assembly,
-    finish: Option<FinishReason>,
-}
-
 /// What a client would get.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Normalized {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<Value>,
+    id: Value,
     content: String,
     reasoning: String,
     tool_calls: Vec<Call>,
     finish_reason: Option<&'static str>,
+    /// The call that is being written.
+    #[serde(skip)]
+    open: Assembly,
 }
 
 /// A call with its arguments as they are: a number may have more digits than a float holds.
@@ -112,12 +104,10 @@ impl Normalize {
                     Err(error) => return Err(error),
                 };
                 failed += usize::from(answer.is_err());
-                let written = match answer {
-                    Ok(answer) => serde_json::to_writer(&mut *out, &Normalized { id: Some(id), ..answer }),
-                    Err(error) => serde_json::to_writer(&mut *out, &json!({"id": id, "error": error.message})),
-                };
-                written.map_err(|error| output::broken(error.into()))?;
-                writeln!(out).map_err(output::broken)?;
+                match answer {
+                    Ok(answer) => output::row(out, &Normalized { id, ..answer })?,
+                    Err(error) => output::row(out, &json!({"id": id, "error": error.message}))?,
+                }
             }
             out.flush().map_err(output::broken)?;
             return output::fail_with(failed);
@@ -144,7 +134,7 @@ fn normalize(library: &Library, row: &Row) -> Result<(Normalized, Vec<Checked>),
         scanner: scanner::Options { reasoning_open: row.reasoning_open, ..scanner::Options::default() },
         ..Setup::new(library.find(&row.model, None).adapter, Arc::new(incoming.tools), Arc::new(Schemas::default()))
     });
-    let mut collected = Collected::default();
+    let mut collected = Normalized::default();
     if let Some(frames) = &row.frames {
         let dialect = match row.backend.as_deref() {
             Some("ollama") => Dialect::Ollama,
@@ -165,7 +155,7 @@ fn normalize(library: &Library, row: &Row) -> Result<(Normalized, Vec<Checked>),
         answer.delta(Delta::Finish(finish_reason(row.finish_reason.as_deref())?), &mut collected);
     }
     let outcome = answer.finish(&mut collected);
-    Ok((collected.into_normalized(), outcome.checked))
+    Ok((collected, outcome.checked))
 }
 
 fn finish_reason(word: Option<&str>) -> Result<FinishReason, Error> {
@@ -203,34 +193,19 @@ fn write_for_people(
     writeln!(output, "finish     {}", answer.finish_reason.unwrap_or_default())
 }
 
-impl Sink for Collected {
+impl Sink for Normalized {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text(text) => self.content.push_str(text),
             Event::Reasoning(text) => self.reasoning.push_str(text),
             Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                let whole = self.open.event(&event);
-                self.calls.extend(whole.map(|(_, call)| call));
+                if let Some((_, ToolCall { id, name, arguments, .. })) = self.open.event(&event) {
+                    let arguments = RawValue::from_string(compact(&arguments)).unwrap_or_default();
+                    self.tool_calls.push(Call { name, arguments, id });
+                }
             }
             Event::Refused { .. } | Event::Note(_) => {}
-            Event::Finish { reason, .. } => self.finish = Some(reason),
-        }
-    }
-}
-
-impl Collected {
-    fn into_normalized(self) -> Normalized {
-        let call = |call: ToolCall| Call {
-            name: call.name,
-            arguments: RawValue::from_string(compact(&call.arguments)).unwrap_or_default(),
-            id: call.id,
-        };
-        Normalized {
-            id: None,
-            content: self.content,
-            reasoning: self.reasoning,
-            tool_calls: self.calls.into_iter().map(call).collect(),
-            finish_reason: self.finish.map(FinishReason::as_str),
+            Event::Finish { reason, .. } => self.finish_reason = Some(reason.as_str()),
         }
     }
 }

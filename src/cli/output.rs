@@ -44,6 +44,12 @@ pub(super) fn rows<T: DeserializeOwned>(input: &mut dyn BufRead) -> impl Iterato
     })
 }
 
+/// Writes a row of JSON lines.
+pub(super) fn row(out: &mut dyn Write, value: &impl Serialize) -> Result<(), Error> {
+    serde_json::to_writer(&mut *out, value).map_err(|error| broken(error.into()))?;
+    writeln!(out).map_err(broken)
+}
+
 /// Reading or writing failed.
 pub(super) fn broken(error: io::Error) -> Error {
     Error::proxy(format!("input or output failed: {error}"))

@@ -29,23 +29,23 @@ pub(super) struct Proxy {
 }
 
 /// How long to wait for the proxy.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_BYTES: usize = 64 * 1024;
 
 impl Proxy {
     /// Asks the address at which clients expect the proxy.
     pub(super) async fn look(listen: &Listen) -> Proxy {
         let url = url(listen);
-        let health = health(&url).await;
-        let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
-        let running = health.as_ref().and_then(|health| text(health, "toolglot"));
-        let count = |what: &str| health.as_ref().and_then(|health| health.get("requests")?.get(what)?.as_u64()).unwrap_or(0);
-        let backends = health.as_ref().and_then(|health| health.get("backends")?.as_array()).into_iter().flatten();
+        let (answers, health) = health(&url).await.map_or((false, Value::Null), |health| (true, health));
+        let text = |value: &Value, key: &str| value[key].as_str().map(str::to_owned);
+        let running = text(&health, "toolglot");
+        let count = |what: &str| health["requests"][what].as_u64().unwrap_or(0);
+        let backends = health["backends"].as_array().into_iter().flatten();
         let backends = backends.filter_map(|backend| Some((text(backend, "name")?, text(backend, "url")?))).collect();
         let (lists, chats) = (count("models"), count("chats"));
-        let verdict = match (&running, &health, lists, chats) {
-            (None, None, ..) => "nothing runs there: start `toolglot serve`".to_owned(),
-            (None, Some(_), ..) => {
+        let verdict = match (&running, answers, lists, chats) {
+            (None, false, ..) => "nothing runs there: start `toolglot serve`".to_owned(),
+            (None, true, ..) => {
                 "something else answers there: `toolglot serve` says what, and takes another port with --listen".to_owned()
             }
             (Some(_), _, 0, 0) => format!(

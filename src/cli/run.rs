@@ -181,7 +181,7 @@ fn profile(agent: &Agent, place: &Place, folder: &std::path::Path) -> Result<(),
 }
 
 /// The names of the models of the proxy at this address; `None` if nothing listens there.
-pub(super) fn models(address: SocketAddr) -> Result<Option<Vec<String>>, Error> {
+fn models(address: SocketAddr) -> Result<Option<Vec<String>>, Error> {
     let found = ask(address, async |client, proxy| backend::models(&client, &proxy).await.ok())?;
     Ok(found.map(|models| models.into_iter().map(|model| model.id).collect()))
 }
@@ -212,7 +212,7 @@ pub(super) fn known_model(address: SocketAddr, wanted: Option<&str>) -> Result<(
 
 /// Whether a name means only itself to shells and in the settings of clients, which replace `$NAME`, `{env:NAME}`, `{file:PATH}`
 /// and the like. The names are those that a backend gives.
-pub(super) fn is_plain(model: &str) -> bool {
+fn is_plain(model: &str) -> bool {
     !model.starts_with('-') && !model.contains(|c: char| c.is_control() || "\"'`$%!{}<>|;&*?".contains(c))
 }
 

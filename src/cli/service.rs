@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::{given::Configured, output::remark};
 use crate::{
@@ -27,23 +27,7 @@ use steps::{Step, Verb};
 #[derive(Debug, Args)]
 pub(super) struct Service {
     #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// Start toolglot now and at every login, with the configuration that is found from here
-    Install(Configured),
-    /// Start it
-    Start,
-    /// Stop it until the next login
-    Stop,
-    /// Show whether it runs
-    Status,
-    /// Show the end of its log
-    Logs,
-    /// Stop it, and start it no more
-    Uninstall,
+    verb: Verb,
 }
 
 /// Variables that the service gets as they are at its installation: a login starts it without those of a shell.
@@ -55,30 +39,23 @@ const SHOWN_BYTES: u64 = 16 * 1024;
 
 impl Service {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
-        let installed = file(environment)?.exists();
-        let verb = match self.action {
-            Action::Install(configured) => return install(&configured, environment, remarks),
-            _ if !installed => return Err(Error::client("the service is not installed: `toolglot service install`")),
-            Action::Start => Verb::Start,
-            Action::Stop => Verb::Stop,
-            Action::Status => Verb::Status,
-            Action::Uninstall => Verb::Uninstall,
-            Action::Logs => match log_file(environment) {
-                Some(log) => return show_end(&log, out),
-                None => Verb::Logs,
-            },
-        };
-        match verb {
-            Verb::Uninstall => {
-                let at = file(environment)?;
-                for failed in take(verb, environment)? {
-                    remark(remarks, &failed.message);
+        let at = file(environment)?;
+        match &self.verb {
+            Verb::Install(configured) => return install(&self.verb, configured, environment, remarks),
+            _ if !at.exists() => return Err(Error::client("the service is not installed: `toolglot service install`")),
+            Verb::Logs => {
+                if let Some(log) = log_file(environment) {
+                    return show_end(&log, out);
                 }
-                remark(remarks, &format!("{} is removed; what still runs of it ends when you log out", at.display()));
-                Ok(())
             }
-            verb => take(verb, environment).map(|_| ()),
+            Verb::Start | Verb::Stop | Verb::Status | Verb::Uninstall => {}
         }
+        let failures = take(&self.verb, None, environment)?;
+        if matches!(self.verb, Verb::Uninstall) {
+            failures.iter().for_each(|failed| remark(remarks, &failed.message));
+            remark(remarks, &format!("{} is removed; what still runs of it ends when you log out", at.display()));
+        }
+        Ok(())
     }
 }
 
@@ -105,12 +82,12 @@ pub(super) fn log_file(environment: &Environment) -> Option<PathBuf> {
 
 /// Stops the service and removes it.
 pub(super) fn uninstall(environment: &Environment) -> Result<(), Error> {
-    take(Verb::Uninstall, environment).map(|_| ())
+    take(&Verb::Uninstall, None, environment).map(|_| ())
 }
 
-fn install(configured: &Configured, environment: &Environment, remarks: &mut dyn Write) -> Result<(), Error> {
+fn install(verb: &Verb, configured: &Configured, environment: &Environment, remarks: &mut dyn Write) -> Result<(), Error> {
     let config = configured.load(environment)?;
-    take_with(Verb::Install, Some(&job(&config, environment)?), environment)?;
+    take(verb, Some(&job(&config, environment)?), environment)?;
     let mut say = |text: String| remark(remarks, &text);
     say(format!("installed in {}; it listens on port {}", file(environment)?.display(), config.listen.port()));
     for (name, what) in unset_at_login(&config, environment)? {
@@ -159,12 +136,8 @@ fn unset_at_login(config: &Config, environment: &Environment) -> Result<Vec<(Str
     Ok(seen.backends.into_iter().filter_map(|backend| Some((backend.name, backend.missing?))).collect())
 }
 
-fn take(verb: Verb, environment: &Environment) -> Result<Vec<Error>, Error> {
-    take_with(verb, None, environment)
-}
-
 /// Takes the steps; gives what failed of those that may fail, each failure once.
-fn take_with(verb: Verb, job: Option<&Job>, environment: &Environment) -> Result<Vec<Error>, Error> {
+fn take(verb: &Verb, job: Option<&Job>, environment: &Environment) -> Result<Vec<Error>, Error> {
     let mut failures: Vec<Error> = Vec::new();
     let file = file(environment)?;
     let failed = |error: std::io::Error| Error::proxy(format!("{}: {error}", file.display()));

@@ -489,15 +489,6 @@ fn a_command_line_that_lacks_something_is_told_what() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is written into the working directory");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_a_shell_expands_is_not_completed() {
-    let fake = Fake::start(|_| Script::json(200, r#"{"models":[{"name":"$(touch x)"},{"name":"`id`"},{"name":"m:7b"}]}"#)).await;
-    let directory = tempfile::tempdir().unwrap();
-    let mut command = toolglot(directory.path(), &["completions", "--models"]);
-    let output = command.env("TOOLGLOT_LISTEN", fake.url.trim_start_matches("http://")).output().unwrap();
-    assert_eq!(text(&output.stdout), "m:7b\n", "{}", text(&output.stderr));
-}
-
 /// One proxy with a backend that no configuration names: every command knows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_runs_is_what_the_commands_tell_of() {

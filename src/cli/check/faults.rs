@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     event::{Tool, ToolChoice, Tools},
     fix::Schemas,
-    openai::{ChatRequest, Message},
+    openai::ChatRequest,
     turn::answer::{self, Setup},
 };
 
@@ -187,14 +187,11 @@ fn round_trip(
     let assistant = json!({"role": "assistant", "content": prose, "tool_calls": wire.collect::<Vec<_>>()});
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
     let rendered = render::render(adapter, own_form, &ChatRequest::from_value(request)?, &offered.tools)?;
-    let text = rendered.messages.iter().rev().find(|message| message.role == "assistant").map(said).unwrap_or_default();
+    let said = rendered.messages.iter().rev().find(|message| message.role == "assistant");
+    let text = said.map(|message| message.content.to_text()).unwrap_or_default();
     let setup = Setup::new(Arc::clone(adapter), Arc::clone(&offered.tools), Arc::clone(&offered.schemas));
     let read = answer::calls(setup, &text);
     Ok(read.into_iter().map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or_default())).collect())
-}
-
-fn said(message: &Message) -> String {
-    message.content.to_text()
 }
 
 fn show(calls: &[Called]) -> String {

@@ -19,15 +19,6 @@ use crate::{
     recorded::{self, Case, Owned, decode},
 };
 
-/// What a fixture comes to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// The events, one a line.
-    pub events: String,
-    /// The bytes for each of its client's shapes: (shape, bytes).
-    pub clients: Vec<(String, String)>,
-}
-
 /// Which beginnings of an answer are read as answers that ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefixes {
@@ -39,56 +30,43 @@ pub enum Prefixes {
 
 /// Of a text longer than this, in bytes, only a sample of the two-way cuts is run.
 const ALL_CUTS: usize = 4096;
+const TEXT_CUTS: usize = 512;
 /// The frames themselves are cut everywhere in the tests of `wire`: here a sample shows that both fit together.
 const WIRE_CUTS: usize = 40;
 const SAMPLED_PREFIXES: usize = 96;
 
-/// Compares what a fixture's file expects with what it comes to, or writes that down (`update`). `false`: it expects no events, as
-/// a new recording does, so there was nothing to compare.
+/// Reads a fixture with the adapter that its model's name gets, and compares what its file expects with what it comes to, or writes
+/// that down (`update`). `false`: it expects no events, as a new recording does, so there was nothing to compare. Fails also where
+/// the result depends on how the answer arrives; the error says how it was cut.
 ///
 /// # Errors
 /// What cannot be read, or differs.
 pub fn check(path: &Path, library: &Library, prefixes: Prefixes, update: bool) -> Result<bool, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let mut recorded = Fixture::parse(&text).map_err(|error| error.message)?;
-    let outcome = run(&recorded, library, prefixes)?;
-    if !update {
-        return compare(&recorded, &outcome).map(|()| recorded.events.is_some());
-    }
-    let known_broken = recorded.events.take().and_then(|expected| expected.known_broken);
-    recorded.events = Some(Expected { known_broken, text: outcome.events });
-    recorded.clients = outcome.clients;
-    std::fs::write(path, recorded.write()).map_err(|error| error.to_string())?;
-    Ok(true)
-}
-
-/// Runs a fixture with the adapter that its model's name gets. Fails where the result depends on how the answer arrives; the
-/// error says how it was cut.
-fn run(fixture: &Fixture, library: &Library, prefixes: Prefixes) -> Result<Outcome, String> {
-    let first = fixture.rounds.first().ok_or("it has no round")?;
-    let events = recorded::events(fixture, library, |round, case, deltas, whole| {
+    let mut fixture = Fixture::parse(&text).map_err(|error| error.message)?;
+    let events = recorded::events(&fixture, library, |round, case, deltas, whole| {
         cuts_of_the_wire(round, deltas, case, whole)?;
         cuts_of_the_text(deltas, case, whole)?;
         ended_early(deltas, case, prefixes)
     })?;
+    let first = fixture.rounds.first().ok_or("it has no round")?;
     let adapter = library.find(&first.request.model, None).adapter;
     let client = |(shape, _): &(String, String)| Ok((shape.clone(), client_bytes(first, &adapter, shape, false)?));
-    let clients = fixture.clients.iter().map(client).collect::<Result<_, String>>()?;
-    Ok(Outcome { events, clients })
-}
-
-/// What is not as the fixture expects it.
-fn compare(fixture: &Fixture, outcome: &Outcome) -> Result<(), String> {
-    let expected = fixture.events.as_ref().map(|expected| expected.text.trim_end());
-    if let Some(expected) = expected.filter(|expected| *expected != outcome.events) {
-        return Err(format!("expected events\n{expected}\ngot\n{}\n", outcome.events));
-    }
-    for ((shape, expected), (_, got)) in fixture.clients.iter().zip(&outcome.clients) {
-        if got.trim_end() != expected.trim_end() {
-            return Err(format!("expected client {shape}\n{expected}\ngot\n{got}\n"));
+    let clients: Vec<(String, String)> = fixture.clients.iter().map(client).collect::<Result<_, String>>()?;
+    if !update {
+        if let Some(expected) = &fixture.events {
+            same(expected.text.trim_end(), &events, "events")?;
         }
+        for ((shape, expected), (_, got)) in fixture.clients.iter().zip(&clients) {
+            same(expected.trim_end(), got.trim_end(), &format!("client {shape}"))?;
+        }
+        return Ok(fixture.events.is_some());
     }
-    Ok(())
+    let known_broken = fixture.events.take().and_then(|expected| expected.known_broken);
+    fixture.events = Some(Expected { known_broken, text: events });
+    fixture.clients = clients;
+    std::fs::write(path, fixture.write()).map_err(|error| error.to_string())?;
+    Ok(true)
 }
 
 /// The same events for every cut of the recorded bytes. An answer is read again only where a cut changes its deltas.
@@ -116,7 +94,8 @@ fn cuts_of_the_text(deltas: &[Owned], case: &Case, whole: &str) -> Result<(), St
     same(whole, &case.run(&letters(&joined)), "text in single characters")?;
     for (at, delta) in joined.iter().enumerate() {
         let Owned::Text(channel, text) = delta else { continue };
-        for cut in cut_points(text.len()).into_iter().filter(|&cut| text.is_char_boundary(cut)) {
+        let count = if text.len() <= ALL_CUTS { text.len() } else { TEXT_CUTS };
+        for cut in sample(text.len(), count).filter(|&cut| text.is_char_boundary(cut)) {
             let mut pieces = joined.clone();
             let halves = [
                 Owned::Text(*channel, text.get(..cut).unwrap_or_default().to_owned()),
@@ -137,11 +116,8 @@ fn ended_early(deltas: &[Owned], case: &Case, prefixes: Prefixes) -> Result<(), 
     let expected = calls(&full);
     for (at, delta) in joined.iter().enumerate() {
         let Owned::Text(channel, text) = delta else { continue };
-        let cuts = match prefixes {
-            Prefixes::Every => (1..text.len()).collect(),
-            Prefixes::Sample => sample(text.len(), SAMPLED_PREFIXES),
-        };
-        for cut in cuts.into_iter().filter(|&cut| text.is_char_boundary(cut)) {
+        let count = if prefixes == Prefixes::Every { text.len() } else { SAMPLED_PREFIXES };
+        for cut in sample(text.len(), count).filter(|&cut| text.is_char_boundary(cut)) {
             for reason in [FinishReason::Length, FinishReason::Stop] {
                 let text = text.get(..cut).unwrap_or_default();
                 let mut pieces = joined.get(..at).unwrap_or_default().to_vec();
@@ -235,25 +211,9 @@ fn join(deltas: &[Owned]) -> Vec<Owned> {
     out
 }
 
-/// All cut points of a short text, a fixed sample of a long one.
-fn cut_points(length: usize) -> Vec<usize> {
-    if length <= ALL_CUTS { (1..length).collect() } else { sample(length, 512) }
-}
-
-/// So many cut points, the same in every run.
-fn sample(length: usize, count: usize) -> Vec<usize> {
-    if length <= count {
-        return (1..length).collect();
-    }
-    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-    (0..count)
-        .map(|_| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            1 + (seed as usize) % (length - 1)
-        })
-        .collect()
+/// About so many cut points, at even distances.
+fn sample(length: usize, count: usize) -> impl Iterator<Item = usize> {
+    (1..length).step_by((length / count.max(1)).max(1))
 }
 
 fn same(expected: &str, got: &str, how: &str) -> Result<(), String> {

@@ -259,7 +259,7 @@ fn a_fixture_beside_an_adapter_is_its_proof() {
     // And is named when it breaks.
     write("mine/one.txt", &written.replace("call sow", "call reap"));
     let (passed, text) = run(Some(directory.path()));
-    assert!(!passed && text.contains("one.txt: expected events") && text.contains("call sow {}"), "{text}");
+    assert!(!passed && text.contains("one.txt: events: expected") && text.contains("call sow {}"), "{text}");
     write("mine/one.txt", "=== request\nnonsense\n");
     assert!(run(Some(directory.path())).1.contains("one.txt: fixture, line 1"));
 }

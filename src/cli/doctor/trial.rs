@@ -21,7 +21,7 @@ use crate::{
     event::{Channel, Delta, Tools},
     fix::Checked,
     openai::ChatRequest,
-    recorded,
+    recorded, redact,
     server::{
         App,
         survey::{self, Tried},
@@ -133,17 +133,14 @@ pub(super) async fn run(app: &App, model: &str) -> Result<Trial, Error> {
 }
 
 fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapter>, told: ToolMode) -> Attempt {
-    let choice = tried.completion.pointer("/choices/0").unwrap_or(&Value::Null);
-    let text = choice.pointer("/message/content").and_then(Value::as_str).unwrap_or_default();
-    let cut = choice.get("finish_reason").and_then(Value::as_str) == Some("length");
-    let called = choice.pointer("/message/tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let called: Vec<(&str, &str)> = called
-        .iter()
-        .filter_map(|call| {
-            let function = call.get("function")?;
-            Some((function.get("name")?.as_str()?, function.get("arguments")?.as_str()?))
-        })
-        .collect();
+    let choice = &tried.completion["choices"][0];
+    let text = choice["message"]["content"].as_str().unwrap_or_default();
+    let cut = choice["finish_reason"] == "length";
+    fn function(call: &Value) -> Option<(&str, &str)> {
+        Some((call["function"]["name"].as_str()?, call["function"]["arguments"].as_str()?))
+    }
+    let called: Vec<(&str, &str)> =
+        choice["message"]["tool_calls"].as_array().into_iter().flatten().filter_map(function).collect();
     let calls: Vec<String> = called.iter().map(|(name, arguments)| format!("{name} {}", shown(arguments))).collect();
     let came = if !calls.is_empty() {
         format!("a call: {}", calls.join(", "))
@@ -230,8 +227,7 @@ fn form(adapter: Option<&Adapter>, text: &str) -> String {
 }
 
 fn shown(text: &str) -> String {
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() > SHOWN_CHARS { line.chars().take(SHOWN_CHARS).chain("...".chars()).collect() } else { line }
+    redact::shown(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN_CHARS)
 }
 
 impl Trial {

@@ -3,16 +3,24 @@
 
 use std::path::Path;
 
-use crate::config::System;
+use clap::Subcommand;
+
+use crate::{cli::given::Configured, config::System};
 
 /// What is asked of the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    Install,
+    /// Start toolglot now and at every login, with the configuration that is found from here
+    Install(Configured),
+    /// Start it
     Start,
+    /// Stop it until the next login
     Stop,
+    /// Show whether it runs
     Status,
+    /// Show the end of its log
     Logs,
+    /// Stop it, and start it no more
     Uninstall,
 }
 
@@ -34,7 +42,7 @@ pub(super) const LABEL: &str = "io.github.toolglot";
 const TASK: &str = "toolglot";
 
 /// The steps, in order; `user` is the number of the user, for launchd.
-pub(super) fn steps(system: System, verb: Verb, file: &Path, user: u32) -> Vec<Step> {
+pub(super) fn steps(system: System, verb: &Verb, file: &Path, user: u32) -> Vec<Step> {
     match system {
         System::Unix => systemd(verb),
         System::MacOs => launchd(verb, file, user),
@@ -42,10 +50,10 @@ pub(super) fn steps(system: System, verb: Verb, file: &Path, user: u32) -> Vec<S
     }
 }
 
-fn systemd(verb: Verb) -> Vec<Step> {
+fn systemd(verb: &Verb) -> Vec<Step> {
     let control = |words: &[&str]| run(&[&["systemctl", "--user"], words].concat());
     match verb {
-        Verb::Install => {
+        Verb::Install(_) => {
             vec![Step::Write, control(&["daemon-reload"]), control(&["enable", UNIT]), control(&["restart", UNIT])]
         }
         Verb::Start => vec![control(&["start", UNIT])],
@@ -58,13 +66,13 @@ fn systemd(verb: Verb) -> Vec<Step> {
     }
 }
 
-fn launchd(verb: Verb, file: &Path, user: u32) -> Vec<Step> {
+fn launchd(verb: &Verb, file: &Path, user: u32) -> Vec<Step> {
     let file = file.display().to_string();
     let session = format!("gui/{user}");
     let service = format!("{session}/{LABEL}");
     let control = |words: &[&str]| run(&[&["launchctl"], words].concat());
     match verb {
-        Verb::Install => {
+        Verb::Install(_) => {
             vec![Step::Write, may_fail(control(&["bootout", &service])), control(&["bootstrap", &session, &file])]
         }
         Verb::Start => vec![control(&["kickstart", &service])],
@@ -75,13 +83,13 @@ fn launchd(verb: Verb, file: &Path, user: u32) -> Vec<Step> {
     }
 }
 
-fn task_scheduler(verb: Verb, file: &Path) -> Vec<Step> {
+fn task_scheduler(verb: &Verb, file: &Path) -> Vec<Step> {
     let file = file.display().to_string();
     let control = |words: &[&str]| run(&[&["schtasks"], words].concat());
     let start = control(&["/Run", "/TN", TASK]);
     let stop = control(&["/End", "/TN", TASK]);
     match verb {
-        Verb::Install => {
+        Verb::Install(_) => {
             vec![Step::Write, may_fail(stop), control(&["/Create", "/F", "/TN", TASK, "/XML", &file]), start]
         }
         Verb::Start => vec![start],

@@ -75,17 +75,19 @@ fn a_task_starts_at_the_logon_of_this_user_alone() {
 fn every_system_writes_before_it_starts_and_stops_before_it_removes() {
     let file = Path::new("/f");
     for system in [System::Unix, System::MacOs, System::Windows] {
-        let install = steps(system, Verb::Install, file, 501);
+        let install = steps(system, &Verb::Install(Configured::default()), file, 501);
         assert_eq!(install[0], Step::Write, "{system:?}");
         assert!(matches!(install.last(), Some(Step::Run { may_fail: false, .. })), "{system:?}: a failed start is told");
-        let uninstall = steps(system, Verb::Uninstall, file, 501);
+        let uninstall = steps(system, &Verb::Uninstall, file, 501);
         assert!(matches!(&uninstall[0], Step::Run { may_fail: true, .. }) && uninstall.contains(&Step::Remove), "{system:?}");
         for verb in [Verb::Start, Verb::Stop, Verb::Status, Verb::Logs] {
-            let steps = steps(system, verb, file, 501);
+            let steps = steps(system, &verb, file, 501);
             assert!(matches!(&steps[..], [Step::Run { may_fail: false, .. }]), "{system:?} {verb:?}: {steps:?}");
         }
     }
-    let Step::Run { command, .. } = steps(System::MacOs, Verb::Install, file, 501)[2].clone() else { panic!() };
+    let Step::Run { command, .. } = steps(System::MacOs, &Verb::Install(Configured::default()), file, 501)[2].clone() else {
+        panic!()
+    };
     assert_eq!(command, ["launchctl", "bootstrap", "gui/501", "/f"]);
 }
 
