@@ -20,20 +20,15 @@ mod apart;
 mod backends;
 mod chat;
 mod connection;
-mod counts;
 mod discard;
 mod ending;
-mod facts;
 mod forward;
 mod generate;
 mod greeting;
 mod guard;
-mod headers;
 mod health;
-mod instance;
 mod listen;
 mod log;
-mod messages;
 mod metrics;
 mod models;
 mod ollama;
@@ -47,11 +42,8 @@ mod reload;
 mod reply;
 mod responses;
 mod run;
-mod sender;
-mod settings;
 mod state;
 pub mod survey;
-mod target;
 mod trace;
 mod unknown;
 mod woken;
@@ -60,25 +52,24 @@ use ending::{Ending, Stage};
 use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
-pub use counts::only_listed;
 pub use log::Lines;
+pub use metrics::only_listed;
 pub use run::serve;
-pub use settings::Settings;
-pub use state::{App, Live, State, app, library};
+pub use state::{App, Live, Settings, State, app, library};
 
 /// All routes. The state may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
-    let named = map_response(messages::named);
+    let named = map_response(chat::named);
     let under = |prefix: Prefix| {
         let routes = Router::new()
             .route("/chat/completions", answer::route(Kind::OpenAi, chat::ENDPOINT, chat::completions))
             .route("/completions", forward::route(OpenAi("/completions")))
             .route("/embeddings", forward::route(OpenAi("/embeddings")))
-            .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), messages::create).layer(named.clone()))
+            .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), chat::message).layer(named.clone()))
             .route(
                 "/messages/count_tokens",
-                answer::side_route(Kind::Messages, OpenAi("/messages/count_tokens"), messages::count).layer(named.clone()),
+                answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), chat::count_tokens).layer(named.clone()),
             )
             .route("/responses", answer::route(Kind::Responses, OpenAi("/responses"), responses::create))
             .route("/responses/{id}", get(responses::one).delete(responses::delete))
@@ -94,7 +85,7 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/ps", get(ollama::running))
             .route("/show", answer::in_form(Kind::Ollama, ollama::show))
             .route("/version", get(ollama::version))
-            .route("/hello", get(messages::hello));
+            .route("/hello", get(chat::hello));
         let root = Router::new().route("/", get(page::root));
         root.merge(routes.clone()).nest("/v1", routes).nest("/api", ollama).layer(Extension(prefix))
     };
@@ -109,7 +100,7 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/generate_with_mcp", post(generate::with_mcp))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::exposition::metrics))
+        .route("/metrics", get(health::metrics))
         .merge(page::routes(&live))
         .fallback(unknown::unknown)
         .method_not_allowed_fallback(unknown::wrong_method)

@@ -1,8 +1,9 @@
-//! The account of a request: routes and the turn fill in its [`Facts`] while it is served.
+//! The account of a request: routes and the turn fill in its [`Facts`] while it is served. The log line, the metrics, the spans
+//! and the row of the page are made from them when the response is over.
 
 use std::{
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -10,15 +11,11 @@ use std::{
 
 use http::HeaderMap;
 
-use super::{
-    facts::{Facts, Failed, Ran, Turn},
-    page::turns::Entry,
-    target::Target,
-};
+use super::{page::turns::Entry, received::Target};
 use crate::{
     backend::{self, Dialect},
     error::Error,
-    event::{Event, Tools, Usage, Why},
+    event::{Event, FinishReason, Tools, Usage, Why},
     fix::Checked,
     lock::Hold,
     openai::{ChatRequest, ToolCall},
@@ -28,12 +25,94 @@ use crate::{
 };
 
 /// The account of one request. Clones share it.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Account {
     facts: Arc<Mutex<Facts>>,
-    /// Its row on the page.
-    entry: Arc<OnceLock<Entry>>,
     is_heavy: Arc<AtomicBool>,
+}
+
+/// The facts known about a request so far.
+#[derive(Clone, Default)]
+pub(super) struct Facts {
+    /// The request's id and path.
+    pub(super) id: String,
+    pub(super) path: String,
+    /// The model and its backend; `None`: the request is not about a model.
+    pub(super) target: Option<Target>,
+    /// The name of the tenant; `""` if no key is required.
+    pub(super) tenant: String,
+    pub(super) mode: &'static str,
+    pub(super) client: Option<String>,
+    pub(super) turn: Option<Turn>,
+    /// Its row on the page.
+    pub(super) entry: Option<Entry>,
+    /// The backend's headers about its limits.
+    pub(super) pace: Vec<(String, String)>,
+    /// Once it is over, the status of its response; `None`: the client left before there was one.
+    pub(super) status: Option<u16>,
+    /// What the client was told of a failure.
+    pub(super) told: Option<String>,
+    /// The time until the first byte of its answer, and until its end.
+    pub(super) first: Option<Duration>,
+    pub(super) taken: Duration,
+}
+
+/// The facts about a turn.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turn {
+    pub(super) adapter: String,
+    /// Number of answers of the backend.
+    pub(super) rounds: u32,
+    /// When the backend's first bytes arrived, and when the first bytes were sent to the client.
+    pub(super) first_read: Option<Instant>,
+    pub(super) first_sent: Option<Instant>,
+    pub(super) usage: Usage,
+    /// How much of the request the backend had read before; `None`: the conversation is new.
+    pub(super) prefix: Option<Prefix>,
+    /// Number of delivered calls.
+    pub(super) delivered: u32,
+    /// Verdicts of the fixer, one per checked call.
+    pub(super) verdicts: Vec<&'static str>,
+    pub(super) fixes: usize,
+    /// Why calls were not delivered, one word each.
+    pub(super) refusals: Vec<String>,
+    pub(super) finish: Option<FinishReason>,
+    pub(super) failed: Option<Failed>,
+    /// The tools that toolglot ran.
+    pub(super) ran: Vec<Ran>,
+}
+
+/// A tool that toolglot ran.
+#[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "only spans name tools"))]
+pub(super) struct Ran {
+    /// The id of the call, and the tool's name as the model wrote it.
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) server: String,
+    pub(super) failed: bool,
+    pub(super) ended: Instant,
+    pub(super) took: Duration,
+}
+
+/// How a turn failed.
+#[derive(Debug, Clone)]
+pub(super) struct Failed {
+    /// The error's code, or its status.
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+impl Facts {
+    /// The name of the backend; `""`: no model was asked for.
+    pub(super) fn backend(&self) -> &str {
+        self.target.as_ref().map_or("", |target| &target.backend.name)
+    }
+}
+
+/// A duration as the log and the page write it.
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 /// Observes a turn for an account.
@@ -52,51 +131,26 @@ impl Account {
         Account { facts: Arc::new(Mutex::new(facts)), ..Account::default() }
     }
 
-    /// Looks at the facts known so far.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&Facts) -> T) -> T {
-        read(&self.facts.hold())
-    }
-
-    /// Takes the facts: the request is over.
-    pub(super) fn take(&self) -> Facts {
-        std::mem::take(&mut self.facts.hold())
-    }
-
-    /// Sets the tenant.
-    pub(super) fn sent_by(&self, tenant: &str) {
-        tenant.clone_into(&mut self.facts.hold().tenant);
+    /// The facts known so far.
+    pub(super) fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.hold()
     }
 
     /// Sets the model. The request counts as passed through unless [`Account::watch`] is called.
     pub(super) fn is_about(&self, target: &Target) {
-        let mut facts = self.facts.hold();
+        let mut facts = self.facts();
         facts.target = Some(target.clone());
         facts.mode = "off";
     }
 
-    /// Sets the row on the page, once.
-    pub(super) fn is_listed(&self, entry: Entry) {
-        self.entry.get_or_init(|| entry);
-    }
-
-    /// The row of the request on the page.
-    pub(super) fn entry(&self) -> Option<&Entry> {
-        self.entry.get()
-    }
-
     /// The tap for this turn.
     pub(super) fn watch(&self, plan: &Plan, mode: &'static str) -> Box<dyn Tap> {
-        let mut facts = self.facts.hold();
+        let mut facts = self.facts();
         facts.mode = mode;
         let client = plan.caller.client.split(' ').next().filter(|client| !client.is_empty());
         facts.client = client.map(|client| redact::shown(client, CLIENT_CHARS));
         let turn = Turn { adapter: plan.adapter.name.clone(), ..Turn::default() };
         Box::new(Watch { account: self.clone(), turn })
-    }
-
-    /// What a backend said about its limits.
-    pub(super) fn pace(&self) -> Vec<(String, String)> {
-        self.facts.hold().pace.clone()
     }
 
     /// Whether the next steps of the turn may take long.
@@ -114,7 +168,7 @@ impl Account {
 
 impl Tap for Watch {
     fn answered(&mut self, headers: &HeaderMap) {
-        self.account.facts.hold().pace = backend::pace_headers(headers);
+        self.account.facts().pace = backend::pace_headers(headers);
     }
 
     fn round(&mut self, _: &ChatRequest, _: &Tools, _: Dialect) {
@@ -131,8 +185,8 @@ impl Tap for Watch {
 
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::CallEnd { .. } => self.turn.calls.delivered += 1,
-            Event::Refused { why, .. } => self.turn.calls.refusals.push(word(why)),
+            Event::CallEnd { .. } => self.turn.delivered += 1,
+            Event::Refused { why, .. } => self.turn.refusals.push(word(why)),
             Event::Finish { reason, .. } => self.turn.finish = Some(*reason),
             _ => {}
         }
@@ -143,12 +197,12 @@ impl Tap for Watch {
     }
 
     fn dropped(&mut self, calls: u32) {
-        self.turn.calls.delivered = self.turn.calls.delivered.saturating_sub(calls);
+        self.turn.delivered = self.turn.delivered.saturating_sub(calls);
     }
 
     fn checked(&mut self, checked: &Checked) {
-        self.turn.calls.verdicts.push(checked.report.verdict.as_str());
-        self.turn.calls.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
+        self.turn.verdicts.push(checked.report.verdict.as_str());
+        self.turn.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
     }
 
     fn ran(&mut self, call: &ToolCall, server: &str, failed: bool, took: Duration) {
@@ -173,7 +227,7 @@ impl Tap for Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         // Once for each turn, so that pieces of an answer take no lock.
-        self.account.facts.hold().turn = Some(std::mem::take(&mut self.turn));
+        self.account.facts().turn = Some(std::mem::take(&mut self.turn));
     }
 }
 

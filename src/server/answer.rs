@@ -17,13 +17,11 @@ use serde_json::{Map, Value};
 use super::{
     ending::Ending,
     forward::{self, Endpoint},
-    headers,
     page::kept,
     react,
-    received::Received,
+    received::{Received, Target, text},
     reply,
     state::{App, Live},
-    target::Target,
 };
 use crate::{
     backend::{self, Learned},
@@ -69,21 +67,9 @@ where
     })
 }
 
-/// The route of a front for an answer. See [`side_route`].
+/// The route of a front: reads the body, finds its model and the mode, and calls the front. In mode `off`, the request is
+/// forwarded to `endpoint`.
 pub(super) fn route<H, A>(front: front::Kind, endpoint: Endpoint, handler: H) -> MethodRouter<Live>
-where
-    H: Fn(App, Asked) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Result<Response, Error>> + Send + 'static,
-{
-    in_form(front, move |app, request| {
-        app.process.counts.chat();
-        served(front, endpoint, handler.clone(), app, request)
-    })
-}
-
-/// The route of a front for something other than an answer: reads the body, finds its model and the mode, and calls the front. In
-/// mode `off`, the request is forwarded to `endpoint`.
-pub(super) fn side_route<H, A>(front: front::Kind, endpoint: Endpoint, handler: H) -> MethodRouter<Live>
 where
     H: Fn(App, Asked) -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Result<Response, Error>> + Send + 'static,
@@ -158,7 +144,8 @@ fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
     let account = &asked.received.account;
     account.is_about(&asked.target);
     let mode = asked.mode.name();
-    let shown = account.entry().and_then(|entry| kept::tap(entry, plan, mode));
+    let entry = account.facts().entry.clone();
+    let shown = entry.and_then(|entry| kept::tap(&entry, plan, mode));
     [account.watch(plan, mode)].into_iter().chain(recording).chain(shown).collect()
 }
 
@@ -185,7 +172,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let Asked { received, target, mode, front, last_counts } = asked;
     let (mode, front) = (*mode, *front);
     let (headers, tenant) = (&received.headers, &received.sender.tenant);
-    let user_agent = headers::text(headers, header::USER_AGENT).unwrap_or_default().to_owned();
+    let user_agent = text(headers, header::USER_AGENT).unwrap_or_default().to_owned();
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile };
     let react = match mode {

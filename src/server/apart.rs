@@ -11,7 +11,7 @@ use std::{
 
 use axum::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
-use http::{HeaderMap, Method, header};
+use http::{Method, header};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use tokio::{
@@ -20,7 +20,7 @@ use tokio::{
 };
 use tracing::Instrument;
 
-use super::{account::Account, headers, reply};
+use super::{account::Account, received::text, reply};
 use crate::{client::front::Kind, error::Error};
 
 /// The threads for large requests. Dropping this ends the requests on them.
@@ -157,9 +157,6 @@ impl http_body::Body for Moving {
 }
 
 fn is_large(request: &Request) -> bool {
-    request.method() == Method::POST && declared(request.headers()).is_none_or(|bytes| bytes >= LARGE_BYTES)
-}
-
-fn declared(headers: &HeaderMap) -> Option<u64> {
-    headers::text(headers, header::CONTENT_LENGTH)?.parse().ok()
+    let declared = text(request.headers(), header::CONTENT_LENGTH).and_then(|bytes| bytes.parse::<u64>().ok());
+    request.method() == Method::POST && declared.is_none_or(|bytes| bytes >= LARGE_BYTES)
 }

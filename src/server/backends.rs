@@ -10,7 +10,7 @@ use std::{
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use super::settings::Settings;
+use super::state::Settings;
 use crate::{
     adapter::Adapter,
     backend::{self, Backend, Kind, Model, Profile},

@@ -1,19 +1,23 @@
-//! `POST /v1/chat/completions`: OpenAI's chat completions.
+//! `POST /v1/chat/completions`: OpenAI's chat completions. `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's API, as
+//! Claude Code and Anthropic's SDKs speak it.
 
 use axum::response::Response;
-use serde_json::Value;
+use http::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
     forward::{self, Endpoint},
+    reply,
     state::App,
 };
 use crate::{
     backend::Kind,
-    client::front::{self, functions},
+    client::front::{self, functions, messages},
     config::Mode,
     error::Error,
     openai::ChatRequest,
+    turn,
 };
 
 pub(super) const ENDPOINT: Endpoint = Endpoint::OpenAi("/chat/completions");
@@ -47,4 +51,30 @@ fn wants_more_than_an_answer(chat: &ChatRequest, offers_tools: bool) -> Result<b
     }
     let logprobs = chat.rest.get("logprobs").and_then(Value::as_bool) == Some(true);
     Ok(several.is_some() || (logprobs && !offers_tools))
+}
+
+pub(super) async fn message(app: App, asked: Asked) -> Result<Response, Error> {
+    let chat = messages::read(&asked.received.body)?;
+    answer::respond(&app, asked, chat).await
+}
+
+pub(super) async fn count_tokens(app: App, asked: Asked) -> Result<Response, Error> {
+    let chat = messages::read(&asked.received.body)?;
+    let plan = answer::plan(&app, &asked, chat).await?;
+    let tokens = turn::count::tokens(&plan, &app.turns).await?;
+    Ok(reply::json(&json!({"input_tokens": tokens})))
+}
+
+/// Clients check first whether a server answers at this address.
+pub(super) async fn hello() -> Response {
+    reply::json(&json!({}))
+}
+
+/// Each answer has an id, by which people ask about it.
+pub(super) async fn named(mut response: Response) -> Response {
+    let id = format!("req_{}", uuid::Uuid::new_v4().simple());
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
+    }
+    response
 }

@@ -32,7 +32,7 @@ use tower::ServiceExt;
 
 use super::{
     ending::{Ending, Stage},
-    sender::Local,
+    guard::Local,
 };
 use crate::{client::front::Kind, error::Error};
 

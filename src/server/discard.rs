@@ -16,7 +16,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use tokio::{
     sync::oneshot,
-    time::{Instant, Sleep, sleep, timeout},
+    time::{Instant, Sleep, sleep_until, timeout},
 };
 
 /// Maximum number of bytes that are discarded.
@@ -47,7 +47,7 @@ where
     // Whoever waits for `100 Continue` has sent nothing yet.
     let (back, mut left) = oneshot::channel();
     let back = Some(back).filter(|_| !waits_for_leave(request.headers()));
-    let response = next(request.map(|inner| Body::new(Lent { inner, back, waits: None }))).await;
+    let response = next(request.map(|inner| Body::new(Lent { inner, back, late: None, last: None }))).await;
     if !response.status().is_success()
         && let Ok(mut body) = left.try_recv()
     {
@@ -74,28 +74,10 @@ fn waits_for_leave(headers: &HeaderMap) -> bool {
 struct Lent {
     inner: Body,
     back: Option<oneshot::Sender<Body>>,
-    /// From the first time that bytes had to be waited for.
-    waits: Option<Box<Waits>>,
-}
-
-struct Waits {
-    piece: Pin<Box<Sleep>>,
-    /// A piece has come since.
-    is_old: bool,
-    whole: Pin<Box<Sleep>>,
-}
-
-impl Lent {
-    /// Whether the bytes that are waited for take too long.
-    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let waits = self.waits.get_or_insert_with(|| {
-            Box::new(Waits { piece: Box::pin(sleep(PIECE)), is_old: false, whole: Box::pin(sleep(WHOLE)) })
-        });
-        if std::mem::take(&mut waits.is_old) {
-            waits.piece.as_mut().reset(Instant::now() + PIECE);
-        }
-        waits.piece.as_mut().poll(cx).is_ready() || waits.whole.as_mut().poll(cx).is_ready()
-    }
+    /// Runs while bytes are waited for.
+    late: Option<Pin<Box<Sleep>>>,
+    /// From the first such time: when all of it is too late.
+    last: Option<Instant>,
 }
 
 impl http_body::Body for Lent {
@@ -103,18 +85,17 @@ impl http_body::Body for Lent {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = Pin::new(&mut self.inner).poll_frame(cx);
+        let this = &mut *self;
+        let frame = Pin::new(&mut this.inner).poll_frame(cx);
         if frame.is_pending() {
-            return match self.is_late(cx) {
-                true => Poll::Ready(Some(Err(axum::Error::new(Slow)))),
-                false => Poll::Pending,
-            };
+            let now = Instant::now();
+            let last = *this.last.get_or_insert(now + WHOLE);
+            let late = this.late.get_or_insert_with(|| Box::pin(sleep_until(last.min(now + PIECE))));
+            return late.as_mut().poll(cx).map(|()| Some(Err(axum::Error::new(Slow))));
         }
-        if let Some(waits) = &mut self.waits {
-            waits.is_old = true;
-        }
+        this.late = None;
         if matches!(frame, Poll::Ready(None | Some(Err(_)))) {
-            self.back = None;
+            this.back = None;
         }
         frame
     }

@@ -14,12 +14,15 @@ use super::{
     state::{App, Live},
 };
 use crate::{
-    backend::{Backend, Kind},
+    backend::{self, Backend, Kind},
     client::front,
     error::Error,
     redact,
     upstream::{self, HttpRequest, Outgoing},
 };
+
+/// The headers of W3C Trace Context.
+const TRACE_CONTEXT: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
 
 /// An endpoint of a backend's own, by the API that it belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -30,21 +33,46 @@ pub(super) enum Endpoint {
     Ollama(&'static str),
 }
 
+/// The name of this process in `Via`, which tells that a request has come back. A new one per start.
+#[derive(Debug, Clone)]
+pub(super) struct Instance {
+    name: String,
+}
+
+impl Instance {
+    /// A name that no other start has.
+    pub(super) fn new() -> Instance {
+        Instance { name: format!("toolglot-{}", uuid::Uuid::new_v4().simple()) }
+    }
+
+    /// Whether a request with these headers has passed through this process already.
+    pub(super) fn made(&self, headers: &HeaderMap) -> bool {
+        let values = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|hop| hop.split_whitespace().nth(1) == Some(self.name.as_str()))
+    }
+
+    /// The headers that say, in what we send because of a request with these headers, which way it came and to which trace it
+    /// belongs (`traceparent`, `tracestate`: <https://www.w3.org/TR/trace-context/>).
+    pub(super) fn onward(&self, headers: &HeaderMap) -> HeaderMap {
+        let traced = TRACE_CONTEXT.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value)));
+        traced.chain(self.via(headers).map(|via| (header::VIA, via))).collect()
+    }
+
+    fn via(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let before = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
+        let hops: Vec<&str> = before.collect();
+        let own = format!("1.1 {}", self.name);
+        HeaderValue::from_str(&if hops.is_empty() { own } else { format!("{}, {own}", hops.join(", ")) }).ok()
+    }
+}
+
 /// Headers that belong to one connection (RFC 9110, section 7.6.1), or that we write ourselves.
 const OURS: &[&str] = &[
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "transfer-encoding",
-    "content-length",
-    "te",
-    "trailer",
-    "upgrade",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "access-control-allow-origin",
-    "access-control-allow-credentials",
+    "connection", "keep-alive", "proxy-connection", "transfer-encoding", "content-length", "te", "trailer", "upgrade",
+    "proxy-authenticate", "proxy-authorization",
 ];
+/// Whom a backend would let read its answers is not whom we let.
+const ACCESS: &str = "access-control-allow-";
 
 /// The longest error of a backend that is passed on, in bytes.
 const ERROR_BYTES: usize = 1024 * 1024;
@@ -73,8 +101,8 @@ pub(super) async fn forward(app: &App, backend: &Backend, endpoint: Endpoint, re
     // `Connection` may name further headers of its own connection.
     let named = answer.headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let named: Vec<String> = named.flat_map(|list| list.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
-    let is_own = |name: &HeaderName| OURS.contains(&name.as_str()) || named.iter().any(|own| own == name.as_str());
-    let passed = answer.headers.iter().filter(|(name, _)| !is_own(name));
+    let is_own = |name: &str| OURS.contains(&name) || name.starts_with(ACCESS) || named.iter().any(|own| own == name);
+    let passed = answer.headers.iter().filter(|(name, _)| !is_own(name.as_str()));
     response.headers_mut().extend(passed.filter_map(|(name, value)| {
         let value = match masked(backend, value.as_bytes()) {
             Some(masked) => HeaderValue::from_bytes(&masked).ok()?,
@@ -107,6 +135,18 @@ pub(super) async fn send(
     sent.extend(app.process.instance.onward(headers));
     backend.wait_for_quota(&*app.turns.store).await?;
     app.turns.client.send(&Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
+}
+
+/// The answer, if it is no error.
+///
+/// # Errors
+/// What the backend said.
+pub(super) async fn accepted(backend: &Backend, mut answer: upstream::Response) -> Result<upstream::Response, Error> {
+    if answer.status.is_success() {
+        return Ok(answer);
+    }
+    let said = answer.collect(ERROR_BYTES).await.unwrap_or_default();
+    Err(backend::refusal_of(backend, answer.status.as_u16(), &said).without(backend.secrets()))
 }
 
 impl Endpoint {

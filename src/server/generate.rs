@@ -3,6 +3,8 @@
 //! a request that is refused before it is read (429, 413) has its own status. A request without `id` is a notification: it runs,
 //! and its answer is status 204 without a body.
 
+use std::sync::atomic::Ordering;
+
 use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
@@ -46,11 +48,8 @@ const INTERNAL_ERROR: i64 = -32603;
 /// Rounds, where the request does not say how many.
 const ITERATIONS: u32 = 5;
 
-/// A JSON-RPC error.
-struct Fault {
-    code: i64,
-    message: String,
-}
+/// A JSON-RPC error: its code, and the message.
+struct Fault(i64, String);
 
 /// `POST /generate`.
 pub(super) async fn plain(State(app): State<App>, request: Request) -> Response {
@@ -63,38 +62,39 @@ pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Respon
 }
 
 async fn answer(app: &App, request: Request, tools: bool) -> Response {
-    app.process.counts.chat();
-    let received = Received::read(app, request).await;
-    let received = match received.and_then(|received| received.check_values().map(|()| received)) {
+    app.process.metrics.chats.fetch_add(1, Ordering::Relaxed);
+    let received = match Received::read(app, request).await.and_then(Received::within_values) {
         Ok(received) => received,
-        Err(error) => return refused(error),
+        // It was not read: under the error's own status.
+        Err(error) => {
+            let mut response = failed(&Value::Null, &Fault(REFUSED, error.message));
+            *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+            reply::add_headers(&mut response, &error.headers);
+            return response;
+        }
     };
     let request: Value = match openai::parse(&received.body) {
         Ok(request) => request,
-        Err(error) => return failed(&Value::Null, &Fault { code: PARSE_ERROR, message: format!("not JSON: {error}") }),
+        Err(error) => return failed(&Value::Null, &Fault(PARSE_ERROR, format!("not JSON: {error}"))),
     };
     let is_notification = request.get("jsonrpc") == Some(&json!("2.0")) && request.get("id").is_none();
     let id = request.get("id").cloned().unwrap_or_default();
-    match generate(app, received, request, tools).await {
-        Ok(_) if is_notification => StatusCode::NO_CONTENT.into_response(),
-        Err(Fault { code, message }) if is_notification => {
-            tracing::warn!(code, message, "generate: a notification");
-            StatusCode::NO_CONTENT.into_response()
-        }
+    let response = match generate(app, received, request, tools).await {
         Ok(result) => reply::json(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
         Err(fault) => failed(&id, &fault),
-    }
+    };
+    if is_notification { StatusCode::NO_CONTENT.into_response() } else { response }
 }
 
 async fn generate(app: &App, received: Received, request: Value, tools: bool) -> Result<Value, Fault> {
     let params = params(request)?;
-    let called = match params.model.clone() {
-        Some(model) => model,
+    let called = match &params.model {
+        Some(model) => model.clone(),
         None => first_model(app, &received.sender.tenant).await?,
     };
     let target = app.target(&received.sender.tenant, called).await?;
     let tools = tools && react::has_servers(app, &received.sender.tenant);
-    let chat = ChatRequest::from_value(chat(&target.model, params, tools)).map_err(invalid_params)?;
+    let chat = ChatRequest::from_value(chat(&target.model, params, tools))?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
     received.sender.check(&app.config, tools.then_some(mode), mode)?;
     let asked = Asked { received, target, mode, front: front::Kind::OpenAi, last_counts: true };
@@ -105,56 +105,47 @@ async fn generate(app: &App, received: Received, request: Value, tools: bool) ->
         result["usage"] = usage.clone();
     }
     let calls = answer.get(TRACE).and_then(|trace| trace.get("calls")).and_then(Value::as_array);
-    let calls = calls.into_iter().flatten().map(|call| {
-        let field = |name: &str| call.get(name).cloned().unwrap_or_default();
-        json!({"name": field("name"), "arguments": field("arguments"), "result": field("result")})
-    });
-    result["tool_calls"] = calls.collect();
+    let told = |call: &Value| json!({"name": call["name"], "arguments": call["arguments"], "result": call["result"]});
+    result["tool_calls"] = calls.into_iter().flatten().map(told).collect();
     Ok(result)
 }
 
 /// The parameters of a request that is one of JSON-RPC 2.0.
 fn params(request: Value) -> Result<Params, Fault> {
-    let invalid = |message: &str| Fault { code: INVALID_REQUEST, message: message.into() };
-    let Value::Object(mut request) = request else {
-        return Err(invalid("the body must be one JSON-RPC request: an object"));
-    };
+    let invalid = |message: &str| Err(Fault(INVALID_REQUEST, message.into()));
+    let wrong = |message: &str| Err(Fault(INVALID_PARAMS, message.into()));
+    let Value::Object(mut request) = request else { return invalid("the body must be one JSON-RPC request: an object") };
     if request.get("jsonrpc").is_some_and(|version| version != "2.0") {
-        return Err(invalid("`jsonrpc` must be \"2.0\""));
+        return invalid("`jsonrpc` must be \"2.0\"");
     }
     // The path decides what is done: any name will do.
     if request.get("method").is_some_and(|method| !method.is_string()) {
-        return Err(invalid("`method` must be a string"));
+        return invalid("`method` must be a string");
     }
     let Some(params) = request.shift_remove("params").filter(Value::is_object) else {
-        return Err(Fault { code: INVALID_PARAMS, message: "`params` must be an object".into() });
+        return wrong("`params` must be an object");
     };
-    let params: Params =
-        serde_json::from_value(params).map_err(|error| Fault { code: INVALID_PARAMS, message: format!("`params`: {error}") })?;
-    if params.messages.is_empty() {
-        return Err(Fault { code: INVALID_PARAMS, message: "`params.messages` is empty".into() });
+    match serde_json::from_value::<Params>(params) {
+        Err(error) => wrong(&format!("`params`: {error}")),
+        Ok(params) if params.messages.is_empty() => wrong("`params.messages` is empty"),
+        Ok(params) if params.max_iterations == Some(0) => wrong("`params.max_iterations` must be at least 1"),
+        Ok(params) => Ok(params),
     }
-    if params.max_iterations == Some(0) {
-        return Err(Fault { code: INVALID_PARAMS, message: "`params.max_iterations` must be at least 1".into() });
-    }
-    Ok(params)
 }
 
 /// The chat that it asks for.
 fn chat(model: &str, params: Params, tools: bool) -> Value {
     let mut chat = json!({"model": model, "messages": params.messages});
-    let mut set = |name: &str, value: Value| {
-        if let Some(chat) = chat.as_object_mut().filter(|_| !value.is_null()) {
-            chat.insert(name.into(), value);
-        }
-    };
-    set("temperature", json!(params.temperature));
-    set("max_tokens", json!(params.max_output_tokens));
+    if let Some(temperature) = params.temperature {
+        chat["temperature"] = json!(temperature);
+    }
+    if let Some(tokens) = params.max_output_tokens {
+        chat["max_tokens"] = json!(tokens);
+    }
     if tools {
-        let rounds = params.max_iterations.unwrap_or(ITERATIONS);
         // No names mean all servers.
         let servers = params.mcp_servers.filter(|servers| !servers.is_empty());
-        set(TRACE, json!({"servers": servers, "rounds": rounds, "trace": true}));
+        chat[TRACE] = json!({"servers": servers, "rounds": params.max_iterations.unwrap_or(ITERATIONS), "trace": true});
     }
     chat
 }
@@ -164,30 +155,18 @@ async fn first_model(app: &App, tenant: &Tenant) -> Result<String, Fault> {
     let found = app.backends.current().await;
     let mut own = found.iter().flat_map(|found| &found.models).filter(|model| tenant.may_use(&model.id, &model.id));
     let first = own.next().map(|model| model.id.clone());
-    first.ok_or_else(|| Fault { code: INTERNAL_ERROR, message: "no backend has a model".into() })
-}
-
-fn invalid_params(error: Error) -> Fault {
-    Fault { code: INVALID_PARAMS, message: error.message }
+    first.ok_or_else(|| Fault(INTERNAL_ERROR, "no backend has a model".into()))
 }
 
 fn failed(id: &Value, fault: &Fault) -> Response {
-    let Fault { code, message } = fault;
+    let Fault(code, message) = fault;
     tracing::warn!(code, message, "generate");
     reply::json(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
-}
-
-/// The answer to a request that was not read, under the error's own status.
-fn refused(error: Error) -> Response {
-    let mut response = failed(&Value::Null, &Fault { code: REFUSED, message: error.message });
-    *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
-    reply::add_headers(&mut response, &error.headers);
-    response
 }
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
         let code = if error.blame == Blame::Client { INVALID_PARAMS } else { INTERNAL_ERROR };
-        Fault { code, message: error.message }
+        Fault(code, error.message)
     }
 }

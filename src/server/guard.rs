@@ -2,9 +2,13 @@
 //! client key, and the content type of a body. MCP routes are stricter than the routes of models, because tools act on this
 //! machine: a web page must come from this very server, or have the token. The page's own routes admit only the page itself.
 //! Origins in `allowed_origins` may use everything. A route that no table here names is for operators only. A server that is
-//! about to end lets nothing pass.
+//! about to end lets nothing pass. They find out who sent a request, and what the sender may do.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     extract::Request,
@@ -12,19 +16,28 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{
-    account::Account,
-    headers::text,
-    page, reply,
-    sender::{Local, Sender},
-    state::App,
-};
+use super::{account::Account, page, received::text, reply, state::App};
 use crate::{
-    config::{Config, Tenant, bearer},
+    config::{Config, Mode, Tenant, bearer},
     error::Error,
     mcp::engine,
+    store::{Key, Kind},
 };
 
+/// The local address that a client has connected to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Local(pub(super) SocketAddr);
+
+/// The sender of a request, as identified by the checks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sender {
+    /// The owner of its key; the one local user if no key is required.
+    pub(super) tenant: Arc<Tenant>,
+    /// Whether it is a page of another server on this machine, which may use models but not tools.
+    pub(super) is_neighbour: bool,
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
 /// Schemes of desktop applications: no web page can have such an origin.
 const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
 /// Paths that need no key: the state of the server, for load balancers and clients of Ollama; and the empty page, which asks for
@@ -43,6 +56,52 @@ const MCP_ROUTES: &[&str] = &["mcp", "sse"];
 /// The first segments of the routes of models, after a path prefix if there is one. Open to tenants and to pages on this machine.
 /// A new front needs its segment here.
 const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "completions", "embeddings", "messages", "responses"];
+
+impl Sender {
+    /// Counts a request about a model.
+    ///
+    /// # Errors
+    /// 429 if the sender exceeds its `requests_per_minute`, counted over all instances.
+    pub(super) async fn count(&self, app: &App) -> Result<(), Error> {
+        let Some(most) = self.tenant.requests_per_minute else { return Ok(()) };
+        let key = Key { tenant: self.tenant.name.clone(), kind: Kind::Requests, id: String::new() };
+        let (count, left) = app.turns.store.count(&key, MINUTE).await;
+        if count <= u64::from(most.get()) {
+            return Ok(());
+        }
+        let seconds = left.as_secs() + 1;
+        let what = format!("your key is for {most} requests per minute; the next one is possible in {seconds} s");
+        let mut error = Error::client(what).with_status(429).with_code("rate_limit_exceeded");
+        error.headers.push(("retry-after".into(), seconds.to_string()));
+        Err(error)
+    }
+
+    /// Checks the mode. `asked`: the mode that the request itself chose.
+    ///
+    /// # Errors
+    /// 403 if the sender may not use the mode, or the request may not choose it.
+    pub(super) fn check(&self, config: &Config, asked: Option<Mode>, mode: Mode) -> Result<(), Error> {
+        if let (Some(asked), Some(open)) = (asked, &config.access.modes)
+            && !open.contains(&asked)
+        {
+            let open: Vec<&str> = open.iter().map(|mode| mode.name()).collect();
+            let what =
+                format!("requests may not choose mode `{}` here; `modes` in proxy.toml has: {}", asked.name(), open.join(", "));
+            return Err(Error::client(what).with_status(403).with_code("mode_not_allowed"));
+        }
+        if let Some(own) = self.tenant.modes.as_ref().filter(|own| !own.contains(&mode)) {
+            let own: Vec<&str> = own.iter().map(|mode| mode.name()).collect();
+            let what = format!("your key is not for mode `{}`; it is for: {}", mode.name(), own.join(", "));
+            return Err(Error::client(what).with_status(403).with_code("mode_not_allowed"));
+        }
+        if self.is_neighbour && matches!(mode, Mode::Shell | Mode::React) {
+            let what = "a web page may not use mode `react` or `shell`, which act on this machine; if it is yours, add its origin to \
+                        `allowed_origins` in proxy.toml";
+            return Err(Error::client(what).with_status(403).with_code("origin_not_allowed"));
+        }
+        Ok(())
+    }
+}
 
 /// Runs the checks, answers preflight requests, and adds the CORS headers for an admitted page.
 pub(super) async fn guard<R>(app: App, mut request: Request, next: impl FnOnce(Request) -> R) -> Response
@@ -65,7 +124,7 @@ where
         }
     };
     if let Some(account) = request.extensions().get::<Account>() {
-        account.sent_by(&sender.tenant.name);
+        account.facts().tenant.clone_from(&sender.tenant.name);
     }
     let (name, servers) = (sender.tenant.name.as_str().into(), sender.tenant.mcp_servers.clone().map(Arc::from));
     request.extensions_mut().insert(engine::Caller { name, servers });

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::sync::broadcast::{Receiver, Sender as Channel, channel, error::RecvError};
 
-use super::{reply, sender::Sender, state::App};
+use super::{guard::Sender, reply, state::App};
 use crate::{client::front::Kind, error::Error, lock::Hold};
 
 /// The last lines of the log, without secrets.

@@ -1,17 +1,17 @@
 //! Counters and histograms by request, since the start. Labels are fixed words and names from the configuration, so their number
 //! is bounded.
 
+use std::sync::atomic::AtomicU64;
+
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 
-use super::facts::Facts;
-
-pub(super) mod exposition;
+use super::account::Facts;
 
 /// A counter by its labels, as names and values.
-type Counters<const LABELS: usize> = Family<[(&'static str, String); LABELS], Counter>;
+pub(super) type Counters<const LABELS: usize> = Family<[(&'static str, String); LABELS], Counter>;
 
 /// A histogram of times.
 #[derive(Debug)]
@@ -20,6 +20,9 @@ struct Seconds(Histogram);
 /// The counters and histograms by request.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
+    /// Requests for the list of models, and for an answer: they tell whether a client has found the proxy.
+    pub(super) lists: AtomicU64,
+    pub(super) chats: AtomicU64,
     under_way: Gauge,
     requests: Counters<2>,
     calls: Counters<2>,
@@ -36,6 +39,13 @@ pub(super) struct Metrics {
 
 /// Upper bounds of the buckets, in seconds: from toolglot's own share to the time of a slow model.
 const BOUNDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
+
+/// What `doctor` and the page say where clients have only read the list of models, so often.
+pub fn only_listed(lists: u64) -> String {
+    format!(
+        "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
+    )
+}
 
 impl Default for Seconds {
     fn default() -> Seconds {
@@ -76,10 +86,10 @@ impl Metrics {
         if let (Some(read), Some(sent), 1) = (turn.first_read, turn.first_sent, turn.rounds) {
             self.added.0.observe(sent.saturating_duration_since(read).as_secs_f64());
         }
-        for verdict in &turn.calls.verdicts {
+        for verdict in &turn.verdicts {
             add(&self.calls, [("adapter", &turn.adapter), ("verdict", verdict)], 1);
         }
-        for reason in &turn.calls.refusals {
+        for reason in &turn.refusals {
             add(&self.refusals, [("reason", reason)], 1);
         }
         for (kind, tokens) in [("prompt", turn.usage.prompt_tokens), ("completion", turn.usage.completion_tokens)] {
@@ -99,7 +109,7 @@ impl Metrics {
         self.under_way.get().try_into().unwrap_or_default()
     }
 
-    fn register(&self, registry: &mut Registry) {
+    pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("toolglot_requests_under_way", "Requests whose response is not over", self.under_way.clone());
         let help =
             "Requests that are over, by mode (empty where no model was asked for) and status (`left`: the client was faster)";
@@ -125,6 +135,7 @@ impl Metrics {
     }
 }
 
-fn add<const LABELS: usize>(counters: &Counters<LABELS>, labels: [(&'static str, &str); LABELS], by: u64) {
+/// Adds to the counter of these labels.
+pub(super) fn add<const LABELS: usize>(counters: &Counters<LABELS>, labels: [(&'static str, &str); LABELS], by: u64) {
     counters.get_or_create(&labels.map(|(name, value)| (name, value.to_owned()))).inc_by(by);
 }

@@ -11,7 +11,7 @@ use axum::{
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
-use super::{backends::Found, headers, reply, sender::Sender, state::App};
+use super::{backends::Found, guard::Sender, received::text, reply, state::App};
 use crate::{
     backend::{Backend, Model},
     client::front::{Kind, messages::ALIAS},
@@ -23,10 +23,10 @@ use crate::{
 const CLAUDE_CODE: &[&str] = &["claude-code/", "claude-cli/"];
 
 pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>, headers: HeaderMap) -> Response {
-    app.process.counts.lists.fetch_add(1, Ordering::Relaxed);
+    app.process.metrics.lists.fetch_add(1, Ordering::Relaxed);
     let found = app.backends.current().await;
     let mut data = entries(&app, &sender.tenant, &found);
-    let agent = headers::text(&headers, header::USER_AGENT).unwrap_or_default();
+    let agent = text(&headers, header::USER_AGENT).unwrap_or_default();
     if CLAUDE_CODE.iter().any(|name| agent.starts_with(name)) {
         let aliases = data.iter().filter_map(|entry| Some(entry_of(&format!("{ALIAS}{}", entry["id"].as_str()?), "toolglot")));
         let aliases: Vec<Value> = aliases.collect();
@@ -39,13 +39,9 @@ pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Se
 
 pub(super) async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(id): Path<String>) -> Response {
     let found = app.backends.current().await;
-    match entries(&app, &sender.tenant, &found).into_iter().find(|entry| entry["id"] == id.as_str()) {
-        Some(entry) => reply::json(&entry),
-        None => reply::error(
-            Kind::OpenAi,
-            &Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found"),
-        ),
-    }
+    let entry = entries(&app, &sender.tenant, &found).into_iter().find(|entry| entry["id"] == id.as_str());
+    let missing = || Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found");
+    reply::json_or_error(Kind::OpenAi, entry.ok_or_else(missing))
 }
 
 /// The models that the tenant may use, each followed by its aliases. If two backends have a model of the same name, the first one

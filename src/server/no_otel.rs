@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 
-use super::facts::Facts;
+use super::account::Facts;
 use crate::config::Environment;
 
 /// There are none.

@@ -18,12 +18,11 @@ use super::{
     answer::{self, Asked},
     backends,
     forward::{self, Endpoint},
+    guard::Sender,
     models,
-    received::{Prefix, Received},
+    received::{Prefix, Received, Target},
     reply,
-    sender::Sender,
     state::App,
-    target::Target,
 };
 use crate::{
     backend::{self, Backend, Decoder, Dialect, Kind, Model},
@@ -71,16 +70,12 @@ pub(super) async fn tags(
     let found = app.backends.current().await;
     let models = models::named(&app, &sender.tenant, &found).map(|(name, backend, model)| {
         let mut entry = model.entry.clone().unwrap_or_else(|| unlisted(&app, backend, model));
-        if let Value::Object(entry) = &mut entry {
-            entry.insert("name".into(), json!(name));
-            entry.insert("model".into(), json!(name));
-            if rewrites(&app, prefix, &model.id)
-                && let Some(Value::Array(capabilities)) = entry.get_mut("capabilities")
-            {
-                add_tools(capabilities);
-            }
+        if rewrites(&app, prefix, &model.id)
+            && let Some(Value::Array(capabilities)) = entry.get_mut("capabilities")
+        {
+            add_tools(capabilities);
         }
-        entry
+        called(entry, name)
     });
     reply::json(&json!({"models": models.collect::<Vec<_>>()}))
 }
@@ -95,20 +90,23 @@ pub(super) async fn running(State(app): State<App>, Extension(sender): Extension
     let told = futures_util::future::join_all(ollamas).await;
     let models = models::named(&app, &sender.tenant, &found).filter_map(|(name, backend, model)| {
         let (_, own) = told.iter().find(|(of, _)| **of == backend.name)?;
-        let mut entry = own.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(&model.id))?.clone();
-        if let Value::Object(entry) = &mut entry {
-            entry.insert("name".into(), json!(name));
-            entry.insert("model".into(), json!(name));
-        }
-        Some(entry)
+        let entry = own.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(&model.id))?;
+        Some(called(entry.clone(), name))
     });
     reply::json(&json!({"models": models.collect::<Vec<_>>()}))
 }
 
+/// An entry of a list under the name that clients use.
+fn called(mut entry: Value, name: String) -> Value {
+    if let Value::Object(entry) = &mut entry {
+        entry.insert("name".into(), json!(name));
+        entry.insert("model".into(), json!(name));
+    }
+    entry
+}
+
 pub(super) async fn show(app: App, request: Request) -> Result<Response, Error> {
-    let received = Received::read(&app, request).await?;
-    received.check_values()?;
-    let Received { body, prefix, sender, .. } = received;
+    let Received { body, prefix, sender, .. } = Received::read(&app, request).await?.within_values()?;
     let mut question: Map<String, Value> = openai::object(&body)?;
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
@@ -175,12 +173,10 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
         }
     };
     let body = Bytes::from(completion.to_string());
-    let mut answer = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body).await?;
-    if !answer.status.is_success() {
-        let body = answer.collect(FRAME_BYTES).await.unwrap_or_default();
-        return Err(backend::refusal_of(&target.backend, answer.status.as_u16(), &body).without(target.backend.secrets()));
-    }
-    let completion = Completion::new(answer.body, text);
+    let sent = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body);
+    let answer = forward::accepted(&target.backend, sent.await?).await?;
+    let (frames, decoder) = (Frames::new(Dialect::OpenAi.framing(), FRAME_BYTES), Decoder::new(Dialect::OpenAi));
+    let completion = Completion { body: answer.body, frames, decoder, text, begun: Instant::now() };
     Ok(if streamed {
         reply::bytes(FRONT.content_type(), Body::from_stream(completion.lines()))
     } else {
@@ -218,12 +214,6 @@ struct Completion {
 }
 
 impl Completion {
-    fn new(body: upstream::Body, text: Generated) -> Completion {
-        let dialect = Dialect::OpenAi;
-        let frames = Frames::new(dialect.framing(), FRAME_BYTES);
-        Completion { body, frames, decoder: Decoder::new(dialect), text, begun: Instant::now() }
-    }
-
     /// Reads once; `false` at the end.
     async fn step(&mut self) -> Result<bool, Error> {
         let Completion { body, frames, decoder, text, .. } = self;
@@ -249,24 +239,20 @@ impl Completion {
     /// The lines; a fault is the last one.
     fn lines(mut self) -> impl Stream<Item = Result<Bytes, Error>> + Send {
         async_stream::stream! {
-            let mut more = true;
-            while more {
+            loop {
                 let mut out = BytesMut::new();
                 let stepped = self.step().await;
                 self.text.write(&mut out);
-                more = match stepped {
-                    Ok(true) => true,
-                    Ok(false) => {
-                        self.text.end(self.begun.elapsed(), &mut out);
-                        false
-                    }
-                    Err(error) => {
-                        self.text.fault(&error, &mut out);
-                        false
-                    }
-                };
+                match &stepped {
+                    Ok(true) => {}
+                    Ok(false) => self.text.end(self.begun.elapsed(), &mut out),
+                    Err(error) => self.text.fault(error, &mut out),
+                }
                 if !out.is_empty() {
                     yield Ok(out.freeze());
+                }
+                if !matches!(stepped, Ok(true)) {
+                    return;
                 }
             }
         }

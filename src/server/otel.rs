@@ -30,7 +30,7 @@ use reqwest::redirect;
 use tokio::{runtime::Handle, task::spawn_blocking};
 use url::Url;
 
-use super::facts::Facts;
+use super::account::Facts;
 use crate::{config::Environment, dial, redact};
 
 mod span;

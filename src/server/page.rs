@@ -4,7 +4,7 @@
 //!
 //! This machine may see it, and so may every holder of a client key, who sees only the turns of that key.
 
-use std::{convert::Infallible, fmt::Write as _, net::IpAddr, time::Duration};
+use std::{convert::Infallible, net::IpAddr, time::Duration};
 
 use axum::{
     Extension, Router,
@@ -26,9 +26,9 @@ use tokio::sync::broadcast::error::RecvError;
 use super::{
     account::Account,
     answer::in_form,
-    received::Received,
-    reply,
-    sender::{Local, Sender},
+    guard::{Local, Sender},
+    received::{Received, text},
+    recording, reply,
     state::{App, Live},
 };
 use crate::{
@@ -42,12 +42,10 @@ mod detail;
 pub(super) mod kept;
 mod playground;
 mod status;
-mod tools;
 pub(super) mod turns;
-mod why;
 
 use kept::copied;
-use turns::{Change, Row};
+use turns::Change;
 
 const PAGE: &str = include_str!("page/index.html");
 /// The path of the style sheet, and of the script.
@@ -78,8 +76,8 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
         .route("/ui/log", get(super::log::lines))
         .route("/ui/normalize", in_form(Kind::OpenAi, playground::normalize))
         .route("/ui/bypass", in_form(Kind::OpenAi, pass))
-        .route("/ui/tools", get(tools::list))
-        .route("/ui/tool", in_form(Kind::OpenAi, tools::run))
+        .route("/ui/tools", get(status::tools))
+        .route("/ui/tool", in_form(Kind::OpenAi, status::run))
         .layer(from_fn_with_state(live.clone(), only_here));
     let files = Router::new().route(CSS, get(css)).route(SCRIPT, get(script));
     data.merge(files).layer(map_response(secured))
@@ -91,16 +89,11 @@ pub(super) fn is_surface(path: &str) -> bool {
 }
 
 /// `GET /`: people get the page, clients that look for an Ollama its words.
-pub(super) async fn root(State(app): State<App>, Extension(prefix): Extension<super::Prefix>, request: Request) -> Response {
+pub(super) async fn root(Extension(prefix): Extension<super::Prefix>, request: Request) -> Response {
     if !wants_a_page(request.headers()) || prefix.mode.is_some() || prefix.profile.is_some() {
         return reply::bytes("text/plain; charset=utf-8", Body::from("Ollama is running"));
     }
-    // With client keys, a sender without one gets no data: the page asks for a key.
-    let open = app.config.access.keys.is_empty() && is_here(&request);
-    let rows = if open { app.process.page.rows("") } else { Vec::new() };
-    let mut lines = String::new();
-    rows.iter().for_each(|row| line(row, &mut lines));
-    let page = PAGE.replace("<!--rows-->", &lines).replace("<!--version-->", env!("CARGO_PKG_VERSION"));
+    let page = PAGE.replace("<!--version-->", env!("CARGO_PKG_VERSION"));
     let mut page = secured(reply::bytes("text/html; charset=utf-8", Body::from(page))).await;
     page.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
     page
@@ -127,9 +120,9 @@ async fn one(
     Extension(account): Extension<Account>,
     Path(number): Path<u64>,
 ) -> Response {
-    let Some((row, kept)) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
+    let Some(row) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
     account.goes_apart().await;
-    let detail = kept.map(|kept| detail::detail(&copied(&kept)));
+    let detail = row.content.as_ref().map(|kept| detail::detail(&copied(kept)));
     reply::json(&json!({"row": row, "detail": detail}))
 }
 
@@ -140,15 +133,16 @@ async fn save(
     Extension(account): Extension<Account>,
     Path(number): Path<u64>,
 ) -> Response {
-    let Some((row, Some(kept))) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
+    let Some(row) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
+    let Some(kept) = &row.content else { return missing() };
     account.goes_apart().await;
-    let saved = kept::fixture(&row, &copied(&kept), &app.library);
+    let saved = kept::fixture(&row, &copied(kept), &app.library);
     let text = match saved {
         Ok(text) => text,
         Err(what) => return reply::error(Kind::OpenAi, &Error::client(what).with_status(409)),
     };
     let mut response = reply::bytes("text/plain; charset=utf-8", Body::from(text));
-    let name = format!("attachment; filename=\"{}\"", kept::file_name(&row));
+    let name = format!("attachment; filename=\"{}-{}.txt\"", recording::plain(&row.model), row.number);
     if let Ok(name) = HeaderValue::from_str(&name) {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
     }
@@ -223,43 +217,9 @@ async fn secured(mut response: Response) -> Response {
     response
 }
 
-/// Whether the sender would rather have HTML than anything else (RFC 9110, section 12.5.1).
+/// Whether HTML is the first that the sender accepts, as browsers write it.
 fn wants_a_page(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all(header::ACCEPT).iter().filter_map(|list| list.to_str().ok());
-    let (mut html, mut others) = (0.0, 0.0);
-    for range in lists.flat_map(|list| list.split(',')) {
-        let mut parts = range.split(';').map(str::trim);
-        let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok()).unwrap_or(1.0);
-        let best = if kind == "text/html" { &mut html } else { &mut others };
-        *best = f32::max(*best, weight);
-    }
-    html > 0.0 && html >= others
-}
-
-/// A row of the table; the script writes the same.
-fn line(row: &Row, out: &mut String) {
-    let seconds = |ms: Option<u64>| ms.map(|ms| format!("{:.1} s", ms as f64 / 1000.0)).unwrap_or_default();
-    let result = format!("{:?}", row.result).to_lowercase();
-    let at = row.at / 1000 % 86_400;
-    let _ = write!(out, "<tr><td>{:02}:{:02}:{:02} UTC</td>", at / 3600, at / 60 % 60, at % 60);
-    for text in [&*row.client, &row.model, row.mode] {
-        let _ = write!(out, "<td>{}</td>", escaped(text));
-    }
-    let why = row.error.as_deref().map(|error| format!(" {}", escaped(error))).unwrap_or_default();
-    let _ = write!(out, "<td><span class=\"badge {result}\">{result}</span>{why}</td>");
-    let tokens = format!("{} + {}", row.prompt_tokens, row.completion_tokens);
-    let wrote = row.ms.zip(row.first_ms).map_or(0, |(all, first)| all.saturating_sub(first));
-    let speed =
-        if wrote > 50 && row.completion_tokens > 0 { (1000 * row.completion_tokens / wrote).to_string() } else { String::new() };
-    for number in [tokens, speed, seconds(row.first_ms), seconds(row.ms)] {
-        let _ = write!(out, "<td class=\"number\">{number}</td>");
-    }
-    out.push_str("</tr>\n");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+    text(headers, header::ACCEPT).is_some_and(|list| list.starts_with("text/html"))
 }
 
 #[cfg(test)]

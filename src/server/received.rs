@@ -1,14 +1,17 @@
 //! The beginning of every request about a model: reads the body, and finds the model and its backend.
 
+use std::sync::{Arc, atomic::Ordering};
+
 use axum::{body::Body, extract::Request};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, header};
+use http::{HeaderMap, header, header::AsHeaderName};
 use http_body_util::BodyExt;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
-use super::{account::Account, discard::Slow, headers, page::turns::Opening, sender::Sender, state::App, target::Target};
+use super::{account::Account, discard::Slow, guard::Sender, state::App};
 use crate::{
+    backend::Backend,
     client::front,
     config::{Exchanges, Mode},
     error::Error,
@@ -31,8 +34,18 @@ pub(super) struct Prefix {
     pub(super) profile: Option<&'static str>,
 }
 
+/// The model that a request is about.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    /// The name that the client used, which answers repeat.
+    pub(super) called: String,
+    /// The backend's own name.
+    pub(super) model: String,
+    pub(super) backend: Arc<Backend>,
+}
+
 /// A request with its body.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Received {
     pub(super) headers: HeaderMap,
     pub(super) prefix: Prefix,
@@ -55,8 +68,7 @@ impl Received {
 
     /// Reads a body that is a `T`; `expected` shows people how one looks.
     pub(super) async fn json<T: DeserializeOwned>(app: &App, request: Request, expected: &str) -> Result<(Received, T), Error> {
-        let received = Received::read(app, request).await?;
-        received.check_values()?;
+        let received = Received::read(app, request).await?.within_values()?;
         let value = openai::parse(&received.body);
         let wrong = |error: serde_json::Error| match is_object(&received.body) {
             true => format!("expected {expected}: {error}"),
@@ -81,26 +93,16 @@ impl Received {
         Ok((received, target))
     }
 
-    /// Makes a request for an answer a row of the page.
+    /// Counts a request for an answer, and makes it a row of the page.
     fn list(&self, app: &App, model: &str) {
-        let client = headers::text(&self.headers, header::USER_AGENT).unwrap_or_default();
-        let entry = self.account.read(|facts| {
-            let is_turn = TURNS.iter().any(|end| facts.path.ends_with(end));
-            is_turn.then(|| {
-                app.process.page.begin(&Opening {
-                    owner: &self.sender.tenant.name,
-                    id: &facts.id,
-                    path: &facts.path,
-                    client,
-                    model,
-                    body: &self.body,
-                    keeps: app.config.exchanges == Exchanges::Memory,
-                })
-            })
-        });
-        if let Some(entry) = entry {
-            self.account.is_listed(entry);
+        let mut facts = self.account.facts();
+        if !TURNS.iter().any(|end| facts.path.ends_with(end)) {
+            return;
         }
+        app.process.metrics.chats.fetch_add(1, Ordering::Relaxed);
+        let client = text(&self.headers, header::USER_AGENT).unwrap_or_default();
+        let entry = app.process.page.begin(&facts, client, model, &self.body, app.config.exchanges == Exchanges::Memory);
+        facts.entry = Some(entry);
     }
 
     /// The mode: chosen by the page's switch, else by the header, the path, the model's alias, its route, the configuration.
@@ -123,7 +125,11 @@ impl Received {
     }
 
     /// Refuses a body with too many JSON values: each takes some hundred bytes of memory, however short its text.
-    pub(super) fn check_values(&self) -> Result<(), Error> {
+    pub(super) fn within_values(self) -> Result<Received, Error> {
+        self.check_values().map(|()| self)
+    }
+
+    fn check_values(&self) -> Result<(), Error> {
         let most = VALUES + self.body.len() / VALUE_BYTES;
         // A value has at least two bytes.
         if self.body.len() / 2 <= most || json::values(&self.body) <= most {
@@ -137,6 +143,11 @@ impl Received {
     }
 }
 
+/// The first value of a header. `None`: there is none, or it is not printable ASCII.
+pub(super) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
 /// The body of a request, at most `limit` bytes.
 async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Error> {
     let too_large = || {
@@ -146,7 +157,7 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
         .with_status(413)
         .with_code("request_too_large")
     };
-    let declared = headers::text(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    let declared = text(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if declared.is_some_and(|declared| declared > limit) {
         return Err(too_large());
     }

@@ -60,24 +60,14 @@ impl Recorder {
 
     /// A tap that writes one file when the turn is over.
     pub(super) fn tap(&self, plan: &Plan) -> Box<dyn Tap> {
-        let model: String = plan
-            .chat
-            .model
-            .chars()
-            .take(NAME_CHARS)
-            .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
-            .collect();
+        let (model, envelope) = (&plan.chat.model, &plan.reply.head.envelope);
+        let tail = envelope.id.get(envelope.id.len().saturating_sub(6)..).unwrap_or(&envelope.id);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Box::new(Recording {
             // The end of the answer's id tells chats of one moment apart.
-            file: self.directory.join(format!("{model}-{}-{}.txt", now.as_millis(), tail(&plan.reply.head.envelope.id))),
+            file: self.directory.join(format!("{}-{}-{tail}.txt", plain(model), now.as_millis())),
             fixture: Fixture {
-                title: format!(
-                    "{} at {}, recorded by toolglot {}",
-                    plan.chat.model,
-                    plan.backend.name,
-                    env!("CARGO_PKG_VERSION")
-                ),
+                title: format!("{model} at {}, recorded by toolglot {}", plan.backend.name, env!("CARGO_PKG_VERSION")),
                 ..Fixture::default()
             },
             last: Instant::now(),
@@ -121,8 +111,9 @@ impl Drop for Recording {
     }
 }
 
-fn tail(id: &str) -> &str {
-    id.get(id.len().saturating_sub(6)..).unwrap_or(id)
+/// A model's name in the name of a file.
+pub(super) fn plain(model: &str) -> String {
+    model.chars().take(NAME_CHARS).map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
 }
 
 /// The name of a wire format in a fixture.

@@ -37,6 +37,11 @@ pub(super) fn error(front: Kind, error: &Error) -> Response {
     response
 }
 
+/// This value as JSON, or the error.
+pub(super) fn json_or_error(front: Kind, answer: Result<Value, Error>) -> Response {
+    answer.map_or_else(|error| self::error(front, &error), |value| json(&value))
+}
+
 /// Adds headers of a backend, except those that are already set. A backend may repeat a key in them.
 pub(super) fn add_headers(response: &mut Response, headers: &[(String, String)]) {
     for (name, value) in headers {

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
+    guard::Sender,
     reply,
-    sender::Sender,
     state::App,
 };
 use crate::{
@@ -81,26 +81,22 @@ fn keeping(stored: Stored, mut kept: Kept, streamed: bool, response: Response) -
 
 pub(super) async fn one(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
     let found = of_sender(&app, &request).find(&id).await;
-    found.map_or_else(|error| reply::error(FRONT, &error), |kept| reply::json(&kept.response))
+    reply::json_or_error(FRONT, found.map(|kept| kept.response))
 }
 
 pub(super) async fn delete(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    match of_sender(&app, &request).delete(&id).await {
-        Ok(()) => reply::json(&json!({"id": id, "object": "response", "deleted": true})),
-        Err(error) => reply::error(FRONT, &error),
-    }
+    let deleted = of_sender(&app, &request).delete(&id).await;
+    reply::json_or_error(FRONT, deleted.map(|()| json!({"id": id, "object": "response", "deleted": true})))
 }
 
 pub(super) async fn input_items(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
     let found = of_sender(&app, &request).find(&id).await;
-    found.map_or_else(
-        |error| reply::error(FRONT, &error),
-        |kept| {
-            let ids = |item: Option<&Value>| item.and_then(|item| item.get("id")).cloned();
-            let (first, last) = (ids(kept.input.first()), ids(kept.input.last()));
-            reply::json(&json!({"object": "list", "data": kept.input, "first_id": first, "last_id": last, "has_more": false}))
-        },
-    )
+    let list = found.map(|Kept { input, .. }| {
+        let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
+        let (first, last) = (id(input.first()), id(input.last()));
+        json!({"object": "list", "data": input, "first_id": first, "last_id": last, "has_more": false})
+    });
+    reply::json_or_error(FRONT, list)
 }
 
 fn of_sender(app: &App, request: &Request) -> Stored {

@@ -11,7 +11,6 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use axum::Router;
 use futures_util::future::join_all;
 use tokio::{
     net::TcpListener,
@@ -24,8 +23,7 @@ use super::{
     connection::{self, Room, Shift},
     ending::Stage,
     greeting, listen, react, reload, router,
-    settings::Settings,
-    state::{App, Live, app},
+    state::{App, Live, Settings, app},
 };
 use crate::{config::Config, error::Error};
 
@@ -97,7 +95,12 @@ async fn run(settings: Settings) -> Result<(), Error> {
             Ok(())
         }
     };
-    let farewell = timeout(patience, async { tokio::join!(app.process.mcp.pool().shut_down(), flush(&app)) });
+    let flush = async {
+        if let Some(spans) = &app.process.spans {
+            Arc::clone(spans).flush().await;
+        }
+    };
+    let farewell = timeout(patience, async { tokio::join!(app.process.mcp.pool().shut_down(), flush) });
     tokio::select! {
         _ = farewell => {}
         () = signal() => {}
@@ -158,13 +161,6 @@ async fn follow_registry(app: &App) {
         future::pending::<()>().await
     };
     tokio::join!(watching, pool.follow());
-}
-
-/// Sends the spans that still wait.
-async fn flush(app: &App) {
-    if let Some(spans) = &app.process.spans {
-        Arc::clone(spans).flush().await;
-    }
 }
 
 /// Prints what was found, and looks again until something was. Never ends.
@@ -236,11 +232,13 @@ fn signal() -> impl Future<Output = ()> {
     async move {
         #[cfg(unix)]
         {
-            let [interrupted, terminated] = caught;
-            tokio::select! {
-                () = came(interrupted) => {}
-                () = came(terminated) => {}
-            }
+            use std::task::Poll;
+            let mut caught = caught;
+            future::poll_fn(|cx| match caught.iter_mut().flatten().any(|signal| signal.poll_recv(cx).is_ready()) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            })
+            .await;
         }
         #[cfg(not(unix))]
         if tokio::signal::ctrl_c().await.is_err() {
@@ -258,13 +256,5 @@ fn survive_full_files() {
         if let Err(error) = signal(SignalKind::from_raw(25)) {
             tracing::warn!(%error, "a log at its limit (`ulimit -f`) will end this process");
         }
-    }
-}
-
-#[cfg(unix)]
-async fn came(signal: Option<tokio::signal::unix::Signal>) {
-    match signal {
-        Some(mut signal) => _ = signal.recv().await,
-        None => future::pending().await,
     }
 }

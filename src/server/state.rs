@@ -1,6 +1,6 @@
 //! What all requests share. It is built once from the settings at the start, and replaced as a whole when they change.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
@@ -8,28 +8,56 @@ use axum::extract::FromRef;
 use super::{
     apart::Apart,
     backends::{Backends, Described},
-    counts::Counts,
     ending::Ending,
-    instance::Instance,
+    forward::Instance,
+    log::Lines,
     metrics::Metrics,
     otel::Spans,
     page::{bypass::Bypass, turns::Turns},
+    received::Target,
     recording::Recorder,
-    settings::Settings,
-    target::Target,
     unknown::Missed,
 };
 use crate::{
     adapter::{Adapter, Library},
     backend::Backend,
     client::profile,
-    config::{Config, Overlay, Tenant, nearest},
+    config::{Config, Environment, Listen, Overlay, Tenant, nearest},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
     openai, plan,
     store::{self, Common, Files, Memory},
     turn, upstream,
 };
+
+/// The settings of a server.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The validated configuration.
+    pub config: Config,
+    /// Whether to offer the recorded models even if there are backends.
+    pub demo: bool,
+    /// Where to look for Ollama if no backend is configured.
+    pub ollama: String,
+    /// The directory into which every chat is recorded.
+    pub record: Option<PathBuf>,
+    /// The lines of the log, if they can be followed.
+    pub log: Option<Arc<Lines>>,
+    /// What to enter in each client that talks to this address, by the client's name, for the page; `{origin}` stands for the page's
+    /// own address.
+    pub setup: fn(&Listen) -> Vec<(String, String)>,
+    /// The environment in which the registry of MCP servers expands variables.
+    pub environment: Environment,
+}
+
+impl Settings {
+    /// A server of this configuration: no demo, no recording.
+    pub fn of(config: Config, environment: &Environment) -> Settings {
+        let ollama = environment.ollama_url();
+        let environment = environment.clone();
+        Settings { config, demo: false, ollama, record: None, log: None, setup: |_| Vec::new(), environment }
+    }
+}
 
 /// The state that all requests share. A request uses one state from its start to its end.
 pub struct State {
@@ -48,7 +76,6 @@ pub(super) struct Process {
     pub(super) apart: Arc<Apart>,
     pub(super) recorder: Option<Recorder>,
     pub(super) mcp: Engine,
-    pub(super) counts: Counts,
     pub(super) metrics: Arc<Metrics>,
     /// `None`: no collector is configured.
     pub(super) spans: Option<Arc<Spans>>,
@@ -170,7 +197,6 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         instance: Instance::new(),
         apart: Apart::new()?,
         recorder: settings.record.clone().map(Recorder::new).transpose()?,
-        counts: Counts::default(),
         metrics: Arc::default(),
         spans: Spans::of(&settings.environment),
         missed: Missed::default(),

@@ -198,11 +198,7 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     let target = app.target(&Tenant::default(), model).await?;
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let sent = forward::send(app, &target.backend, Endpoint::OpenAi("/chat/completions"), &headers, body.to_string().into());
-    let mut answer = sent.await?;
-    let bytes = answer.collect(ANSWER_BYTES).await?;
-    if !answer.status.is_success() {
-        return Err(backend::refusal_of(&target.backend, answer.status.as_u16(), &bytes).without(target.backend.secrets()));
-    }
+    let bytes = forward::accepted(&target.backend, sent.await?).await?.collect(ANSWER_BYTES).await?;
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
 

@@ -10,11 +10,19 @@ use std::{
 
 use axum::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
-use super::{account::Account, facts::milliseconds, metrics::Metrics, otel, page::turns::Entry, reply, state::App, woken::Woken};
+use super::{
+    account::{Account, milliseconds},
+    metrics::Metrics,
+    otel,
+    page::turns::Entry,
+    reply,
+    state::App,
+    woken::Woken,
+};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -44,10 +52,6 @@ struct Ending {
     span: Span,
     begun: Instant,
     first_byte: Option<Instant>,
-    /// `None`: the client left before there was a response.
-    status: Option<StatusCode>,
-    /// What the client was told of a failure.
-    error: Option<String>,
 }
 
 /// Runs the request under its id.
@@ -63,16 +67,18 @@ where
     request.extensions_mut().insert(account.clone());
     let metrics = Arc::clone(&app.process.metrics);
     metrics.begin();
-    let mut ending =
-        Ending { account, metrics, open, span: span.clone(), begun: Instant::now(), first_byte: None, status: None, error: None };
+    let ending = Ending { account, metrics, open, span: span.clone(), begun: Instant::now(), first_byte: None };
     // The state of a request must not be kept alive by its answer.
     drop(app);
     let mut response = next(request).instrument(span).await;
-    ending.status = Some(response.status());
-    ending.error = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
+    let (shown, pace) = {
+        let mut facts = ending.account.facts();
+        facts.status = Some(response.status().as_u16());
+        facts.told = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
+        (facts.entry.clone().filter(Entry::keeps), facts.pace.clone())
+    };
     response.headers_mut().insert(ID, id);
-    reply::add_headers(&mut response, &ending.account.pace());
-    let shown = ending.account.entry().filter(|entry| entry.keeps()).cloned();
+    reply::add_headers(&mut response, &pace);
     response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, shown }))
 }
 
@@ -125,14 +131,12 @@ impl hyper::body::Body for Traced {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let mut facts = self.account.take();
+        let mut facts = std::mem::take(&mut *self.account.facts());
         let first = facts.turn.as_ref().and_then(|turn| turn.first_sent).or(self.first_byte);
         facts.first = first.map(|at| at.saturating_duration_since(self.begun));
         facts.taken = self.begun.elapsed();
-        facts.status = self.status.map(|status| status.as_u16());
-        facts.told = self.error.take();
         self.metrics.end(&facts);
-        if let Some(entry) = self.account.entry() {
+        if let Some(entry) = facts.entry.take() {
             entry.end(&facts);
         }
         if let Some(open) = self.open.take() {
@@ -163,9 +167,9 @@ impl Drop for Ending {
             reread_bytes = prefix.map(|prefix| prefix.before.saturating_sub(prefix.shared)),
             changed_at = prefix.and_then(|prefix| prefix.broke),
             rounds = turn.map(|turn| turn.rounds),
-            calls = turn.map(|turn| turn.calls.delivered),
-            fixes = turn.map(|turn| turn.calls.fixes),
-            refusals = turn.map(|turn| turn.calls.refusals.len()),
+            calls = turn.map(|turn| turn.delivered),
+            fixes = turn.map(|turn| turn.fixes),
+            refusals = turn.map(|turn| turn.refusals.len()),
             finish,
             "turn"
         );

@@ -282,8 +282,6 @@ test("a narrow screen has cards and one column, and nothing sticks out", async (
 });
 
 test("a server that is stopped is said to be", async () => {
-  const html = await (await fetch(url, { headers: { accept: "text/html" } })).text();
-  assert.match(html, /<tr><td>\d\d:\d\d:\d\d UTC<\/td><td>void\/1\.4\.9<\/td>/, "the list is there without JavaScript");
   // The one failure that was asked for is a response, not a fault of the page.
   assert.deepEqual(errors.filter((error) => !/status of (4|5)\d\d/.test(error)), [], "nothing was refused by the policy");
   daemon.removeAllListeners("exit");

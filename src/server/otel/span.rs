@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::{
     redact,
-    server::facts::{Facts, Ran},
+    server::account::{Facts, Ran},
 };
 
 /// The spans of a request that is over: its own, and one for each tool that toolglot ran. None if no model was asked.
@@ -56,9 +56,9 @@ pub(super) fn spans(context: &SpanContext, parent: &SpanContext, facts: &Facts, 
         attributes.push(KeyValue::new("toolglot.adapter", turn.adapter.clone()));
         for (name, count) in [
             ("toolglot.rounds", u64::from(turn.rounds)),
-            ("toolglot.calls", turn.calls.delivered.into()),
-            ("toolglot.fixes", turn.calls.fixes as u64),
-            ("toolglot.refusals", turn.calls.refusals.len() as u64),
+            ("toolglot.calls", turn.delivered.into()),
+            ("toolglot.fixes", turn.fixes as u64),
+            ("toolglot.refusals", turn.refusals.len() as u64),
         ] {
             attributes.push(number(name, count));
         }

@@ -20,10 +20,7 @@ const MOST_MINUTES: u64 = 60;
 impl Bypass {
     /// Whether this sender's requests for this model pass as they are now.
     pub(in crate::server) fn covers(&self, sender: &str, model: &str) -> bool {
-        let until = self.0.hold();
-        let now = Instant::now();
-        !until.is_empty()
-            && ["", model].into_iter().any(|model| until.get(&(sender.to_owned(), model.to_owned())).is_some_and(|at| *at > now))
+        self.active(sender).iter().any(|(known, _)| known.is_empty() || known == model)
     }
 
     /// What passes of this sender: the models, with the seconds that are left.

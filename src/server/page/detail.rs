@@ -5,13 +5,10 @@ use std::{cell::Cell, ops::Range, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{
-    kept::{Kept, Reader, Round, Said},
-    why,
-};
+use super::kept::{Kept, Reader, Round};
 use crate::{
     adapter::Scanner,
-    event::{self, Channel, Event, FinishReason, Note, ToolCall},
+    event::{self, Channel, Event, FinishReason, Note, ToolCall, ToolChoice},
     fix::{Checked, Schemas},
     recorded::{self, Owned},
     redact,
@@ -34,40 +31,32 @@ struct Wrote {
 
 /// A text as the scanner splits it.
 #[derive(Default)]
-pub(super) struct Split {
+struct Split {
     /// What stayed text or reasoning (`true`), in order; between two pieces something may have been taken out.
     pieces: Vec<(String, bool)>,
     /// The calls, each with the number of pieces before it.
-    pub(super) calls: Vec<Source>,
+    calls: Vec<Source>,
     /// What looks like a call and is text: the tool's name, and the cell that it is in.
-    pub(super) texts: Vec<(String, event::Cell)>,
+    texts: Vec<(String, event::Cell)>,
 }
 
 /// A call as the model wrote it.
-pub(super) struct Source {
+struct Source {
     name: String,
     arguments: String,
     behind: usize,
-    /// The model closed it.
-    pub(super) closed: bool,
 }
 
-/// A piece of a text: what it is, and the call that it belongs to.
-struct Piece {
-    at: Range<usize>,
-    kind: &'static str,
-    call: Option<usize>,
-}
-
-/// A piece of a text as the page shows it.
-struct Shown {
-    at: Range<usize>,
+/// How the page shows a byte of a text: what it is, the call that it belongs to, and whether it is of a marker.
+#[derive(Clone, Copy, PartialEq)]
+struct Look {
     kind: &'static str,
     call: Option<usize>,
     is_marker: bool,
-    /// A read of the backend began here.
-    is_cut: bool,
 }
+
+/// Maximum number of candidates that are explained.
+const NOTES: usize = 8;
 
 /// The turn for the page.
 pub(super) fn detail(kept: &Kept) -> Value {
@@ -82,10 +71,7 @@ pub(super) fn detail(kept: &Kept) -> Value {
         .map(|(at, round)| {
             let wrote = Wrote::of(round, &clean);
             let split = reader.map(|reader| Split::of(reader, &wrote.content, wrote.end)).unwrap_or_default();
-            let notes = match reader {
-                Some(reader) if at == last => why::notes(reader, &split),
-                _ => Vec::new(),
-            };
+            let notes = reader.filter(|_| at == last).map(|reader| notes(reader, &split)).unwrap_or_default();
             let told = at.checked_sub(1).and_then(|before| kept.rounds.get(before)).map(|before| told(&before.request, &round.request));
             json!({
                 "told": told.as_deref().map(&clean),
@@ -99,20 +85,11 @@ pub(super) fn detail(kept: &Kept) -> Value {
             })
         })
         .collect();
-    let said: Vec<Value> = kept
-        .said
-        .iter()
-        .map(|said| match said {
-            Said::Text(text) => json!({"kind": "text", "text": clean(text)}),
-            Said::Reasoning(text) => json!({"kind": "reasoning", "text": clean(text)}),
-            Said::Note(text) => json!({"kind": "note", "text": clean(text)}),
-            Said::Call { name, arguments } => json!({"kind": "call", "name": name, "text": clean(arguments)}),
-        })
-        .collect();
+    let said = kept.said.iter().map(|said| json!({"kind": said.kind, "name": said.name, "text": clean(&said.text)}));
     json!({
         "sent": sent,
         "rounds": rounds,
-        "said": said,
+        "said": said.collect::<Vec<_>>(),
         "got": clean(&String::from_utf8_lossy(&kept.got)),
         "cut": kept.cut,
         "offered": reader.map(|reader| reader.offered),
@@ -166,66 +143,42 @@ fn calls(checked: &[Checked], split: &Split, wrote: &Wrote, clean: &impl Fn(&str
         .collect()
 }
 
-/// The text in pieces: prose, reasoning, markers, calls; and where the backend's reads began.
+/// Why what is left of an answer holds no call: the cell of the table that each candidate is in.
+fn notes(reader: &Reader, split: &Split) -> Vec<Value> {
+    let nothing_offered = match (reader.tools.is_empty(), &reader.tools.choice) {
+        (true, _) => Some("the request offers no tools, so nothing was looked for"),
+        (_, ToolChoice::None) => Some("the request forbids calls (`tool_choice` is `none`), so nothing was looked for"),
+        _ => None,
+    };
+    let note = |text: String, quote: &str| json!({"text": text, "quote": quote});
+    if let Some(why) = nothing_offered.filter(|_| split.pieces.iter().any(|(text, _)| text.contains(['{', '<']))) {
+        return vec![note(why.into(), "")];
+    }
+    split.texts.iter().take(NOTES).map(|(name, cell)| note(cell.to_string(), name)).collect()
+}
+
+/// The text in pieces that look the same: prose, reasoning, markers, calls; and where the backend's reads began.
 fn pieces(reader: Option<&Reader>, wrote: &Wrote, split: &Split) -> Vec<Value> {
     let text = &wrote.content;
-    let parts = match reader {
-        Some(_) => split.places(text),
-        None => vec![Piece { at: 0..text.len(), kind: "text", call: None }],
-    };
-    let markers = reader.map(|reader| markers(&reader.adapter.markers(), text)).unwrap_or_default();
-    let mut edges: Vec<usize> = parts.iter().flat_map(|part| [part.at.start, part.at.end]).collect();
-    edges.extend(markers.iter().flat_map(|marker| [marker.start, marker.end]));
-    edges.extend(wrote.cuts.iter().copied().filter(|cut| text.is_char_boundary(*cut)));
-    edges.sort_unstable();
-    edges.dedup();
-    let mut out: Vec<Shown> = Vec::new();
-    let (mut parts, mut marks) = (parts.iter().peekable(), markers.iter().peekable());
-    for (start, end) in edges.iter().zip(edges.iter().skip(1)) {
-        while parts.next_if(|part| part.at.end <= *start).is_some() {}
-        while marks.next_if(|mark| mark.end <= *start).is_some() {}
-        let Some(part) = parts.peek() else { continue };
-        let is_marker = marks.peek().is_some_and(|mark| mark.start <= *start);
-        let next = Shown {
-            at: *start..*end,
-            kind: part.kind,
-            call: part.call,
-            is_marker,
-            is_cut: wrote.cuts.binary_search(start).is_ok(),
-        };
-        match out.last_mut() {
-            Some(last) if last.continues(&next) => last.at.end = *end,
-            _ => out.push(next),
+    let mut looks = vec![Look { kind: "text", call: None, is_marker: false }; text.len()];
+    if let Some(reader) = reader {
+        split.mark(text, &mut looks);
+        // Those that are ordinary characters are not shown.
+        for marker in reader.adapter.markers().iter().filter(|marker| marker.trim().len() > 2) {
+            for (at, marker) in text.match_indices(marker.as_str()) {
+                looks[at..at + marker.len()].iter_mut().for_each(|look| look.is_marker = true);
+            }
         }
     }
-    let shown = |Shown { at, kind, call, is_marker, is_cut }: Shown| {
-        let text = text.get(at)?;
-        Some(json!({"t": text, "k": kind, "c": call, "m": is_marker, "r": is_cut}))
-    };
-    out.into_iter().filter_map(shown).collect()
-}
-
-/// Where the adapter's markers are, without those that are ordinary characters.
-fn markers(known: &[String], text: &str) -> Vec<Range<usize>> {
-    let long = known.iter().filter(|marker| marker.trim().len() > 2);
-    let mut found: Vec<Range<usize>> =
-        long.flat_map(|marker| text.match_indices(marker.as_str()).map(|(at, marker)| at..at + marker.len())).collect();
-    found.sort_by_key(|at| (at.start, std::cmp::Reverse(at.end)));
-    let mut end = 0;
-    found.retain(|at| {
-        let is_free = at.start >= end;
-        end = end.max(at.end);
-        is_free
-    });
-    found
-}
-
-impl Shown {
-    /// Whether it looks the same as the piece after it, so that the two can be joined.
-    fn continues(&self, next: &Shown) -> bool {
-        let look = |shown: &Shown| (shown.kind, shown.call, shown.is_marker);
-        look(self) == look(next) && self.at.end == next.at.start && !next.is_cut
+    let is_cut = |at: usize| wrote.cuts.binary_search(&at).is_ok();
+    let is_edge = |at: &usize| looks.get(*at) != looks.get(*at - 1) || is_cut(*at);
+    let (mut out, mut from) = (Vec::new(), 0);
+    for end in (1..=text.len()).filter(is_edge) {
+        let Look { kind, call, is_marker } = looks[from];
+        out.push(json!({"t": text.get(from..end), "k": kind, "c": call, "m": is_marker, "r": is_cut(from)}));
+        from = end;
     }
+    out
 }
 
 impl Wrote {
@@ -265,7 +218,7 @@ impl Wrote {
 
 impl Split {
     /// Reads the text as an answer that ends with this reason; `None`: as one that continues.
-    pub(super) fn of(reader: &Reader, text: &str, end: Option<FinishReason>) -> Split {
+    fn of(reader: &Reader, text: &str, end: Option<FinishReason>) -> Split {
         let mut split = Split::default();
         let mut scanner = Scanner::new(
             Arc::clone(&reader.adapter),
@@ -282,64 +235,56 @@ impl Split {
                     call.arguments.push_str(json);
                 }
             }
-            Event::CallEnd { .. } => {
-                if let Some(call) = split.calls.last_mut() {
-                    call.closed = true;
-                }
-            }
             Event::Refused { name, raw, .. } => split.begin(name, raw),
             Event::Note(Note::Candidate { name, cell }) => split.texts.push((name.clone(), *cell)),
-            Event::Note(_) | Event::Finish { .. } => {}
+            Event::CallEnd { .. } | Event::Note(_) | Event::Finish { .. } => {}
         };
         scanner.push(Channel::Content, text, &mut take);
         scanner.finish(end.unwrap_or(FinishReason::Length), &mut take);
         split
     }
 
-    /// What stayed text.
-    pub(super) fn said(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().map(|(text, _)| text.as_str())
-    }
-
     fn begin(&mut self, name: &str, arguments: &str) {
         // Its cell was noted just before.
         self.texts.pop_if(|(noted, _)| noted == name);
         let behind = self.pieces.len();
-        self.calls.push(Source { name: name.to_owned(), arguments: arguments.to_owned(), behind, closed: false });
+        self.calls.push(Source { name: name.to_owned(), arguments: arguments.to_owned(), behind });
     }
 
-    /// Where in the text it all is: what was taken out between two pieces is a call, if there is one, or a marker.
-    fn places(&self, text: &str) -> Vec<Piece> {
-        let (mut out, mut from) = (Vec::new(), 0);
+    /// Marks where in the text it all is: what was taken out between two pieces is a call, if there is one, or a marker.
+    fn mark(&self, text: &str, looks: &mut [Look]) {
+        let mut from = 0;
         for at in 0..=self.pieces.len() {
-            let mut calls = self.calls.iter().enumerate().filter(|(_, call)| call.behind == at);
-            let first = calls.next().map(|(index, _)| index);
-            let next = self.pieces.get(at);
+            let own = || self.calls.iter().enumerate().filter(move |(_, call)| call.behind == at);
+            let first = own().next().map(|(index, _)| index);
             // A call's own text may look like what comes after it.
-            let after = self.calls.iter().filter(|call| call.behind == at).fold(from, |from, call| {
-                let rest = text.get(from..).unwrap_or_default();
-                let named = rest.find(&*call.name).map_or(from, |place| from + place + call.name.len());
-                let rest = text.get(named..).unwrap_or_default();
-                rest.find(&*call.arguments).map_or(named, |place| named + place + call.arguments.len())
+            let after = own().fold(from, |from, (_, call)| {
+                let named = place(text, from, &call.name).map_or(from, |named| named.end);
+                place(text, named, &call.arguments).map_or(named, |written| written.end)
             });
-            let start = match next {
-                None => text.len(),
-                Some((piece, _)) if first.is_none() && text.get(from..).is_some_and(|rest| rest.starts_with(&**piece)) => from,
-                Some((piece, _)) => match text.get(after..).and_then(|rest| rest.find(&**piece)) {
-                    Some(place) => after + place,
+            let next = match self.pieces.get(at) {
+                None => text.len()..text.len(),
+                Some((piece, _)) if first.is_none() && text.get(from..).is_some_and(|rest| rest.starts_with(&**piece)) => {
+                    from..from + piece.len()
+                }
+                Some((piece, _)) => match place(text, after, piece) {
+                    Some(next) => next,
                     // Written by somebody else: nothing of it is in the text.
                     None => continue,
                 },
             };
-            if start > from {
-                let kind = if first.is_some() { "call" } else { "taken" };
-                out.push(Piece { at: from..start, kind, call: first });
+            let kind = if first.is_some() { "call" } else { "taken" };
+            looks[from..next.start].fill(Look { kind, call: first, is_marker: false });
+            if self.pieces.get(at).is_some_and(|(_, thought)| *thought) {
+                looks[next.clone()].fill(Look { kind: "reasoning", call: None, is_marker: false });
             }
-            if let Some((piece, thought)) = next {
-                out.push(Piece { at: start..start + piece.len(), kind: if *thought { "reasoning" } else { "text" }, call: None });
-                from = start + piece.len();
-            }
+            from = next.end;
         }
-        out
     }
+}
+
+/// Where a part comes next in the text.
+fn place(text: &str, from: usize, part: &str) -> Option<Range<usize>> {
+    let at = from + text.get(from..)?.find(part)?;
+    Some(at..at + part.len())
 }

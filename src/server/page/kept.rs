@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::turns::{Entry, Row};
 use crate::{
@@ -81,16 +81,14 @@ pub(super) struct Reader {
 }
 
 /// Something that left for the client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
-    Text(String),
-    Reasoning(String),
-    Call {
-        name: String,
-        arguments: String,
-    },
-    /// A warning, or the reason of the end.
-    Note(String),
+#[derive(Clone)]
+pub(super) struct Said {
+    /// `text`, `reasoning`, `call`, or `note`: a warning, or the reason of the end.
+    pub(super) kind: &'static str,
+    /// Of a call.
+    pub(super) name: String,
+    /// The text, or the arguments of a call.
+    pub(super) text: String,
 }
 
 /// The tap that keeps the content of a turn.
@@ -178,19 +176,13 @@ impl Kept {
     /// Something that leaves for the client's form.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Text(text) => self.says(Said::Text((*text).to_owned())),
-            Event::Reasoning(text) => self.says(Said::Reasoning((*text).to_owned())),
-            Event::CallStart { name, .. } => self.says(Said::Call { name: (*name).to_owned(), arguments: String::new() }),
-            Event::CallArguments { json, .. } => {
-                if self.takes(json.len())
-                    && let Some(Said::Call { arguments, .. }) = self.said.last_mut()
-                {
-                    arguments.push_str(json);
-                }
-            }
-            Event::Refused { name, why, .. } => self.says(Said::Note(format!("{name} was not run: {why}"))),
-            Event::Note(Note::Warning { text, .. } | Note::Progress { text, .. }) => self.says(Said::Note(text.clone())),
-            Event::Finish { reason, .. } => self.says(Said::Note(format!("finish: {}", reason.as_str()))),
+            Event::Text(text) => self.says("text", "", text),
+            Event::Reasoning(text) => self.says("reasoning", "", text),
+            Event::CallStart { name, .. } => self.says("call", name, ""),
+            Event::CallArguments { json, .. } => self.says("call", "", json),
+            Event::Refused { name, why, .. } => self.says("note", "", &format!("{name} was not run: {why}")),
+            Event::Note(Note::Warning { text, .. } | Note::Progress { text, .. }) => self.says("note", "", text),
+            Event::Finish { reason, .. } => self.says("note", "", &format!("finish: {}", reason.as_str())),
             Event::CallEnd { .. }
             | Event::Note(Note::Candidate { .. } | Note::Writing { .. } | Note::Trace(_) | Note::StopSequence(_)) => {}
         }
@@ -198,35 +190,27 @@ impl Kept {
 
     /// The latest call in one line: its tool and its first argument.
     fn called(&self) -> Option<String> {
-        let Some(Said::Call { name, arguments }) = self.said.last() else { return None };
-        let first = match serde_json::from_str::<Value>(arguments).ok()? {
-            Value::Object(members) => members.into_iter().next().map(|(_, value)| value),
-            _ => None,
-        };
-        let shown = match first {
-            Some(Value::String(text)) => text,
-            Some(value) => value.to_string(),
-            None => String::new(),
-        };
+        let Said { name, text, .. } = self.said.last().filter(|said| said.kind == "call")?;
+        let first = serde_json::from_str::<Map<String, Value>>(text).ok()?.into_iter().next();
+        let shown = first.map_or_else(String::new, |(_, value)| match value {
+            Value::String(text) => text,
+            value => value.to_string(),
+        });
         let line = format!("{name} {shown}");
         let line = redact::without(&line, self.secrets.iter().map(String::as_str));
         Some(redact::shown(line.trim(), CALLED_CHARS))
     }
 
-    fn says(&mut self, said: Said) {
-        let bytes = match &said {
-            Said::Text(text) | Said::Reasoning(text) | Said::Note(text) => text.len(),
-            Said::Call { name, arguments } => name.len() + arguments.len(),
-        };
-        if !self.takes(bytes) {
+    /// Something of this kind, or more of the same: notes and calls with a name of their own begin anew.
+    fn says(&mut self, kind: &'static str, name: &str, text: &str) {
+        if !self.takes(name.len() + text.len()) {
             return;
         }
         let is_full = self.said.len() >= SAID;
-        match (self.said.last_mut(), said) {
-            (Some(Said::Text(last)), Said::Text(more)) => last.push_str(&more),
-            (Some(Said::Reasoning(last)), Said::Reasoning(more)) => last.push_str(&more),
+        match self.said.last_mut() {
+            Some(last) if last.kind == kind && kind != "note" && name.is_empty() => last.text.push_str(text),
             _ if is_full => self.cut = true,
-            (_, said) => self.said.push(said),
+            _ => self.said.push(Said { kind, name: name.to_owned(), text: text.to_owned() }),
         }
     }
 }
@@ -340,25 +324,17 @@ pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<Strin
     Ok(text)
 }
 
-/// `qwen3-8b-17.txt`
-pub(super) fn file_name(row: &Row) -> String {
-    let model: String = row.model.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
-    format!("{model}-{}.txt", row.number)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::turns::{Opening, Turns},
-        *,
-    };
+    use super::{super::turns::Turns, *};
+    use crate::server::account::Facts;
 
     const PIECES: u64 = 700;
 
     /// A turn that begins now.
     fn begun(turns: &Arc<Turns>, keeps: bool) -> Entry {
         let body = Bytes::from_static(b"{}");
-        turns.begin(&Opening { owner: "", id: "i", path: "/v1/chat/completions", client: "", model: "m", body: &body, keeps })
+        turns.begin(&Facts::default(), "", "m", &body, keeps)
     }
 
     #[test]

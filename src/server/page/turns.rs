@@ -18,7 +18,7 @@ use super::kept::Kept;
 use crate::{
     lock::Hold,
     redact,
-    server::facts::{Facts, Turn, milliseconds},
+    server::account::{Facts, Turn, milliseconds},
 };
 
 /// Maximum number of rows.
@@ -46,7 +46,7 @@ pub(in crate::server) struct Turns {
 #[derive(Default)]
 struct State {
     next: u64,
-    rows: VecDeque<Listed>,
+    rows: VecDeque<Row>,
     counts: BTreeMap<(String, String), Counts>,
     /// Each sender's last hour: the minutes since 1970 in which turns ended.
     hours: BTreeMap<String, VecDeque<(u64, Minute)>>,
@@ -54,12 +54,6 @@ struct State {
 
 /// What happened in a minute: turns, calls, fixes, questions to the model, errors.
 type Minute = [u64; 5];
-
-struct Listed {
-    row: Row,
-    begun: Instant,
-    kept: Option<Arc<Mutex<Kept>>>,
-}
 
 /// A message for pages.
 #[derive(Debug, Clone)]
@@ -71,7 +65,7 @@ pub(super) enum Change {
 }
 
 /// A turn in the list, without its content.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub(super) struct Row {
     pub(super) number: u64,
     /// The client key that the request carried.
@@ -104,6 +98,10 @@ pub(super) struct Row {
     pub(super) error: Option<String>,
     /// The content of the turn is kept and can be shown.
     pub(super) kept: bool,
+    #[serde(skip)]
+    pub(super) content: Option<Arc<Mutex<Kept>>>,
+    #[serde(skip)]
+    begun: Option<Instant>,
 }
 
 /// A turn in one word.
@@ -134,18 +132,6 @@ pub(super) struct Counts {
     pub(super) failed: u64,
 }
 
-/// How a turn begins.
-pub(in crate::server) struct Opening<'a> {
-    pub(in crate::server) owner: &'a str,
-    pub(in crate::server) id: &'a str,
-    pub(in crate::server) path: &'a str,
-    pub(in crate::server) client: &'a str,
-    pub(in crate::server) model: &'a str,
-    pub(in crate::server) body: &'a Bytes,
-    /// Whether what is said is kept.
-    pub(in crate::server) keeps: bool,
-}
-
 /// A turn of the list, for those who know more of it later.
 #[derive(Clone)]
 pub(in crate::server) struct Entry {
@@ -166,51 +152,55 @@ impl Turns {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
-        let keeps = opening.keeps;
+    /// A turn begins. `keeps`: whether what is said in it is kept.
+    pub(in crate::server) fn begin(
+        self: &Arc<Turns>,
+        facts: &Facts,
+        client: &str,
+        model: &str,
+        body: &Bytes,
+        keeps: bool,
+    ) -> Entry {
         let mut state = self.state.hold();
         if keeps {
-            state.make_room(ROOM.max(2 * opening.body.len()), &self.bytes);
+            state.make_room(ROOM.max(2 * body.len()), &self.bytes);
         }
-        let kept = keeps.then(|| Arc::new(Mutex::new(Kept::new(opening.body, Arc::clone(&self.bytes), KEPT_BYTES))));
+        let kept = keeps.then(|| Arc::new(Mutex::new(Kept::new(body, Arc::clone(&self.bytes), KEPT_BYTES))));
         state.next += 1;
         let number = state.next;
         let row = Row {
             number,
-            owner: opening.owner.to_owned(),
+            owner: facts.tenant.clone(),
             at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, milliseconds),
-            id: opening.id.to_owned(),
-            path: opening.path.to_owned(),
-            client: redact::line(opening.client.split(' ').next().unwrap_or_default()),
-            model: redact::line(opening.model),
+            id: facts.id.clone(),
+            path: facts.path.clone(),
+            client: redact::line(client.split(' ').next().unwrap_or_default()),
+            model: redact::line(model),
             mode: "off",
             kept: keeps,
+            content: kept.clone(),
+            begun: Some(Instant::now()),
             ..Row::default()
         };
         if state.rows.len() >= ROWS {
             state.rows.pop_front();
         }
         self.tell(&row);
-        state.rows.push_back(Listed { row, begun: Instant::now(), kept: kept.clone() });
+        state.rows.push_back(row);
         Entry { turns: Arc::clone(self), number, kept }
     }
 
     /// The rows of this sender, the latest first.
     pub(super) fn rows(&self, owner: &str) -> Vec<Row> {
         let state = self.state.hold();
-        let own = state.rows.iter().rev().filter(|listed| listed.row.owner == owner);
-        own.map(|listed| match listed.row.result {
-            Outcome::Running => Row { ms: Some(milliseconds(listed.begun.elapsed())), ..listed.row.clone() },
-            _ => listed.row.clone(),
-        })
-        .collect()
+        let own = state.rows.iter().rev().filter(|row| row.owner == owner);
+        own.map(|row| Row { ms: row.ms.or(row.begun.map(|begun| milliseconds(begun.elapsed()))), content: None, ..row.clone() })
+            .collect()
     }
 
-    /// A turn of this sender, with what was said in it.
-    pub(super) fn get(&self, owner: &str, number: u64) -> Option<(Row, Option<Arc<Mutex<Kept>>>)> {
-        let mut state = self.state.hold();
-        let listed = state.find(number).filter(|listed| listed.row.owner == owner)?;
-        Some((listed.row.clone(), listed.kept.clone()))
+    /// A turn of this sender.
+    pub(super) fn get(&self, owner: &str, number: u64) -> Option<Row> {
+        self.state.hold().find(number).filter(|row| row.owner == owner).cloned()
     }
 
     /// What became of the calls of this sender's models.
@@ -244,11 +234,6 @@ impl Turns {
         let _ = self.changes.send(Change::End);
     }
 
-    #[cfg(test)]
-    pub(super) fn kept_bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
     fn tell(&self, row: &Row) {
         if self.changes.receiver_count() == 0 {
             return;
@@ -280,20 +265,20 @@ impl State {
         }
     }
 
-    fn find(&mut self, number: u64) -> Option<&mut Listed> {
-        let first = self.rows.front()?.row.number;
+    fn find(&mut self, number: u64) -> Option<&mut Row> {
+        let first = self.rows.front()?.number;
         self.rows.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
     }
 
     /// Forgets what was said in the oldest turns that are over, until another one has room.
     fn make_room(&mut self, room: usize, bytes: &AtomicUsize) {
-        let mut many = self.rows.iter().filter(|listed| listed.kept.is_some()).count();
-        for listed in &mut self.rows {
+        let mut many = self.rows.iter().filter(|row| row.kept).count();
+        for row in &mut self.rows {
             if many < KEPT && bytes.load(Ordering::Relaxed) + room <= KEPT_BYTES {
                 return;
             }
-            if listed.row.result != Outcome::Running && listed.kept.take().is_some() {
-                listed.row.kept = false;
+            if row.result != Outcome::Running && row.content.take().is_some() {
+                row.kept = false;
                 many -= 1;
             }
         }
@@ -304,9 +289,9 @@ impl Entry {
     /// Notes what is known now, and tells the pages.
     pub(super) fn update(&self, change: impl FnOnce(&mut Row)) {
         let mut state = self.turns.state.hold();
-        let Some(listed) = state.find(self.number) else { return };
-        change(&mut listed.row);
-        self.turns.tell(&listed.row);
+        let Some(row) = state.find(self.number) else { return };
+        change(row);
+        self.turns.tell(row);
     }
 
     /// Bytes for the client, where they are kept.
@@ -325,10 +310,9 @@ impl Entry {
     pub(in crate::server) fn end(&self, facts: &Facts) {
         let unread = Turn::default();
         let turn = facts.turn.as_ref().unwrap_or(&unread);
-        let fixed = turn.calls.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
-        let refused = turn.calls.verdicts.iter().filter(|verdict| **verdict == "refused").count();
-        let calls =
-            turn.calls.delivered.max(if facts.mode == "react" { (turn.calls.verdicts.len() - refused) as u32 } else { 0 });
+        let fixed = turn.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
+        let refused = turn.verdicts.iter().filter(|verdict| **verdict == "refused").count();
+        let calls = turn.delivered.max(if facts.mode == "react" { (turn.verdicts.len() - refused) as u32 } else { 0 });
         let failed = facts.status.is_some_and(|status| status >= 400) || turn.failed.is_some();
         let error = facts
             .told
@@ -342,39 +326,34 @@ impl Entry {
             () if facts.turn.is_none() => Outcome::Passed,
             () if calls == 0 && refused > 0 => Outcome::Refused,
             () if calls > 0 && turn.rounds > 1 && facts.mode != "react" => Outcome::Again,
-            () if calls > 0 && turn.calls.fixes > 0 => Outcome::Fixed,
+            () if calls > 0 && turn.fixes > 0 => Outcome::Fixed,
             () if calls > 0 => Outcome::Call,
             () => Outcome::Text,
         };
         let mut state = self.turns.state.hold();
-        let owner = match state.find(self.number) {
-            None => return,
-            Some(listed) => {
-                let row = &mut listed.row;
-                *row = Row {
-                    backend: facts.backend().to_owned(),
-                    adapter: turn.adapter.clone(),
-                    mode: facts.mode,
-                    result,
-                    writing: None,
-                    status: facts.status,
-                    first_ms: facts.first.map(milliseconds),
-                    ms: Some(milliseconds(facts.taken)),
-                    prompt_tokens: turn.usage.prompt_tokens,
-                    completion_tokens: turn.usage.completion_tokens,
-                    rounds: turn.rounds,
-                    calls,
-                    fixes: turn.calls.fixes,
-                    refused,
-                    error,
-                    ..std::mem::take(row)
-                };
-                self.turns.tell(row);
-                row.owner.clone()
-            }
+        let Some(row) = state.find(self.number) else { return };
+        *row = Row {
+            backend: facts.backend().to_owned(),
+            adapter: turn.adapter.clone(),
+            mode: facts.mode,
+            result,
+            writing: None,
+            status: facts.status,
+            first_ms: facts.first.map(milliseconds),
+            ms: Some(milliseconds(facts.taken)),
+            prompt_tokens: turn.usage.prompt_tokens,
+            completion_tokens: turn.usage.completion_tokens,
+            rounds: turn.rounds,
+            calls,
+            fixes: turn.fixes,
+            refused,
+            error,
+            ..std::mem::take(row)
         };
+        self.turns.tell(row);
+        let owner = row.owner.clone();
         let asked = if facts.mode == "react" { 0 } else { u64::from(turn.rounds.saturating_sub(1)) };
-        state.count_minute(&owner, [1, u64::from(calls), turn.calls.fixes as u64, asked, u64::from(failed)]);
+        state.count_minute(&owner, [1, u64::from(calls), turn.fixes as u64, asked, u64::from(failed)]);
         // Names of models that no backend has are anybody's invention.
         if let Some(target) = &facts.target {
             let key = (owner, redact::line(&target.called));
@@ -387,11 +366,5 @@ impl Entry {
                 counts.failed += u64::from(failed);
             }
         }
-    }
-}
-
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Entry({})", self.number)
     }
 }

@@ -62,18 +62,13 @@ impl Stored {
 
     /// The items of this response and of all those that it follows, in their order.
     pub(super) async fn history(&self, id: &str, limit: usize) -> Result<Vec<Value>, Error> {
-        let mut next = Some(id.to_owned());
-        let mut turns = Vec::new();
-        let mut bytes = 0;
+        let (mut next, mut turns, mut room) = (Some(id.to_owned()), Vec::new(), limit);
         while let Some(id) = next {
-            let value = self.store.get(&self.key(&id)).await.ok_or_else(|| self.missing(&id))?;
-            bytes += value.len();
-            if turns.len() == MOST || bytes > limit {
-                return Err(Error::client("the conversation behind `previous_response_id` is too long")
-                    .with_code("context_length_exceeded"));
+            let mut kept = self.read(&id, &mut room).await?.ok_or_else(|| self.missing(&id))?;
+            if turns.len() == MOST {
+                return Err(too_long());
             }
-            let kept: Kept = serde_json::from_slice(&value).map_err(|_| self.missing(&id))?;
-            next = kept.previous.clone();
+            next = kept.previous.take();
             turns.push(kept);
         }
         let items = turns.into_iter().rev().flat_map(|mut kept| {
@@ -83,13 +78,20 @@ impl Stored {
         Ok(items.collect())
     }
 
+    /// A response, if it is kept. Its size is taken from the room for all that a request refers to.
+    async fn read(&self, id: &str, room: &mut usize) -> Result<Option<Kept>, Error> {
+        let Some(value) = self.store.get(&self.key(id)).await else { return Ok(None) };
+        *room = room.checked_sub(value.len()).ok_or_else(too_long)?;
+        Ok(serde_json::from_slice(&value).ok())
+    }
+
     /// The items, with those to which they refer in the place of the references.
     ///
     /// # Errors
     /// 404 if such an item is not kept.
     pub(super) async fn resolved(&self, items: Vec<Value>, limit: usize) -> Result<Vec<Value>, Error> {
         let mut found: HashMap<String, Vec<Value>> = HashMap::new();
-        let mut bytes = 0;
+        let mut room = limit;
         let mut resolved = Vec::with_capacity(items.len());
         for (at, item) in items.into_iter().enumerate() {
             let Some(wanted) = responses::referred(&item) else {
@@ -98,14 +100,7 @@ impl Stored {
             };
             let answer = responses::answer_of(wanted).unwrap_or_default();
             if !found.contains_key(&answer) {
-                let value = self.store.get(&self.key(&answer)).await;
-                bytes += value.as_ref().map_or(0, |value| value.len());
-                if bytes > limit {
-                    return Err(
-                        Error::client("the items to which `input` refers are too long").with_code("context_length_exceeded")
-                    );
-                }
-                let kept = value.and_then(|value| serde_json::from_slice::<Kept>(&value).ok());
+                let kept = self.read(&answer, &mut room).await?;
                 found.insert(answer.clone(), kept.map(|mut kept| output(&mut kept)).unwrap_or_default());
             }
             let kept = found.get(&answer).into_iter().flatten().find(|item| item["id"] == wanted);
@@ -138,10 +133,11 @@ impl Stored {
 }
 
 fn output(kept: &mut Kept) -> Vec<Value> {
-    match kept.response["output"].take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
-    }
+    serde_json::from_value(kept.response["output"].take()).unwrap_or_default()
+}
+
+fn too_long() -> Error {
+    Error::client("the earlier responses to which this request refers are too long").with_code("context_length_exceeded")
 }
 
 /// The same, for a request about one response or item.

@@ -66,7 +66,6 @@ async fn people_get_the_page_and_programs_what_they_look_for() {
         (Some("*/*"), false),
         (Some("application/json, text/plain, */*"), false),
         (Some("application/json, text/html;q=0.5"), false),
-        (Some("text/html;q=0"), false),
         (None, false),
     ] {
         let get = proxy.get("/");
@@ -284,7 +283,7 @@ async fn secrets_are_not_shown_and_markup_stays_text() {
         }
     }
     let page = proxy.get("/").header("accept", BROWSER).send().await.unwrap().text().await.unwrap();
-    assert!(page.contains("&lt;img src=x") && !page.contains("<img") && !page.contains("<script>"), "{page}");
+    assert!(!page.contains("img src=x") && !page.contains("<script>"), "nothing of a client stands in the page itself: {page}");
 }
 
 #[tokio::test]
