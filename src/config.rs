@@ -31,7 +31,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, ClientKey, Tenant};
+pub use access::{Access, ClientKey, Tenant, in_both};
 pub use backend::{Backend, Kind};
 pub use environment::{Environment, System, data_directory};
 pub use expand::expand;

@@ -16,13 +16,10 @@ use crate::{
     client::{
         Incoming,
         front::{self, Head},
-        shape::{
-            self,
-            shell::{Shell, Via},
-        },
+        shape::{self, shell::Shell},
         workspace::Workspace,
     },
-    config::{Config, Mode, ShellVia},
+    config::{Config, Mode},
     error::Error,
     event::{Note, Origin, Tools},
     openai::{ChatRequest, answer::Envelope},
@@ -256,16 +253,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
 
 /// The shell commands of one answer.
 fn shell(config: &Config, answer: &str) -> Shell {
-    Shell {
-        answer: answer.to_owned(),
-        form: config.shell_form,
-        config: config.shell_config.clone(),
-        via: match config.shell_via {
-            ShellVia::Block => Via::Block,
-            // Void's own terminal tool.
-            ShellVia::RunCommand => Via::Tool { name: "run_command".into(), parameter: "command".into() },
-        },
-    }
+    Shell { answer: answer.to_owned(), form: config.shell_form, config: config.shell_config.clone(), via: config.shell_via }
 }
 
 /// The model's context, in tokens; `None`: unknown. For Ollama, at most `limits.context_tokens`.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Params, Row, types::ValueRef};
 use serde_json::{Map, Value, json};
 
 use super::Definition;
@@ -55,66 +55,51 @@ fn search_docs(database: &Connection, query: &str) -> Result<Value, String> {
     let pattern = format!("%{}%", query.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_"));
     let sql = r"SELECT id, title, content, category FROM documents
                 WHERE title LIKE ?1 ESCAPE '\' OR content LIKE ?1 ESCAPE '\' ORDER BY id LIMIT 20";
-    rows(database, sql, [pattern], |row| {
-        Ok(json!({
-            "id": row.get::<_, i64>(0)?, "title": row.get::<_, String>(1)?,
-            "content": row.get::<_, String>(2)?, "category": row.get::<_, Option<String>>(3)?,
-        }))
-    })
+    rows(database, sql, [pattern]).map(Value::Array)
 }
 
 fn get_employee_info(database: &Connection, id: &str) -> Result<Value, String> {
     let sql = "SELECT id, name, department, hire_date,
-                      CAST(julianday('now', 'localtime', 'start of day') - julianday(hire_date) AS INTEGER)
+                      CAST(julianday('now', 'localtime', 'start of day') - julianday(hire_date) AS INTEGER) AS days_of_service
                FROM employees WHERE id = ?1";
-    let found = database.query_row(sql, [id], |row| {
-        Ok(json!({
-            "id": row.get::<_, String>(0)?, "name": row.get::<_, String>(1)?,
-            "department": row.get::<_, Option<String>>(2)?, "hire_date": row.get::<_, Option<String>>(3)?,
-            "days_of_service": row.get::<_, Option<i64>>(4)?,
-        }))
-    });
-    found.map_err(|error| match error {
-        rusqlite::Error::QueryReturnedNoRows => no_employee(id),
-        other => failed(other),
-    })
+    rows(database, sql, [id])?.pop().ok_or_else(|| no_employee(id))
 }
 
 fn get_all_employees(database: &Connection) -> Result<Value, String> {
-    rows(database, "SELECT id, name FROM employees ORDER BY id", [], |row| {
-        Ok(json!({"id": row.get::<_, String>(0)?, "name": row.get::<_, String>(1)?}))
-    })
+    rows(database, "SELECT id, name FROM employees ORDER BY id", []).map(Value::Array)
 }
 
 fn calculate_vacation_days(database: &Connection, id: &str, year: i64) -> Result<Value, String> {
-    let known: bool =
-        database.query_row("SELECT EXISTS (SELECT 1 FROM employees WHERE id = ?1)", [id], |row| row.get(0)).map_err(failed)?;
-    if !known {
+    if rows(database, "SELECT id FROM employees WHERE id = ?1", [id])?.is_empty() {
         return Err(no_employee(id));
     }
-    let sql = "SELECT total, used FROM vacations WHERE employee_id = ?1 AND year = ?2";
-    let found = database.query_row(sql, (id, year), |row| {
-        let (total, used): (f64, f64) = (row.get(0)?, row.get(1)?);
-        Ok(json!({
-            "employee_id": id, "year": year,
-            "total": number(total), "used": number(used), "remaining": number(total - used),
-        }))
-    });
-    found.map_err(|error| match error {
-        rusqlite::Error::QueryReturnedNoRows => format!("there is no vacation record of {id} for {year}"),
-        other => failed(other),
-    })
+    let sql =
+        "SELECT employee_id, year, total, used, total - used AS remaining FROM vacations WHERE employee_id = ?1 AND year = ?2";
+    let found = rows(database, sql, (id, year))?.pop();
+    found.ok_or_else(|| format!("there is no vacation record of {id} for {year}"))
 }
 
-fn rows<P: rusqlite::Params>(
-    database: &Connection,
-    sql: &str,
-    parameters: P,
-    read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<Value>,
-) -> Result<Value, String> {
+/// The rows that a query finds, as objects with the names of its columns.
+fn rows(database: &Connection, sql: &str, parameters: impl Params) -> Result<Vec<Value>, String> {
     let mut statement = database.prepare(sql).map_err(failed)?;
-    let found = statement.query_map(parameters, read).and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>);
-    found.map(Value::Array).map_err(failed)
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let object = |row: &Row<'_>| {
+        let member = |(at, name): (usize, &String)| Ok::<_, rusqlite::Error>((name.clone(), json_of(row.get_ref(at)?)));
+        names.iter().enumerate().map(member).collect::<rusqlite::Result<Map<String, Value>>>().map(Value::Object)
+    };
+    let found = statement.query_map(parameters, object).and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>);
+    found.map_err(failed)
+}
+
+/// A value of a column. Half days stay half days, whole ones are integers.
+fn json_of(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => json!(number),
+        ValueRef::Real(days) if days.fract() == 0.0 && days.abs() < 1e9 => json!(days as i64),
+        ValueRef::Real(days) => json!(days),
+        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into(),
+    }
 }
 
 fn text<'a>(arguments: &'a Map<String, Value>, key: &str) -> Result<&'a str, String> {
@@ -130,11 +115,6 @@ fn integer(arguments: &Map<String, Value>, key: &str) -> Result<i64, String> {
         Some(value) => value.as_i64().ok_or_else(|| format!("`{key}` must be an integer")),
         None => Err(format!("`{key}` is missing")),
     }
-}
-
-/// Half days stay half days, whole ones are integers.
-fn number(days: f64) -> Value {
-    if days.fract() == 0.0 && days.abs() < 1e9 { json!(days as i64) } else { json!(days) }
 }
 
 fn no_employee(id: &str) -> String {

@@ -210,14 +210,14 @@ impl Serve {
         block_on(async {
             let engine = Engine::new(pool.clone(), options);
             let registry = pool.registry().clone();
-            let served = tokio::select! {
-                served = engine.stdio(tokio::io::stdin(), tokio::io::stdout()) => served,
+            tokio::select! {
+                () = engine.stdio(tokio::io::stdin(), tokio::io::stdout()) => {}
                 // Without hot reload it still serves.
-                () = async { if registry.watch().await.is_err() { std::future::pending().await } } => Ok(()),
-                () = pool.follow() => Ok(()),
-            };
+                () = async { if registry.watch().await.is_err() { std::future::pending().await } } => {}
+                () = pool.follow() => {}
+            }
             pool.shut_down().await;
-            served
+            Ok(())
         })
     }
 }

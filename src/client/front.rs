@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::Error,
-    event::{Assembly, Event, Input, Note, ToolCall, Tools},
+    event::{Assembly, Event, FinishReason, Input, Note, ToolCall, Tools, Usage},
     openai::{
         ChatRequest,
         answer::{Envelope, call_id, error_body},
@@ -99,6 +99,8 @@ pub struct Head {
 #[derive(Debug)]
 pub struct Front {
     protocol: Box<dyn Protocol>,
+    calls: Calls,
+    takes_reasoning: bool,
     shows_reasoning: bool,
     /// Whether the reasoning so far ends in the middle of a line.
     mid_line: bool,
@@ -109,8 +111,22 @@ trait Protocol: std::fmt::Debug + Send {
     /// Appends what must come before everything else, even a sign of life.
     fn open(&mut self, _out: &mut BytesMut) {}
 
-    /// Appends the bytes that the client reads for this event.
-    fn event(&mut self, event: Event<'_>, out: &mut BytesMut);
+    /// Appends a piece of text, which is not empty.
+    fn text(&mut self, text: &str, out: &mut BytesMut);
+
+    /// Appends a piece of reasoning, which is not empty, for a client that takes it.
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut);
+
+    /// Appends a whole call, which has an id.
+    fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut);
+
+    /// Takes a note, which is a sign of life at least.
+    fn note(&mut self, note: &Note, out: &mut BytesMut) {
+        self.alive(&note_text(note), out);
+    }
+
+    /// Appends the end.
+    fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut);
 
     /// Appends a sign of life that no client takes for content. `text` is for people who read the stream.
     fn alive(&mut self, text: &str, out: &mut BytesMut);
@@ -127,6 +143,11 @@ trait Protocol: std::fmt::Debug + Send {
 
     /// Takes the duration of the answer so far.
     fn elapsed(&mut self, _elapsed: Duration) {}
+
+    /// The whole answer as one object, of a protocol whose answers are lists of blocks or items.
+    fn whole(&mut self) -> Value {
+        Value::Null
+    }
 }
 
 /// Signs of life. The bytes are always the same, except for the event number in protocols that number their events.
@@ -138,8 +159,12 @@ pub struct Signs {
 }
 
 /// Assembles the calls of an answer, each with an id.
-#[derive(Debug, Default)]
-struct Calls(Assembly);
+#[derive(Debug)]
+struct Calls {
+    open: Assembly,
+    /// The id of the answer.
+    answer: String,
+}
 
 impl Kind {
     /// The content type of a stream.
@@ -215,7 +240,9 @@ impl Special {
 impl Front {
     /// A front for one answer.
     pub fn new(head: Head) -> Front {
-        Front { shows_reasoning: head.shows_reasoning, protocol: head.kind.protocol(head), mid_line: false }
+        let (takes_reasoning, shows_reasoning) = (head.reasoning_field.is_some(), head.shows_reasoning);
+        let calls = Calls::new(&head.envelope.id);
+        Front { calls, protocol: head.kind.protocol(head), takes_reasoning, shows_reasoning, mid_line: false }
     }
 
     /// Appends what must come before everything else. Call it once, before any other method.
@@ -228,14 +255,28 @@ impl Front {
         match event {
             Event::Note(note) if self.shows(note) => {
                 let gap = if std::mem::take(&mut self.mid_line) { "\n" } else { "" };
-                self.protocol.event(Event::Reasoning(&format!("{gap}{OURS}{}\n", note_text(note))), out);
+                self.reasoning(&format!("{gap}{OURS}{}\n", note_text(note)), out);
             }
-            Event::Reasoning(text) if !text.is_empty() => {
+            // What the client shall read about a refusal has been said in text by the stages before.
+            Event::Text("") | Event::Reasoning("") | Event::Refused { .. } => {}
+            Event::Text(text) => self.protocol.text(text, out),
+            Event::Reasoning(text) => {
                 self.mid_line = !text.ends_with('\n');
-                self.protocol.event(event, out);
+                self.reasoning(text, out);
             }
-            Event::Text("") | Event::Reasoning("") => {}
-            event => self.protocol.event(event, out),
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                if let Some((index, call)) = self.calls.event(&event) {
+                    self.protocol.call(index, &call, out);
+                }
+            }
+            Event::Note(note) => self.protocol.note(note, out),
+            Event::Finish { reason, usage } => self.protocol.finish(reason, usage, out),
+        }
+    }
+
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
+        if self.takes_reasoning {
+            self.protocol.reasoning(text, out);
         }
     }
 
@@ -284,11 +325,15 @@ impl Signs {
 }
 
 impl Calls {
+    fn new(answer: &str) -> Calls {
+        Calls { open: Assembly::default(), answer: answer.to_owned() }
+    }
+
     /// Takes an event of a call. Returns the whole call with its last event. Without an id of its own, the call gets one from the
     /// answer's id and its position.
-    fn event(&mut self, event: &Event<'_>, answer: &str) -> Option<(u32, ToolCall)> {
-        let (index, mut call) = self.0.event(event)?;
-        call.id.get_or_insert_with(|| id_of(answer, index));
+    fn event(&mut self, event: &Event<'_>) -> Option<(u32, ToolCall)> {
+        let (index, mut call) = self.open.event(event)?;
+        call.id.get_or_insert_with(|| id_of(&self.answer, index));
         Some((index, call))
     }
 }

@@ -7,10 +7,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     adapter::quote::Turns,
-    client::{
-        input,
-        workspace::{Doubt, Workspace},
-    },
+    client::{input, workspace::Workspace},
     config::ShellForm,
     event::{Effect, Event, Origin, Sink, Tools, Why},
     fix::{self, name::unknown},
@@ -50,10 +47,8 @@ pub struct Counts {
 /// The stage between `turn::gate` and the front.
 #[derive(Debug)]
 pub struct Shape {
-    kind: Kind,
+    carrier: Carrier,
     shell: Option<shell::Stage>,
-    tools: Arc<Tools>,
-    workspace: Option<Arc<Workspace>>,
     writer: Writer,
 }
 
@@ -85,20 +80,22 @@ impl Shape {
             Kind::Native => Writer::Native(native::Writer::new(one_call)),
             Kind::Xml(grammar) => Writer::Xml(Box::new(xml::Writer::new(grammar, Arc::clone(&tools)))),
         };
-        Shape { kind, shell: None, tools, workspace: None, writer }
+        Shape { carrier: Carrier { kind, tools, ..Carrier::default() }, shell: None, writer }
     }
 
     /// The same stage for a client that reports this workspace.
-    pub fn within(self, workspace: Option<Arc<Workspace>>) -> Shape {
-        Shape { workspace, ..self }
+    pub fn within(mut self, workspace: Option<Arc<Workspace>>) -> Shape {
+        self.carrier.workspace = workspace;
+        self
     }
 
     /// The same stage for a client whose shell runs the calls of the registry's tools.
     pub fn in_shell(mut self, mut shell: Shell) -> Shape {
-        if self.kind != Kind::Native {
+        if self.carrier.kind != Kind::Native {
             shell.form = ShellForm::Id; // arguments in a command could be read as tags, or would be defused
         }
-        self.shell = Some(shell::Stage::new(shell, Arc::clone(&self.tools)));
+        self.carrier.in_shell = true;
+        self.shell = Some(shell::Stage::new(shell, Arc::clone(&self.carrier.tools)));
         self
     }
 
@@ -123,12 +120,7 @@ impl Shape {
 
     /// The carrier of this client's form. [`Shape::event`] refuses calls that it cannot carry with a notice.
     pub fn carrier(&self) -> Carrier {
-        Carrier {
-            kind: self.kind,
-            in_shell: self.shell.is_some(),
-            tools: Arc::clone(&self.tools),
-            workspace: self.workspace.clone(),
-        }
+        self.carrier.clone()
     }
 
     /// The counts so far.
@@ -167,7 +159,9 @@ impl Carrier {
             let Some(raw) = given.get(key).map(|raw| raw.get()) else { continue };
             let Ok(path) = serde_json::from_str::<String>(raw) else { continue };
             if doubt.is_none() {
-                doubt = workspace.doubt(&path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, &self.tools));
+                let runner = self.tools.iter().find(|tool| fix::runs_programs(tool)).map(|tool| tool.name.as_str());
+                let found = workspace.doubt(&path, tool.effect != Effect::Reads, runner);
+                doubt = found.map(|doubt| format!("`{key}` {doubt}"));
             }
             let placed = workspace.place(&path);
             let folder = if tool.folders.contains(key) { workspace.as_folder(placed.as_deref().unwrap_or(&path)) } else { None };
@@ -214,23 +208,6 @@ impl Carrier {
                 (None, None) => Ok(()),
             },
             Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
-        }
-    }
-}
-
-/// What the model is told about a doubtful path.
-fn doubted(key: &str, doubt: Doubt, tools: &Tools) -> String {
-    match doubt {
-        Doubt::CommandLine => {
-            let what = format!("`{key}` is a command line, not a path");
-            match tools.iter().find(|tool| fix::runs_programs(tool)) {
-                Some(tool) => format!("{what}. Call {} with the whole command line as its `command`", tool.name),
-                None => format!("{what}. Write the whole call again, corrected"),
-            }
-        }
-        Doubt::Outside { workspace, meant } => {
-            let meant = meant.map(|path| format!(" Did you mean {path}?")).unwrap_or_default();
-            format!("`{key}` is outside of the workspace {workspace}.{meant} Write the whole call again")
         }
     }
 }

@@ -18,20 +18,6 @@ pub struct Workspace {
     words: String,
 }
 
-/// Why a path is doubtful.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doubt {
-    /// It is a command line.
-    CommandLine,
-    /// It is outside the workspace.
-    Outside {
-        /// The folder of the workspace.
-        workspace: String,
-        /// The path inside the workspace that may be meant.
-        meant: Option<String>,
-    },
-}
-
 /// Folders at the root of a file system: `/etc/hosts` is not a file of the workspace, even if the user wrote `etc/hosts`.
 const ROOTS: [&str; 24] = [
     "Applications", "Library", "System", "Users", "Volumes", "bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt",
@@ -172,15 +158,23 @@ impl Workspace {
         (is_name && self.entries.iter().any(|entry| entry == next)).then_some(rest)
     }
 
-    /// Why the model should confirm a call with this path before the client opens it. `writes`: the call may change something.
+    /// What the model is told of this path before the client opens it, if it is doubtful: what is wrong, and what to do. `writes`:
+    /// the call may change something. `runner`: the tool that runs command lines.
     ///
     /// Void's prompt forbids changes outside the workspace without the user's permission, and Void itself does not check this.
-    pub fn doubt(&self, path: &str, writes: bool) -> Option<Doubt> {
+    pub fn doubt(&self, path: &str, writes: bool, runner: Option<&str>) -> Option<String> {
         if is_command_line(path) {
-            return Some(Doubt::CommandLine);
+            let instead = match runner {
+                Some(tool) => format!("Call {tool} with the whole command line as its `command`"),
+                None => "Write the whole call again, corrected".to_owned(),
+            };
+            return Some(format!("is a command line, not a path. {instead}"));
         }
-        let outside = writes && is_absolute(path) && self.inside(path).is_none() && !self.permits(path);
-        outside.then(|| Doubt::Outside { workspace: self.folder.clone(), meant: self.beside(path) })
+        if !writes || !is_absolute(path) || self.inside(path).is_some() || self.permits(path) {
+            return None;
+        }
+        let meant = self.beside(path).map(|path| format!(" Did you mean {path}?")).unwrap_or_default();
+        Some(format!("is outside of the workspace {}.{meant} Write the whole call again", self.folder))
     }
 
     /// The path inside the folder that may be meant by one in a folder above it (`/w/demo/docs` for `/w/docs`).

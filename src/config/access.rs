@@ -115,12 +115,15 @@ impl Tenant {
 
     /// Those of the wanted MCP servers (`None`: all) that it may use; `None`: all.
     pub fn servers(&self, wanted: Option<&[String]>) -> Option<Vec<String>> {
-        match (wanted, &self.mcp_servers) {
-            (None, None) => None,
-            (Some(wanted), None) => Some(wanted.to_vec()),
-            (None, Some(own)) => Some(own.clone()),
-            (Some(wanted), Some(own)) => Some(wanted.iter().filter(|name| own.contains(name)).cloned().collect()),
-        }
+        in_both(wanted, self.mcp_servers.as_deref())
+    }
+}
+
+/// What two lists allow, in the order of the first; `None`: everything.
+pub fn in_both(asked: Option<&[String]>, allowed: Option<&[String]>) -> Option<Vec<String>> {
+    match (asked, allowed) {
+        (Some(asked), Some(allowed)) => Some(asked.iter().filter(|name| allowed.contains(name)).cloned().collect()),
+        (one, other) => one.or(other).map(<[String]>::to_vec),
     }
 }
 

@@ -102,20 +102,22 @@ impl Environment {
 
     /// The directory where programs keep this user's settings.
     pub fn settings_directory(&self) -> Option<PathBuf> {
-        match self.system {
-            System::Windows => self.get("APPDATA").map(PathBuf::from).or_else(|| Some(self.home()?.join("AppData/Roaming"))),
-            System::MacOs => Some(self.home()?.join("Library/Application Support")),
-            System::Unix => self.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(self.home()?.join(".config"))),
-        }
+        self.directory([("XDG_CONFIG_HOME", ".config"), ("APPDATA", "AppData/Roaming")])
     }
 
     /// The directory where programs keep this user's data on this machine.
     fn data_directory(&self) -> Option<PathBuf> {
-        match self.system {
-            System::Windows => self.get("LOCALAPPDATA").map(PathBuf::from).or_else(|| Some(self.home()?.join("AppData/Local"))),
-            System::MacOs => self.settings_directory(),
-            System::Unix => self.get("XDG_DATA_HOME").map(PathBuf::from).or_else(|| Some(self.home()?.join(".local/share"))),
-        }
+        self.directory([("XDG_DATA_HOME", ".local/share"), ("LOCALAPPDATA", "AppData/Local")])
+    }
+
+    /// The directory that a variable names, else this one in the user's home: on Unix, on Windows. macOS has one for all.
+    fn directory(&self, [unix, windows]: [(&str, &str); 2]) -> Option<PathBuf> {
+        let (variable, usual) = match self.system {
+            System::MacOs => return Some(self.home()?.join("Library/Application Support")),
+            System::Windows => windows,
+            System::Unix => unix,
+        };
+        self.get(variable).map(PathBuf::from).or_else(|| Some(self.home()?.join(usual)))
     }
 
     /// The program that a command starts: the first file of this name in `PATH`, on Windows with an extension of `PATHEXT` unless

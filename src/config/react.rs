@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::checks::Faults;
+use super::{access::in_both, checks::Faults};
 
 /// The limits of mode `react` and what the user sees of it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -100,16 +100,12 @@ impl React {
 
     /// The same with the lowered limits of a request.
     pub fn lowered(&self, by: &Lowered) -> React {
-        let servers = match (&self.servers, &by.servers) {
-            (Some(allowed), Some(asked)) => Some(asked.iter().filter(|name| allowed.contains(name)).cloned().collect()),
-            (allowed, asked) => asked.clone().or_else(|| allowed.clone()),
-        };
         let tokens = match (self.tokens, by.tokens.filter(|tokens| *tokens > 0)) {
             (0, asked) => asked.unwrap_or(0),
             (limit, asked) => asked.map_or(limit, |asked| asked.min(limit)),
         };
         React {
-            servers,
+            servers: in_both(by.servers.as_deref(), self.servers.as_deref()),
             rounds: by.rounds.unwrap_or(self.rounds).clamp(1, self.rounds),
             calls: by.calls.unwrap_or(self.calls).min(self.calls),
             seconds: by.seconds.unwrap_or(self.seconds).min(self.seconds),

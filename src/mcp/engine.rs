@@ -1,9 +1,9 @@
 //! toolglot's own MCP server: the built-in tools and, if configured, everything in the registry. Clients reach it over
 //! streamable HTTP, HTTP with SSE, and standard input.
 //!
-//! The engine is independent of any request. Each session has an input queue, an output queue, and a loop that runs every
-//! message as a task, so a slow tool delays nobody and answers may overtake each other. Transports only move messages between
-//! queues and sockets. A session ends with the owner of its output queue.
+//! The engine is independent of any request. Each session has a loop of the SDK that runs every message as a task, so a slow tool
+//! delays nobody and answers may overtake each other. Transports only move messages; that of HTTP with SSE has an input queue and
+//! an output queue, and its session ends with the owner of the latter.
 
 use std::{
     collections::HashMap,
@@ -75,13 +75,6 @@ struct Queues {
     output: mpsc::Sender<TxJsonRpcMessage<RoleServer>>,
 }
 
-/// Why a message was not taken.
-enum NotTaken {
-    UnknownSession,
-    /// Too many messages of the session are waiting.
-    Busy,
-}
-
 /// The largest request over HTTP, in bytes.
 const REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of messages in a queue.
@@ -150,17 +143,6 @@ impl Engine {
             }
         });
         Session { id, output, shared: Arc::clone(&self.shared) }
-    }
-
-    /// Puts a message on a session's input queue.
-    fn enqueue(&self, session: &str, message: ClientJsonRpcMessage) -> Result<(), NotTaken> {
-        let mut sessions = self.shared.sessions.hold();
-        let (used, input) = sessions.get_mut(session).ok_or(NotTaken::UnknownSession)?;
-        used.at = Instant::now();
-        input.try_send(message).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => NotTaken::Busy,
-            mpsc::error::TrySendError::Closed(_) => NotTaken::UnknownSession,
-        })
     }
 }
 

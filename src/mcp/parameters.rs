@@ -26,6 +26,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 mod apply;
@@ -41,36 +42,57 @@ pub use view::View;
 pub struct Policy {
     /// By the name that the model sees.
     parameters: Vec<(String, Parameter)>,
-    factors: Vec<Factor>,
+    factors: Vec<(String, Factor)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct Parameter {
+    hide: bool,
+    #[serde(deserialize_with = "literal")]
+    default: Option<Source>,
+    default_from: Option<Source>,
+    /// The value, whatever the model gives.
+    #[serde(rename = "override", deserialize_with = "literal")]
+    fixed: Option<Source>,
+    #[serde(rename = "override_from")]
+    fixed_from: Option<Source>,
     /// The tool's own name of it.
+    #[serde(rename = "targetParam")]
     target: Option<String>,
     /// The factor that belongs to it.
+    #[serde(rename = "targetServiceFactor")]
     factor: Option<String>,
-    hide: bool,
-    default: Option<Source>,
-    /// The value, whatever the model gives (`override`).
-    fixed: Option<Source>,
 }
 
 /// A named set of values.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 struct Factor {
-    name: String,
-    internal: bool,
+    source: Seen,
+    #[serde(rename = "targetParam")]
     target: Option<String>,
+    #[serde(rename = "parameters", deserialize_with = "defaults")]
     values: Map<String, Value>,
     /// Whether it is from the operator's file, not from the tool's schema.
+    #[serde(skip)]
     configured: bool,
 }
 
+/// Whether the model sees the values of a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Seen {
+    Internal,
+    SignatureDefaults,
+}
+
 /// Where a value comes from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Source {
+    #[serde(skip)]
     Literal(Value),
+    #[serde(rename = "env")]
     Variable(String),
     /// Relative to the registry's file.
     File(PathBuf),
@@ -89,54 +111,31 @@ impl Policy {
     /// What is wrong, and where.
     pub fn parse(value: &Value) -> Result<Policy, String> {
         let object = value.as_object().ok_or("must be an object with `parameters` or `mcp_service_factors`")?;
-        let mut policy = Policy::default();
-        for (key, value) in object {
-            match key.as_str() {
-                "parameters" => {
-                    for (name, value) in value.as_object().ok_or("`parameters` must be an object")? {
-                        let parameter = Parameter::parse(value).map_err(|error| format!("`parameters.{name}`: {error}"))?;
-                        policy.parameters.push((name.clone(), parameter));
-                    }
-                }
-                FACTORS => policy.factors = factors(value, true)?,
-                _ => return Err(format!("`{key}` is unknown; there are `parameters` and `{FACTORS}`")),
-            }
+        if let Some(key) = object.keys().find(|key| !["parameters", FACTORS].contains(&key.as_str())) {
+            return Err(format!("`{key}` is unknown; there are `parameters` and `{FACTORS}`"));
         }
-        Ok(policy)
+        let mut factors: Vec<(String, Factor)> = each(object, FACTORS)?;
+        factors.iter_mut().for_each(|(_, factor)| factor.configured = true);
+        Ok(Policy { parameters: each(object, "parameters")?, factors })
     }
 
     /// Reads the keywords inside a tool's input schema; what is malformed there is left alone.
     pub fn of_schema(schema: &Value) -> Policy {
-        let mut policy = Policy::default();
-        if let Some(Value::Object(properties)) = schema.get("properties") {
-            for (name, property) in properties {
-                let text = |key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
-                let parameter = Parameter { target: text(TARGET), factor: text(FACTOR), ..Parameter::default() };
-                if parameter != Parameter::default() {
-                    policy.parameters.push((name.clone(), parameter));
-                }
-            }
-        }
-        if let Some(value) = schema.get(FACTORS) {
-            policy.factors = factors(value, false).unwrap_or_default();
-        }
-        policy
+        let keywords = |property: &Value| {
+            let text = |key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
+            Parameter { target: text(TARGET), factor: text(FACTOR), ..Parameter::default() }
+        };
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let parameters = properties.map(|(name, property)| (name.clone(), keywords(property)));
+        let parameters = parameters.filter(|(_, parameter)| *parameter != Parameter::default()).collect();
+        let factors = schema.as_object().and_then(|schema| each(schema, FACTORS).ok()).unwrap_or_default();
+        Policy { parameters, factors }
     }
 
     /// Lays another policy over this one: its parameters and factors take the place of those of the same name.
     pub fn overlay(&mut self, over: &Policy) {
-        for (name, parameter) in &over.parameters {
-            match self.parameters.iter_mut().find(|(own, _)| own == name) {
-                Some((_, own)) => *own = parameter.clone(),
-                None => self.parameters.push((name.clone(), parameter.clone())),
-            }
-        }
-        for factor in &over.factors {
-            match self.factors.iter_mut().find(|own| own.name == factor.name) {
-                Some(own) => *own = factor.clone(),
-                None => self.factors.push(factor.clone()),
-            }
-        }
+        overlay(&mut self.parameters, &over.parameters);
+        overlay(&mut self.factors, &over.factors);
     }
 
     fn parameter(&self, name: &str) -> Option<&Parameter> {
@@ -144,7 +143,7 @@ impl Policy {
     }
 
     fn factor(&self, name: &str) -> Option<&Factor> {
-        self.factors.iter().find(|factor| factor.name == name)
+        self.factors.iter().find(|(own, _)| own == name).map(|(_, factor)| factor)
     }
 
     /// The factor of a property: the one that it names, else the one named exactly like it, else `<property>_defaults` if
@@ -154,8 +153,8 @@ impl Policy {
             return self.factor(named);
         }
         self.factor(property)
-            .or_else(|| self.factor(&format!("{property}_defaults")).filter(|factor| !factor.internal))
-            .or_else(|| self.factor(&format!("{property}_internal")).filter(|factor| factor.internal))
+            .or_else(|| self.factor(&format!("{property}_defaults")).filter(|factor| !factor.is_internal()))
+            .or_else(|| self.factor(&format!("{property}_internal")).filter(|factor| factor.is_internal()))
     }
 
     /// The tool's own name of what the model sees under this name.
@@ -165,67 +164,49 @@ impl Policy {
 }
 
 impl Parameter {
-    fn parse(value: &Value) -> Result<Parameter, String> {
-        let object = value.as_object().ok_or("must be an object")?;
-        let mut parameter = Parameter::default();
-        for (key, value) in object {
-            let text = || value.as_str().map(str::to_owned).ok_or(format!("`{key}` must be a string"));
-            match key.as_str() {
-                TARGET => parameter.target = Some(text()?),
-                FACTOR => parameter.factor = Some(text()?),
-                "hide" => parameter.hide = value.as_bool().ok_or("`hide` must be true or false")?,
-                "default" => parameter.default = Some(Source::Literal(value.clone())),
-                "default_from" => parameter.default = Some(Source::parse(value)?),
-                "override" => parameter.fixed = Some(Source::Literal(value.clone())),
-                "override_from" => parameter.fixed = Some(Source::parse(value)?),
-                _ => {
-                    return Err(format!(
-                        "`{key}` is unknown; there are `hide`, `default`, `default_from`, `override`, `override_from`, `{TARGET}`, `{FACTOR}`"
-                    ));
-                }
-            }
-        }
-        Ok(parameter)
+    fn usual(&self) -> Option<&Source> {
+        self.default.as_ref().or(self.default_from.as_ref())
     }
-}
 
-impl Source {
-    fn parse(value: &Value) -> Result<Source, String> {
-        let wrong = || "write it as {\"env\": \"NAME\"}, {\"file\": \"path\"} or {\"header\": \"name\"}".to_owned();
-        let object = value.as_object().filter(|object| object.len() == 1).ok_or_else(wrong)?;
-        let (kind, name) = object.iter().next().ok_or_else(wrong)?;
-        let name = name.as_str().ok_or_else(wrong)?;
-        match kind.as_str() {
-            "env" => Ok(Source::Variable(name.to_owned())),
-            "file" => Ok(Source::File(PathBuf::from(name))),
-            "header" => Ok(Source::Header(name.to_ascii_lowercase())),
-            _ => Err(wrong()),
-        }
+    fn forced(&self) -> Option<&Source> {
+        self.fixed.as_ref().or(self.fixed_from.as_ref())
     }
-}
-
-fn factors(value: &Value, configured: bool) -> Result<Vec<Factor>, String> {
-    let object = value.as_object().ok_or(format!("`{FACTORS}` must be an object"))?;
-    object
-        .iter()
-        .map(|(name, value)| Factor::parse(name, value, configured).map_err(|error| format!("`{FACTORS}.{name}`: {error}")))
-        .collect()
 }
 
 impl Factor {
-    fn parse(name: &str, value: &Value, configured: bool) -> Result<Factor, String> {
-        let internal = match value.get("source").and_then(Value::as_str) {
-            Some("internal") => true,
-            Some("signature_defaults") => false,
-            _ => return Err("`source` must be \"internal\" or \"signature_defaults\"".into()),
-        };
-        let mut values = Map::new();
-        for (key, parameter) in value.get("parameters").and_then(Value::as_object).ok_or("`parameters` must be an object")? {
-            if let Some(default) = parameter.get("default") {
-                values.insert(key.clone(), default.clone());
-            }
+    fn is_internal(&self) -> bool {
+        self.source == Seen::Internal
+    }
+}
+
+/// The members of the object under this key.
+fn each<T: DeserializeOwned>(object: &Map<String, Value>, key: &str) -> Result<Vec<(String, T)>, String> {
+    let Some(value) = object.get(key) else { return Ok(Vec::new()) };
+    let members = value.as_object().ok_or(format!("`{key}` must be an object"))?;
+    let read = |(name, value): (&String, &Value)| match value {
+        Value::Object(_) => match T::deserialize(value) {
+            Ok(read) => Ok((name.clone(), read)),
+            Err(error) => Err(format!("`{key}.{name}`: {error}")),
+        },
+        _ => Err(format!("`{key}.{name}` must be an object")),
+    };
+    members.iter().map(read).collect()
+}
+
+fn literal<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Source>, D::Error> {
+    Value::deserialize(from).map(|value| Some(Source::Literal(value)))
+}
+
+fn defaults<'de, D: Deserializer<'de>>(from: D) -> Result<Map<String, Value>, D::Error> {
+    let parameters = Map::deserialize(from)?;
+    Ok(parameters.into_iter().filter_map(|(name, parameter)| Some((name, parameter.get("default")?.clone()))).collect())
+}
+
+fn overlay<T: Clone>(own: &mut Vec<(String, T)>, over: &[(String, T)]) {
+    for (name, value) in over {
+        match own.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value.clone(),
+            None => own.push((name.clone(), value.clone())),
         }
-        let target = value.get(TARGET).and_then(Value::as_str).map(str::to_owned);
-        Ok(Factor { name: name.to_owned(), internal, target, values, configured })
     }
 }

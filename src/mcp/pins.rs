@@ -3,10 +3,10 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::pool::Definition;
+use super::{pool::Definition, registry::Server};
 use crate::{
     error::Error,
     store::{self, Key, Kind, Memory, Store},
@@ -22,65 +22,51 @@ pub(super) struct Pins {
     refused: Memory,
 }
 
-/// A server's tool definitions and its instructions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Said<'a> {
-    pub(super) tools: &'a [Definition],
-    /// `None`: not to be checked; `Some(None)`: the server has none.
-    pub(super) instructions: Option<Option<&'a str>>,
+/// The name of a tool, and the hash of its definition.
+pub(super) type Pin<'a> = (&'a str, String);
+
+/// The name of the pin of a server's instructions. No tool has this name, because no model could write it.
+pub(super) const INSTRUCTIONS: &str = "\ninstructions";
+
+/// The pins of these definitions.
+pub(super) fn of(tools: &[Definition]) -> Vec<Pin<'_>> {
+    tools.iter().map(|tool| (tool.name.as_str(), hash(tool))).collect()
 }
 
-/// The definitions that differ from their pins.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Changed {
-    /// Names of tools.
-    pub(super) tools: Vec<String>,
-    pub(super) instructions: bool,
+/// The pins of everything that a server says.
+pub(super) fn of_all<'a>(tools: &'a [Definition], instructions: Option<&str>) -> Vec<Pin<'a>> {
+    of(tools).into_iter().chain([(INSTRUCTIONS, digest(instructions.unwrap_or_default()))]).collect()
 }
-
-/// The name of the instructions' pin. No tool has this name, because no model could write it.
-const INSTRUCTIONS: &str = "\ninstructions";
 
 impl Pins {
     pub(super) fn new(store: Arc<dyn Store>) -> Pins {
         Pins { store, refused: Memory::default() }
     }
 
-    /// Compares the definitions with their pins, and pins new ones. Returns those that changed, and new ones that cannot be pinned
-    /// anywhere: nobody would notice that they change.
-    pub(super) async fn changed(&self, server: &str, address: &str, said: Said<'_>) -> Changed {
-        let key = key(server, address);
+    /// Compares what a server says with its pins, and pins what is new. Returns the names of what changed, and of what is new and
+    /// cannot be pinned anywhere: nobody would notice that it changes.
+    pub(super) async fn changed(&self, server: &Server, said: &[Pin<'_>]) -> Vec<String> {
+        let key = key(server);
         let pins = self.read(&key).await;
-        let hashes = said.tools.iter().map(|tool| (tool.name.as_str(), hash(tool)));
-        let about = said.instructions.map(|text| (INSTRUCTIONS, digest(text.unwrap_or_default())));
-        let hashes: Vec<(&str, String)> = hashes.chain(about).collect();
         let mut with_new = pins.clone();
-        for (name, hash) in &hashes {
+        for (name, hash) in said {
             with_new.entry((*name).to_owned()).or_insert_with(|| hash.clone());
         }
         let known = if with_new.len() == pins.len() || self.write(key, &with_new).await { with_new } else { pins };
-        let differs = |(name, hash): &&(&str, String)| known.get(*name) != Some(hash);
-        let (about, tools): (Vec<&str>, Vec<&str>) =
-            hashes.iter().filter(differs).map(|(name, _)| *name).partition(|name| *name == INSTRUCTIONS);
-        Changed { tools: tools.into_iter().map(str::to_owned).collect(), instructions: !about.is_empty() }
+        said.iter().filter(|(name, hash)| known.get(*name) != Some(hash)).map(|(name, _)| (*name).to_owned()).collect()
     }
 
-    /// Pins the current definitions: that of one tool (`only`), or all of them and the instructions.
+    /// Pins what a server says now.
     ///
     /// # Errors
-    /// They cannot be stored.
-    pub(super) async fn accept(&self, server: &str, address: &str, said: Said<'_>, only: Option<&str>) -> Result<(), Error> {
-        let key = key(server, address);
+    /// It cannot be stored.
+    pub(super) async fn accept(&self, server: &Server, said: Vec<Pin<'_>>) -> Result<(), Error> {
+        let key = key(server);
         let mut pins = self.read(&key).await;
-        for tool in said.tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)) {
-            pins.insert(tool.name.clone(), hash(tool));
-        }
-        if let (Some(text), None) = (said.instructions, only) {
-            pins.insert(INSTRUCTIONS.to_owned(), digest(text.unwrap_or_default()));
-        }
+        pins.extend(said.into_iter().map(|(name, hash)| (name.to_owned(), hash)));
         match store::write(&*self.store, key, &pins, FOREVER).await {
             true => Ok(()),
-            false => Err(Error::proxy(format!("what `{server}` offers cannot be accepted: it could not be stored"))),
+            false => Err(Error::proxy(format!("what `{}` offers cannot be accepted: it could not be stored", server.name))),
         }
     }
 
@@ -104,48 +90,25 @@ impl Pins {
 }
 
 /// The key contains the address: a server at another address is another server.
-fn key(server: &str, address: &str) -> Key {
-    Key::local(Kind::ToolPin, format!("{server}\n{address}"))
+fn key(server: &Server) -> Key {
+    Key::local(Kind::ToolPin, format!("{}\n{}", server.name, server.address))
 }
 
 /// The hash of everything that a model or a policy reads of a tool. The order of keys does not matter.
 fn hash(tool: &Definition) -> String {
-    let mut text = String::new();
-    let parts = json!([tool.name, tool.title, tool.description, tool.schema, tool.output_schema, tool.annotations]);
-    canonical(&parts, &mut text);
-    digest(&text)
+    let mut parts = json!([tool.name, tool.title, tool.description, tool.schema, tool.output_schema, tool.annotations]);
+    parts.sort_all_objects();
+    digest(&parts.to_string())
 }
 
 fn digest(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))
 }
 
-fn canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(object) => {
-            let sorted: BTreeMap<&String, &Value> = object.iter().collect();
-            out.push('{');
-            for (key, value) in sorted {
-                out.push_str(&Value::String(key.clone()).to_string());
-                canonical(value, out);
-            }
-            out.push('}');
-        }
-        Value::Array(list) => {
-            out.push('[');
-            for value in list {
-                canonical(value, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        other => out.push_str(&other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Environment;
 
     #[tokio::test]
     async fn what_can_be_pinned_nowhere_is_not_offered() {
@@ -159,9 +122,10 @@ mod tests {
         };
         let many: Vec<Definition> = (0..20_000).map(tool).collect();
         let pins = Pins::new(Arc::new(Memory::default()));
-        let said = |tools| Said { tools, instructions: None };
-        assert_eq!(pins.changed("s", "a", said(&many[..10])).await, Changed::default());
-        let changed = pins.changed("s", "a", said(&many)).await.tools;
+        let entry = serde_json::Map::from_iter([("url".to_owned(), json!("http://a/"))]);
+        let server = Server::parse("s", &entry, &Environment::default()).unwrap().unwrap();
+        assert!(pins.changed(&server, &of(&many[..10])).await.is_empty());
+        let changed = pins.changed(&server, &of(&many)).await;
         assert_eq!((changed.len(), changed.contains(&many[0].name)), (many.len() - 10, false));
     }
 }

@@ -166,9 +166,9 @@ impl Pool {
         if let Some(tool) = tool.filter(|tool| !tools.iter().any(|own| own.name == *tool)) {
             return Err(Error::client(format!("`{}` has no tool `{tool}`", server.name)).with_status(404));
         }
-        let instructions = connection.instructions();
-        let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
-        self.pins.accept(&server.name, &server.address, said, tool).await
+        let mut said = pins::of_all(&tools, connection.instructions().as_deref());
+        said.retain(|(name, _)| tool.is_none_or(|tool| tool == *name));
+        self.pins.accept(&server, said).await
     }
 
     /// Follows the registry: closes connections to servers that were removed or have another address. Never ends.
@@ -199,20 +199,16 @@ impl Pool {
         let rest = patience.saturating_sub(begun.elapsed());
         let tools = self.listed(server, &connection, rest).await?;
         let instructions = connection.instructions();
-        let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
-        let changed = self.pins.changed(&server.name, &server.address, said).await;
-        let about_tools = changed.tools.iter().map(|tool| changed_message(server, tool));
+        let changed = self.pins.changed(server, &pins::of_all(&tools, instructions.as_deref())).await;
+        let is_changed = |name: &str| changed.iter().any(|own| own == name);
+        let about_changes = changed.iter().map(|name| changed_message(server, name));
         let left_out = connection.left_out().into_iter().map(|what| format!("left out: {what}"));
-        let problems: Vec<Problem> = about_tools
-            .chain(changed.instructions.then(|| changed_instructions(server)))
-            .chain(left_out)
-            .map(|message| Problem { server: server.name.clone(), message })
-            .collect();
-        let unchanged = tools.iter().filter(|tool| !changed.tools.contains(&tool.name));
+        let problems = about_changes.chain(left_out).map(|message| Problem { server: server.name.clone(), message }).collect();
+        let unchanged = tools.iter().filter(|tool| !is_changed(&tool.name));
         Ok(Listed {
             tools: unchanged.filter_map(|tool| offer::offered(server, tool)).collect(),
             problems,
-            instructions: instructions.filter(|_| !changed.instructions),
+            instructions: instructions.filter(|_| !is_changed(pins::INSTRUCTIONS)),
         })
     }
 
@@ -248,8 +244,7 @@ impl Pool {
             Ok(None) => return refused(format!("the MCP server `{}` has no tool `{}`", server.name, service.tool)),
             Err(error) => return failed(error.message),
         };
-        let said = pins::Said { tools: std::slice::from_ref(&definition), instructions: None };
-        if self.pins.changed(&server.name, &server.address, said).await != pins::Changed::default() {
+        if !self.pins.changed(&server, &pins::of(std::slice::from_ref(&definition))).await.is_empty() {
             return refused(changed_message(&server, &service.tool));
         }
         let Some(offered) = offer::offered(&server, &definition) else {
@@ -379,18 +374,18 @@ struct Listed {
     instructions: Option<String>,
 }
 
-fn changed_message(server: &Server, tool: &str) -> String {
+/// What people are told of a changed tool, or of changed instructions.
+fn changed_message(server: &Server, name: &str) -> String {
+    let server = &server.name;
+    if name == pins::INSTRUCTIONS {
+        return format!(
+            "its instructions have changed since they were first seen and are not shown to models; `toolglot mcp accept {server}` \
+             accepts them and all of its tools"
+        );
+    }
     format!(
-        "the definition of {}__{tool} has changed since it was first seen, or could not be noted then; `toolglot mcp accept {}` accepts it",
-        server.name, server.name
-    )
-}
-
-fn changed_instructions(server: &Server) -> String {
-    format!(
-        "its instructions have changed since they were first seen and are not shown to models; `toolglot mcp accept {}` accepts \
-         them and all of its tools",
-        server.name
+        "the definition of {server}__{name} has changed since it was first seen, or could not be noted then; `toolglot mcp accept \
+         {server}` accepts it"
     )
 }
 

@@ -47,7 +47,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Whether a server has this name, usable or not.
     pub fn has(&self, name: &str) -> bool {
-        self.servers.iter().any(|server| server.name == name) || self.unusable.iter().any(|entry| entry.name == name)
+        self.names().any(|own| own == name)
     }
 }
 
@@ -314,7 +314,7 @@ impl Snapshot {
     fn of(document: &Document, environment: &Environment) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for (name, entry) in document.entries() {
-            if snapshot.names().any(|own| own == name) {
+            if snapshot.has(&name) {
                 tracing::warn!(server = name, "mcp.json has this name twice; the first one counts");
                 let doubt = format!("another entry is named `\"{name}\"`, too; only the first one counts");
                 snapshot.doubts.push((name, doubt));
@@ -330,9 +330,8 @@ impl Snapshot {
             }
             match Server::parse(&name, &entry, environment) {
                 Ok(Some(server)) => snapshot.servers.push(Arc::new(server)),
-                Ok(None) => snapshot.unusable.push(Unusable { name, address: server::address(&entry), error: None }),
-                Err(error) => {
-                    snapshot.unusable.push(Unusable { name, address: server::address(&entry), error: Some(error) });
+                unusable => {
+                    snapshot.unusable.push(Unusable { name, address: server::address(&entry), error: unusable.err() });
                 }
             }
         }

@@ -79,7 +79,8 @@ pub enum BackendType {
 impl McpResponse {
     /// A result of one text.
     pub fn text(id: impl Into<Value>, text: impl Into<String>) -> McpResponse {
-        McpResponse::result(id, ToolResult { content: vec![text_item(text)], ..ToolResult::default() })
+        let text: String = text.into();
+        McpResponse::result(id, ToolResult { content: vec![json!({"type": "text", "text": text})], ..ToolResult::default() })
     }
 
     /// A result.
@@ -220,10 +221,6 @@ impl BackendType {
 /// What a model is told of a call that may have had its effect. `reason`: why nothing more is known.
 pub fn outcome_unknown(reason: &str) -> String {
     format!("{OUTCOME_UNKNOWN}. It may have had its effect: do not repeat it. The reason: {reason}")
-}
-
-fn text_item(text: impl Into<String>) -> Value {
-    json!({"type": "text", "text": text.into()})
 }
 
 fn item_text(item: &Value) -> String {

@@ -44,11 +44,12 @@ pub(super) async fn create(app: App, asked: Asked) -> Result<Response, Error> {
         Some(previous) => stored.history(previous, limit).await?,
         None => Vec::new(),
     };
+    let earlier = before.len();
     if previous.is_some() || !items.is_empty() {
         body["input"] = before.into_iter().chain(items.iter().cloned()).collect();
     }
     let kept = body.get("store").and_then(Value::as_bool) != Some(false);
-    let request = responses::read(body)?;
+    let request = responses::read(body, earlier)?;
     let streamed = request.chat.stream;
     let response = if request.chat.messages.is_empty() {
         // It asks for the model to be loaded.

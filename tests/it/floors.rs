@@ -75,7 +75,6 @@ const LOCKS: &[&str] = &[
     "src/mcp/engine/requests.rs",     // the services of a session's last results
     "src/mcp/engine/sessions.rs",     // when sessions were last used
     "src/mcp/pool.rs",                // connections
-    "src/mcp/pool/slot.rs",           // the state of one connection
     "src/mcp/pool/connection.rs",     // a server's list of tools, until it is stale
     "src/mcp/pool/fault.rs",          // why a connection ended
     "src/mcp/pool/process.rs",        // a child's input: one writer at a time

@@ -9,12 +9,9 @@ use toolglot::{
     adapter::{Adapter, Written, scanner},
     client::{
         self,
-        shape::{
-            Kind, Shape,
-            shell::{Shell, Via},
-        },
+        shape::{Kind, Shape, shell::Shell},
     },
-    config::ShellForm,
+    config::{ShellForm, ShellVia},
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, Tools},
     fix::Schemas,
     openai::ChatRequest,
@@ -103,7 +100,7 @@ fn read(path: &Path<'_>, pieces: &[&str], reason: FinishReason) -> reader::Read 
     let Path { adapter, tools, reader, schemas, shell, .. } = path;
     let mut shape = Shape::new(Kind::VOID, Arc::clone(tools), true);
     if *shell {
-        shape = shape.in_shell(Shell { answer: "chatcmpl-x".into(), form: ShellForm::Id, config: None, via: Via::Block });
+        shape = shape.in_shell(Shell { answer: "chatcmpl-x".into(), form: ShellForm::Id, config: None, via: ShellVia::Block });
     }
     let mut xml = reader::Xml::new(reader);
     let mut client = |event: Event<'_>| {

@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
+use bytes::BytesMut;
 use serde_json::Value;
 
-use super::{
-    Calls, Head, Kind, TRACE, exact, functions, messages, ollama,
-    pieces::{Blocks, Piece},
-    responses,
-};
+use super::{Calls, Front, Head, Kind, TRACE, exact, functions, messages, ollama};
 use crate::{
     event::{Event, Note, Sink},
     openai::answer::Completion,
@@ -19,9 +16,11 @@ use crate::{
 pub struct Collected {
     head: Head,
     completion: Completion,
-    /// The content, for protocols that have it in blocks; the completion has none then.
-    blocks: Blocks,
     calls: Calls,
+    /// What keeps the content of protocols that have it in blocks; the completion has none then.
+    blocks: Option<Front>,
+    /// Bytes of text, reasoning and arguments so far.
+    size: usize,
     warnings: Vec<Note>,
     elapsed: Duration,
     trace: Option<String>,
@@ -41,14 +40,14 @@ impl Kind {
 impl Collected {
     /// A collector for one answer.
     pub fn new(head: Head) -> Collected {
-        let (completion, blocks, calls) = (Completion::default(), Blocks::default(), Calls::default());
-        Collected { head, completion, blocks, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
+        let blocks = matches!(head.kind, Kind::Messages | Kind::Responses).then(|| Front::new(head.clone()));
+        let (completion, calls) = (Completion::default(), Calls::new(&head.envelope.id));
+        Collected { head, completion, calls, blocks, size: 0, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
     }
 
     /// Bytes of text, reasoning and arguments so far.
     pub fn size(&self) -> usize {
-        let Completion { content, reasoning, calls, .. } = &self.completion;
-        content.len() + reasoning.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>() + self.blocks.size()
+        self.size
     }
 
     /// Takes the duration of the answer, for protocols that report it.
@@ -64,12 +63,12 @@ impl Collected {
     /// The object. Where the protocol has arguments as an object, they are a text of JSON, because numbers would lose digits:
     /// [`Kind::body`] writes them.
     pub fn into_value(self) -> Value {
-        let mut value = match self.head.kind {
-            Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
-            Kind::Functions => functions::completion(self.completion.to_value(&self.head.envelope, self.head.reasoning_field)),
-            Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
-            Kind::Messages => messages::completion(&self.completion, &self.blocks, &self.head),
-            Kind::Responses => responses::completion(&self.completion, &self.blocks, self.head),
+        let completion = || self.completion.to_value(&self.head.envelope, self.head.reasoning_field);
+        let mut value = match (self.blocks, self.head.kind) {
+            (Some(mut blocks), _) => blocks.protocol.whole(),
+            (None, Kind::Functions) => functions::completion(completion()),
+            (None, Kind::Ollama) => ollama::completion(&self.completion, &self.head, self.elapsed),
+            (None, _) => completion(),
         };
         let trace = self.trace.and_then(|trace| serde_json::from_str(&trace).ok());
         if let (Some(trace), Some(value)) = (trace, value.as_object_mut()) {
@@ -81,26 +80,24 @@ impl Collected {
 
 impl Sink for Collected {
     fn event(&mut self, event: Event<'_>) {
-        let in_blocks = matches!(self.head.kind, Kind::Messages | Kind::Responses);
-        match event {
-            Event::Text(text) if in_blocks => self.blocks.piece(Piece::Text, text),
-            Event::Reasoning(text) if in_blocks && self.head.reasoning_field.is_some() => {
-                self.blocks.piece(Piece::Reasoning, text);
+        match &event {
+            Event::Text(text) | Event::Reasoning(text) => self.size += text.len(),
+            Event::CallArguments { json, .. } => self.size += json.len(),
+            _ => {}
+        }
+        match (event, &mut self.blocks) {
+            (Event::Note(note @ Note::Warning { .. }), _) => self.warnings.push(note.clone()),
+            (Event::Note(Note::Trace(trace)), _) => self.trace = Some(trace.clone()),
+            (Event::Note(Note::StopSequence(stop)), None) => self.completion.stop_sequence = Some(stop.clone()),
+            (event @ Event::Note(Note::StopSequence(_)), Some(blocks)) => blocks.event(event, &mut BytesMut::new()),
+            (Event::Refused { .. } | Event::Note(_), _) => {}
+            (event, Some(blocks)) => blocks.event(event, &mut BytesMut::new()),
+            (Event::Text(text), None) => self.completion.content.push_str(text),
+            (Event::Reasoning(text), None) => self.completion.reasoning.push_str(text),
+            (event @ (Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. }), None) => {
+                self.completion.calls.extend(self.calls.event(&event).map(|(_, call)| call));
             }
-            Event::Text(text) => self.completion.content.push_str(text),
-            Event::Reasoning(text) => self.completion.reasoning.push_str(text),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                let whole = self.calls.event(&event, &self.head.envelope.id).map(|(_, call)| call);
-                match whole {
-                    Some(call) if in_blocks => self.blocks.call(call),
-                    whole => self.completion.calls.extend(whole),
-                }
-            }
-            Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
-            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
-            Event::Note(Note::StopSequence(stop)) => self.completion.stop_sequence = Some(stop.clone()),
-            Event::Refused { .. } | Event::Note(_) => {}
-            Event::Finish { reason, usage } => {
+            (Event::Finish { reason, usage }, None) => {
                 self.completion.reason = Some(reason);
                 self.completion.usage = usage.unwrap_or_default();
             }

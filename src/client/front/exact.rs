@@ -1,16 +1,12 @@
 //! JSON in which the objects at one path stay texts of JSON: a number of a [`Value`] has 17 digits at most, and a longer one in
 //! the arguments of a call would change.
 
-use std::fmt;
+use std::collections::BTreeMap;
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
-    ser::SerializeMap,
-};
-use serde_json::{Map, Value, value::RawValue};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value, value::RawValue};
 
-use crate::{error::Error, openai};
+use crate::{error::Error, json, openai};
 
 /// The members that lead to the objects, through lists too.
 pub(super) type Path = &'static [&'static str];
@@ -20,11 +16,7 @@ pub(super) type Path = &'static [&'static str];
 /// # Errors
 /// 400, with the place that is not valid.
 pub(super) fn read(body: &[u8], path: Path) -> Result<Value, Error> {
-    openai::json_with(body, |json| {
-        let mut json = serde_json::Deserializer::from_slice(json);
-        let value = At(path).deserialize(&mut json)?;
-        json.end().map(|()| value)
-    })
+    openai::json_with(body, |json| value(serde_json::from_slice(json)?, path))
 }
 
 /// Writes an object in which the texts at the path are JSON.
@@ -33,79 +25,34 @@ pub(super) fn written(value: &Value, path: Path) -> String {
 }
 
 /// A value that is read along the rest of the path.
-struct At(Path);
+fn value(raw: &RawValue, path: Path) -> serde_json::Result<Value> {
+    let text = raw.get();
+    match (path, text.as_bytes().first()) {
+        ([], Some(b'{')) => Ok(plain(text).into()),
+        ([_, ..], Some(b'[')) => {
+            // A list in a list is not on the way: only serde_json bounds how deep they are.
+            let along = |item: &RawValue| match item.get().as_bytes().first() {
+                Some(b'[') => openai::parse(item.get().as_bytes()),
+                _ => value(item, path),
+            };
+            serde_json::from_str::<Vec<&RawValue>>(text)?.into_iter().map(along).collect()
+        }
+        ([next, rest @ ..], Some(b'{')) => {
+            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+            let along = |(name, inside): (String, &RawValue)| {
+                let inside = if name == *next { value(inside, rest)? } else { openai::parse(inside.get().as_bytes())? };
+                Ok((name, inside))
+            };
+            members.into_iter().map(along).collect()
+        }
+        _ => openai::parse(text.as_bytes()),
+    }
+}
 
 struct Written<'v> {
     value: &'v Value,
     /// `None`: the path does not lead here.
     path: Option<Path>,
-}
-
-impl<'de> DeserializeSeed<'de> for At {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Value, D::Error> {
-        if !self.0.is_empty() {
-            return json.deserialize_any(self);
-        }
-        let raw = <&RawValue>::deserialize(json)?.get();
-        if raw.starts_with('{') {
-            return Ok(Value::String(plain(raw)));
-        }
-        openai::parse(raw.as_bytes()).map_err(serde::de::Error::custom)
-    }
-}
-
-impl<'de> Visitor<'de> for At {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(name) = members.next_key::<String>()? {
-            let value = match self.0 {
-                [next, rest @ ..] if name == *next => members.next_value_seed(At(rest))?,
-                _ => members.next_value()?,
-            };
-            object.insert(name, value);
-        }
-        Ok(Value::Object(object))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(At(self.0))? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
 }
 
 impl Serialize for Written<'_> {
@@ -127,39 +74,16 @@ impl Serialize for Written<'_> {
 
 /// The same JSON without whitespace between its tokens, and with escapes only where JSON needs them: clients write `\u00e9`, which
 /// a model would imitate.
-fn plain(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(quote) = rest.find('"') {
-        out.extend(rest[..quote].chars().filter(|c| !c.is_ascii_whitespace()));
-        let length = string_length(&rest[quote..]);
-        let (token, after) = rest[quote..].split_at(length);
-        match token.contains('\\').then(|| openai::parse::<Value>(token.as_bytes())) {
-            Some(Ok(text)) => out.push_str(&text.to_string()),
-            _ => out.push_str(token),
-        }
-        rest = after;
-    }
-    out.extend(rest.chars().filter(|c| !c.is_ascii_whitespace()));
-    out
-}
-
-/// The length of the string at the start of valid JSON, with its quotes.
-fn string_length(json: &str) -> usize {
-    let mut escaped = false;
-    let end = json.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(json.len(), |end| end + 2)
+fn plain(object: &str) -> String {
+    let whole = String::from_utf8_lossy(&openai::without_halves(object.as_bytes())).into_owned();
+    json::strict::parse(&whole).map_or(whole.clone(), |node| node.detached(0, 0).to_json(""))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{read, written};
 
     #[test]
     fn objects_at_the_path_keep_their_digits_and_all_else_is_read_as_usual() {
@@ -179,6 +103,10 @@ mod tests {
     fn a_half_of_a_surrogate_pair_is_replaced_and_a_fault_is_named() {
         let cut = br#"{"a": {"in": {"t": "\ud83d"}}, "b": "\ud83d"}"#;
         assert_eq!(read(cut, &["a", "in"]).unwrap(), json!({"a": {"in": "{\"t\":\"\u{fffd}\"}"}, "b": "\u{fffd}"}));
+        let deep = format!(r#"{{"a": {}1"#, "[".repeat(200_000));
+        assert!(
+            read(format!("{deep}{}}}", "]".repeat(200_000)).as_bytes(), &["a", "in"]).unwrap_err().message.contains("recursion")
+        );
         for broken in ["", "{", r#"{"a": {"in": {"t": }}}"#, r#"{"a": 1} 2"#, r#"{"a": {"in": {"t": 1}}"#] {
             let error = read(broken.as_bytes(), &["a", "in"]).unwrap_err();
             assert!(error.message.starts_with("the request body is not valid JSON: ") && error.status == 400, "{broken}");

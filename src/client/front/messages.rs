@@ -3,16 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Head, Request,
-    exact::Path,
-    pieces::{Block, Blocks, Piece},
-};
-use crate::{
-    error::Error,
-    event::{FinishReason, ToolCall, Usage},
-    openai::answer::{Completion, arguments_or_empty, error_type},
-};
+use super::{Head, Request, exact::Path};
+use crate::{error::Error, event::Usage, openai::answer::error_type};
 
 mod read;
 mod stream;
@@ -56,21 +48,6 @@ fn too_long(message: &str) -> String {
     }
 }
 
-/// A whole answer.
-pub(super) fn completion(completion: &Completion, blocks: &Blocks, head: &Head) -> Value {
-    let content = blocks.iter().map(|block| match block {
-        Block::Said(Piece::Reasoning, text) => json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}),
-        Block::Said(Piece::Text, text) => json!({"type": "text", "text": text}),
-        Block::Call(call) => tool_use(call),
-    });
-    let reason = completion.reason.unwrap_or(FinishReason::Stop);
-    let mut message = message(head, counted(completion.usage, head));
-    message["content"] = content.collect();
-    message["stop_reason"] = json!(stop_reason(reason, completion.stop_sequence.as_deref()));
-    message["stop_sequence"] = json!(completion.stop_sequence);
-    message
-}
-
 /// Where a message has the arguments of calls.
 pub(super) const ARGUMENTS: Path = &["content", "input"];
 
@@ -88,10 +65,6 @@ fn message(head: &Head, usage: Usage) -> Value {
     })
 }
 
-fn tool_use(call: &ToolCall) -> Value {
-    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_or_empty(&call.arguments)})
-}
-
 /// The counts of an answer. A backend that counts nothing leaves the estimate with which the answer began.
 fn counted(usage: Usage, head: &Head) -> Usage {
     let prompt_tokens = if usage.prompt_tokens == 0 { head.prompt_tokens } else { usage.prompt_tokens };
@@ -106,17 +79,6 @@ fn usage_value(usage: Usage) -> Value {
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": usage.cached_tokens,
     })
-}
-
-/// Only vLLM and SGLang tell whether a stop sequence was met, and which one.
-fn stop_reason(reason: FinishReason, sequence: Option<&str>) -> &'static str {
-    match reason {
-        FinishReason::ToolCalls => "tool_use",
-        FinishReason::Length => "max_tokens",
-        FinishReason::Stop if sequence.is_some() => "stop_sequence",
-        FinishReason::Stop => "end_turn",
-        FinishReason::ContentFilter => "refusal",
-    }
 }
 
 /// Stands in for the signature that Anthropic's API has on reasoning: clients expect one, and send it back.

@@ -8,13 +8,13 @@ use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Calls, Head, Protocol,
+    Head, Protocol,
     exact::{self, Path},
 };
 use crate::{
     client::{compact::compact, front::conversation::name_calls},
     error::Error,
-    event::{Event, FinishReason, Note, ToolCall, Usage},
+    event::{FinishReason, Note, ToolCall, Usage},
     openai::{
         ChatRequest,
         answer::{Completion, arguments_or_empty, put_string},
@@ -30,10 +30,8 @@ pub use generate::{By, Generate, Generated, from_chat, read as read_generate};
 /// A stream of JSON lines.
 #[derive(Debug)]
 pub(super) struct Stream {
-    head: Head,
     /// `{"model":..,"created_at":..,"message":{"role":"assistant",`
     line: Vec<u8>,
-    calls: Calls,
     /// Until now, and until the first event.
     elapsed: Duration,
     waited: Option<Duration>,
@@ -67,19 +65,11 @@ impl Stream {
         line.put_slice(b",\"created_at\":\"");
         line.put_slice(timestamp(head.envelope.created).as_bytes());
         line.put_slice(b"\",\"message\":{\"role\":\"assistant\",");
-        Stream { head, line: line.to_vec(), calls: Calls::default(), elapsed: Duration::ZERO, waited: None }
+        Stream { line: line.to_vec(), elapsed: Duration::ZERO, waited: None }
     }
 
-    fn thinking(&mut self, text: &str, out: &mut BytesMut) {
-        if self.head.reasoning_field.is_some() {
-            self.message(out, |out| {
-                out.put_slice(b"\"content\":\"\",\"thinking\":");
-                put_string(text, out);
-            });
-        }
-    }
-
-    fn message(&self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
+    fn message(&mut self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
+        self.waited.get_or_insert(self.elapsed);
         out.put_slice(&self.line);
         members(out);
         out.put_slice(b"},\"done\":false}\n");
@@ -87,37 +77,44 @@ impl Stream {
 }
 
 impl Protocol for Stream {
-    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+    fn text(&mut self, text: &str, out: &mut BytesMut) {
+        self.message(out, |out| {
+            out.put_slice(b"\"content\":");
+            put_string(text, out);
+        });
+    }
+
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
+        self.message(out, |out| {
+            out.put_slice(b"\"content\":\"\",\"thinking\":");
+            put_string(text, out);
+        });
+    }
+
+    fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut) {
+        self.message(out, |out| {
+            out.put_slice(b"\"content\":\"\",\"tool_calls\":[");
+            out.put_slice(call_json(index, call).as_bytes());
+            out.put_slice(b"]");
+        });
+    }
+
+    fn note(&mut self, _: &Note, _: &mut BytesMut) {
         self.waited.get_or_insert(self.elapsed);
-        match event {
-            Event::Text(text) => self.message(out, |out| {
-                out.put_slice(b"\"content\":");
-                put_string(text, out);
-            }),
-            Event::Reasoning(text) => self.thinking(text, out),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                let Some((index, call)) = self.calls.event(&event, &self.head.envelope.id) else { return };
-                self.message(out, |out| {
-                    out.put_slice(b"\"content\":\"\",\"tool_calls\":[");
-                    out.put_slice(call_json(index, &call).as_bytes());
-                    out.put_slice(b"]");
-                });
-            }
-            Event::Note(_) | Event::Refused { .. } => {}
-            Event::Finish { reason, usage } => {
-                out.put_slice(&self.line);
-                out.put_slice(b"\"content\":\"\"}");
-                let mut ending = json!({});
-                end(&mut ending, reason, usage, self.elapsed, self.waited);
-                for (name, value) in ending.as_object().into_iter().flatten() {
-                    out.put_slice(b",");
-                    put_string(name, out);
-                    out.put_slice(b":");
-                    out.put_slice(value.to_string().as_bytes());
-                }
-                out.put_slice(b"}\n");
-            }
+    }
+
+    fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
+        out.put_slice(&self.line);
+        out.put_slice(b"\"content\":\"\"}");
+        let mut ending = json!({});
+        end(&mut ending, reason, usage, self.elapsed, Some(self.waited.unwrap_or(self.elapsed)));
+        for (name, value) in ending.as_object().into_iter().flatten() {
+            out.put_slice(b",");
+            put_string(name, out);
+            out.put_slice(b":");
+            out.put_slice(value.to_string().as_bytes());
         }
+        out.put_slice(b"}\n");
     }
 
     fn elapsed(&mut self, elapsed: Duration) {
@@ -126,7 +123,8 @@ impl Protocol for Stream {
 
     /// A line without content: the protocol has no comments.
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {
-        self.message(out, |out| out.put_slice(b"\"content\":\"\""));
+        out.put_slice(&self.line);
+        out.put_slice(b"\"content\":\"\"},\"done\":false}\n");
     }
 
     fn fault(&mut self, error: &Error, out: &mut BytesMut) {

@@ -3,10 +3,10 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{Calls, Head, Kind, Protocol, TRACE, note_text};
+use super::{Head, Kind, Protocol, TRACE, note_text};
 use crate::{
     error::Error,
-    event::{Event, FinishReason, Note},
+    event::{FinishReason, Note, ToolCall, Usage},
     openai::answer::{Chunks, error_body},
     wire::{write_comment, write_sse},
 };
@@ -21,20 +21,12 @@ pub(super) struct Stream {
     head: Head,
     chunks: Chunks,
     started: bool,
-    calls: Calls,
     trace: Option<String>,
 }
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
-        Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default(), trace: None }
-    }
-
-    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
-        if let Some(field) = self.head.reasoning_field {
-            self.start(out);
-            write_sse(out, |out| self.chunks.reasoning(field, text, out));
-        }
+        Stream { chunks: Chunks::new(&head.envelope), head, started: false, trace: None }
     }
 
     fn start(&mut self, out: &mut BytesMut) {
@@ -46,42 +38,45 @@ impl Stream {
 }
 
 impl Protocol for Stream {
-    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
-        match event {
-            Event::Text(text) => {
-                self.start(out);
-                write_sse(out, |out| self.chunks.content(text, out));
-            }
-            Event::Reasoning(text) => self.reasoning(text, out),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((index, call)) = self.calls.event(&event, &self.head.envelope.id) {
-                    self.start(out);
-                    write_sse(out, |out| match self.head.kind {
-                        Kind::Functions => self.chunks.function(&call, out),
-                        _ => self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out),
-                    });
-                }
-            }
-            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
-            Event::Note(note) => self.alive(&note_text(note), out),
-            // What the client shall read about a refusal has been said in text by the stages before.
-            Event::Refused { .. } => {}
-            Event::Finish { reason, usage } => {
-                self.start(out);
-                let reason = match (self.head.kind, reason) {
-                    (Kind::Functions, FinishReason::ToolCalls) => functions::FINISH,
-                    _ => reason.as_str(),
-                };
-                write_sse(out, |out| self.chunks.finish(reason, out));
-                if self.head.include_usage {
-                    write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
-                }
-                if let Some(trace) = self.trace.take() {
-                    write_sse(out, |out| self.chunks.extension(TRACE, &trace, out));
-                }
-                write_sse(out, |out| out.put_slice(b"[DONE]"));
-            }
+    fn text(&mut self, text: &str, out: &mut BytesMut) {
+        self.start(out);
+        write_sse(out, |out| self.chunks.content(text, out));
+    }
+
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
+        self.start(out);
+        write_sse(out, |out| self.chunks.reasoning(self.head.reasoning_field.unwrap_or_default(), text, out));
+    }
+
+    fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut) {
+        self.start(out);
+        write_sse(out, |out| match self.head.kind {
+            Kind::Functions => self.chunks.function(call, out),
+            _ => self.chunks.call(index, call, call.id.as_deref().unwrap_or_default(), out),
+        });
+    }
+
+    fn note(&mut self, note: &Note, out: &mut BytesMut) {
+        match note {
+            Note::Trace(trace) => self.trace = Some(trace.clone()),
+            note => self.alive(&note_text(note), out),
         }
+    }
+
+    fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
+        self.start(out);
+        let reason = match (self.head.kind, reason) {
+            (Kind::Functions, FinishReason::ToolCalls) => functions::FINISH,
+            _ => reason.as_str(),
+        };
+        write_sse(out, |out| self.chunks.finish(reason, out));
+        if self.head.include_usage {
+            write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
+        }
+        if let Some(trace) = self.trace.take() {
+            write_sse(out, |out| self.chunks.extension(TRACE, &trace, out));
+        }
+        write_sse(out, |out| out.put_slice(b"[DONE]"));
     }
 
     fn alive(&mut self, text: &str, out: &mut BytesMut) {

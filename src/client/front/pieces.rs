@@ -3,8 +3,6 @@
 
 use std::borrow::Cow;
 
-use crate::event::ToolCall;
-
 /// What a block holds that is written piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -12,25 +10,11 @@ pub(super) enum Piece {
     Text,
 }
 
-/// A whole block of an answer.
-#[derive(Debug)]
-pub(super) enum Block {
-    Said(Piece, String),
-    Call(ToolCall),
-}
-
 /// Whitespace that waits for what it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Blank {
     text: String,
     of: Option<Piece>,
-}
-
-/// The blocks of an answer that is collected.
-#[derive(Debug, Default)]
-pub(super) struct Blocks {
-    blocks: Vec<Block>,
-    blank: Blank,
 }
 
 impl Blank {
@@ -54,37 +38,5 @@ impl Blank {
     /// A block of another kind begins.
     pub(super) fn forget(&mut self) {
         self.text.clear();
-    }
-}
-
-impl Blocks {
-    pub(super) fn piece(&mut self, piece: Piece, text: &str) {
-        let open = match self.blocks.last() {
-            Some(Block::Said(open, _)) => Some(*open),
-            _ => None,
-        };
-        let Some(text) = self.blank.pass(open, piece, text) else { return };
-        match self.blocks.last_mut() {
-            Some(Block::Said(open, whole)) if *open == piece => whole.push_str(&text),
-            _ => self.blocks.push(Block::Said(piece, text.into_owned())),
-        }
-    }
-
-    pub(super) fn call(&mut self, call: ToolCall) {
-        self.blank.forget();
-        self.blocks.push(Block::Call(call));
-    }
-
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, Block> {
-        self.blocks.iter()
-    }
-
-    /// Their bytes.
-    pub(super) fn size(&self) -> usize {
-        let size = |block: &Block| match block {
-            Block::Said(_, text) => text.len(),
-            Block::Call(call) => call.arguments.len(),
-        };
-        self.iter().map(size).sum()
     }
 }

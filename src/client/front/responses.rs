@@ -2,15 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Head, OURS, Request, Special,
-    pieces::{Block, Blocks, Piece},
-};
+use super::{Head, OURS, Request, Special};
 use crate::{
     client::input,
     error::Error,
     event::{FinishReason, Input, ToolCall, Tools, Usage},
-    openai::answer::{Completion, arguments_or_empty},
+    openai::answer::arguments_or_empty,
 };
 
 mod offered;
@@ -93,20 +90,6 @@ pub fn answer_of(item: &str) -> Option<String> {
     let (_, rest) = item.split_once('_')?;
     let (answer, _) = rest.rsplit_once('_')?;
     Some(format!("resp_{answer}"))
-}
-
-/// A whole answer.
-pub(super) fn completion(completion: &Completion, blocks: &Blocks, head: Head) -> Value {
-    let mut answer = Answer::new(head);
-    for block in blocks.iter() {
-        let item = match block {
-            Block::Said(Piece::Reasoning, text) => reasoning_item(&answer.id("rs"), text),
-            Block::Said(Piece::Text, text) => message_item(&answer.id("msg"), text),
-            Block::Call(call) => call_item(&answer.id("fc"), call, &answer.head.tools),
-        };
-        answer.output.push(item);
-    }
-    answer.ended(completion.reason.unwrap_or(FinishReason::Stop), Some(completion.usage)).1
 }
 
 fn usage_value(usage: Usage) -> Value {

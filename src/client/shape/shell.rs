@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::{
     client::compact::compact,
-    config::ShellForm,
-    event::{Event, FinishReason, Origin, Sink, ToolCall, Tools, Why},
+    config::{ShellForm, ShellVia},
+    event::{Assembly, Event, FinishReason, Origin, Sink, ToolCall, Tools, Why},
     openai::answer::call_id,
 };
 
@@ -30,22 +30,7 @@ pub struct Shell {
     /// The configuration that a command without an id has to name.
     pub config: Option<PathBuf>,
     /// How the command reaches the shell.
-    pub via: Via,
-}
-
-/// How the command reaches the shell.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Via {
-    /// A fenced block in the text, which the user runs.
-    #[default]
-    Block,
-    /// The client's own terminal tool, so that the output returns to the model; a block if the client does not offer it.
-    Tool {
-        /// The tool's name.
-        name: String,
-        /// Its parameter for the command.
-        parameter: String,
-    },
+    pub via: ShellVia,
 }
 
 /// A call that waits for `toolglot call <id>`. It must be stored before the bytes are sent.
@@ -65,8 +50,7 @@ pub(super) struct Stage {
     shell: Shell,
     tools: Arc<Tools>,
     spooled: Vec<Spooled>,
-    /// The call that is being turned into a command.
-    open: Option<ToolCall>,
+    open: Assembly,
     /// Number of calls so far, and of those that the client got as calls.
     seen: u32,
     passed: u32,
@@ -81,6 +65,8 @@ enum Gap {
     Paragraph,
 }
 
+/// Void's own terminal tool, and its parameter for the command.
+const TERMINAL: (&str, &str) = ("run_command", "command");
 /// The beginning of every command. Never a path, because some clients cut paths out of blocks.
 const COMMAND: &str = "toolglot call";
 /// What comes before the configuration that a command names.
@@ -92,29 +78,19 @@ const LONGEST_COMMAND: usize = 2000;
 
 impl Stage {
     pub(super) fn new(shell: Shell, tools: Arc<Tools>) -> Stage {
-        Stage { shell, tools, spooled: Vec::new(), open: None, seen: 0, passed: 0, gap: Gap::Nothing }
+        Stage { shell, tools, spooled: Vec::new(), open: Assembly::default(), seen: 0, passed: 0, gap: Gap::Nothing }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
             Event::Text(text) => self.say(text, out),
-            Event::CallStart { id, name, .. } => {
-                if is_the_clients(&self.tools, name) {
-                    out.event(Event::CallStart { index: self.passed, id, name });
-                } else {
-                    self.open = Some(ToolCall { name: name.to_owned(), ..ToolCall::default() });
-                }
-            }
-            Event::CallArguments { json, .. } => match &mut self.open {
-                Some(call) => call.arguments.push_str(json),
-                None => out.event(Event::CallArguments { index: self.passed, json }),
-            },
-            Event::CallEnd { extra, .. } => match self.open.take() {
-                Some(call) => self.command(&call, out),
-                None => {
-                    out.event(Event::CallEnd { index: self.passed, extra });
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => match self.open.event(&event) {
+                Some((_, ToolCall { id, name, arguments, extra })) if is_the_clients(&self.tools, &name) => {
+                    out.call(self.passed, id.as_deref(), (&name, &arguments), extra.as_deref());
                     self.passed += 1;
                 }
+                Some((_, call)) => self.command(&call, out),
+                None => {}
             },
             Event::Finish { reason: FinishReason::ToolCalls, usage } if self.passed == 0 => {
                 out.event(Event::Finish { reason: FinishReason::Stop, usage });
@@ -146,12 +122,14 @@ impl Stage {
             command
         });
         self.seen += 1;
-        match self.shell.via.clone() {
-            Via::Tool { name, parameter } if self.tools.get(&name).is_some_and(|tool| tool.origin == Origin::Client) => {
-                out.call(self.passed, None, (&name, &json!({parameter: command}).to_string()), None);
+        let (name, parameter) = TERMINAL;
+        match self.shell.via {
+            ShellVia::RunCommand if self.tools.get(name).is_some_and(|tool| tool.origin == Origin::Client) => {
+                out.call(self.passed, None, (name, &json!({parameter: command}).to_string()), None);
                 self.passed += 1;
             }
-            _ => self.paragraph(&format!("{FENCE}{command}\n```\n"), out),
+            // Also for a client that does not offer the tool.
+            ShellVia::RunCommand | ShellVia::Block => self.paragraph(&format!("{FENCE}{command}\n```\n"), out),
         }
     }
 

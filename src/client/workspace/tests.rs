@@ -123,7 +123,7 @@ fn a_path_in_doubt_is_a_command_or_leads_out_of_the_workspace() {
         ("src/a.rs", true, false),
         ("", true, false),
     ] {
-        assert_eq!(demo("Create the folder docs.").doubt(path, writes).is_some(), doubted, "{path}");
+        assert_eq!(demo("Create the folder docs.").doubt(path, writes, None).is_some(), doubted, "{path}");
     }
     for (words, path, doubted) in [
         ("Write it to /tmp/out.txt.", "/tmp/out.txt", false),
@@ -132,17 +132,14 @@ fn a_path_in_doubt_is_a_command_or_leads_out_of_the_workspace() {
         ("Write /tmp/out.txt", "/tmp/other.txt", true),
         ("one / two", "/tmp/other.txt", true),
     ] {
-        assert_eq!(demo(words).doubt(path, true).is_some(), doubted, "{words}: {path}");
+        assert_eq!(demo(words).doubt(path, true, None).is_some(), doubted, "{words}: {path}");
     }
-    let meant = |path: &str| match demo("").doubt(path, true) {
-        Some(Doubt::Outside { meant, .. }) => meant,
-        doubt => panic!("{doubt:?}"),
-    };
+    let meant = |path: &str| demo("").beside(path);
     assert_eq!(meant("/workspace/docs").as_deref(), Some("/workspace/demo/docs"));
     assert_eq!(meant("/workspace/demo2/a.rs").as_deref(), Some("/workspace/demo/demo2/a.rs"));
     assert_eq!((meant("/etc/hosts"), meant("/workspace/demo/../a")), (None, None));
     let windows = Workspace::new("c:\\work\\demo", Vec::new(), Vec::new(), String::new()).unwrap();
-    let doubts = |path: &str| windows.doubt(path, true).is_some();
+    let doubts = |path: &str| windows.doubt(path, true, None).is_some();
     assert!(!doubts("C:\\Work\\demo\\a.txt") && !doubts("c:/work/demo/a.txt") && doubts("c:\\work\\a.txt"));
 }
 

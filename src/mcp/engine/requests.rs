@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Caller, Shared};
 use crate::{
+    config::in_both,
     lock::Hold,
     mcp::{
         catalogue::{Catalogue, Offered},
@@ -47,14 +48,8 @@ impl Requests {
     async fn offered(&self, asked: &RequestContext<RoleServer>) -> Catalogue {
         let request = asked.extensions.get::<http::request::Parts>();
         let own = request.and_then(|request| request.extensions.get::<Caller>()?.servers.clone());
-        let servers = match (self.shared.options.gateway, own) {
-            (true, None) => None,
-            (true, Some(own)) => Some(own.to_vec()),
-            (false, own) => {
-                let only_ours = own.is_none_or(|own| own.iter().any(|name| name == BUILT_IN));
-                Some(only_ours.then(|| BUILT_IN.to_owned()).into_iter().collect())
-            }
-        };
+        let ours = [BUILT_IN.to_owned()];
+        let servers = in_both((!self.shared.options.gateway).then_some(&ours[..]), own.as_deref());
         self.shared.pool.tools(servers.as_deref(), PATIENCE).await
     }
 

@@ -1,7 +1,11 @@
 //! The server side of HTTP with server-sent events as of 2024-11-05: `GET /sse` opens a session and says where to post, `POST
 //! /sse/message` accepts a message at once, and the stream carries the answers.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::Bytes,
@@ -15,11 +19,13 @@ use futures_util::{StreamExt, stream};
 use http::{StatusCode, request::Parts};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
 use serde_json::json;
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::{
-    Caller, Engine, NotTaken,
+    Caller, Engine,
     sessions::{IDLE, with_service_info},
 };
+use crate::lock::Hold;
 
 /// How often a stream without messages shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -55,12 +61,15 @@ pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<
     if let ClientJsonRpcMessage::Request(request) = &mut message {
         request.request.extensions_mut().insert(parts);
     }
-    match engine.enqueue(&address.session_id, message) {
-        Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
-        Err(NotTaken::UnknownSession) => {
-            error(StatusCode::NOT_FOUND, -32001, "there is no such MCP session; open one with GET /sse")
-        }
-        Err(NotTaken::Busy) => error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many messages of this MCP session wait"),
+    // Not sent: whether the queue is full.
+    let sent = engine.shared.sessions.hold().get_mut(&address.session_id).map(|(used, input)| {
+        used.at = Instant::now();
+        input.try_send(message).map_err(|error| matches!(error, TrySendError::Full(_)))
+    });
+    match sent {
+        Some(Ok(())) => (StatusCode::ACCEPTED, "Accepted").into_response(),
+        Some(Err(true)) => error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many messages of this MCP session wait"),
+        Some(Err(false)) | None => error(StatusCode::NOT_FOUND, -32001, "there is no such MCP session; open one with GET /sse"),
     }
 }
 

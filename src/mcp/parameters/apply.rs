@@ -105,7 +105,7 @@ impl Source {
                 Ok(text) => text.trim_end_matches(['\r', '\n']).to_owned(),
                 Err(error) => return Err(format!("the parameter `{name}` comes from the file {}: {error}", file.display())),
             },
-            Source::Header(header) => match values.headers.iter().find(|(own, _)| own == header) {
+            Source::Header(header) => match values.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(header)) {
                 Some((_, text)) => text.clone(),
                 None => {
                     return Err(format!(

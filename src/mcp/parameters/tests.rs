@@ -269,7 +269,7 @@ fn what_cannot_be_had_is_an_error_that_names_it() {
     let table = [
         (json!({"env": "NO_SUCH"}), "environment variable NO_SUCH"),
         (json!({"file": "key"}), "file key"),
-        (json!({"header": "X-User"}), "header `x-user`"),
+        (json!({"header": "X-User"}), "header `X-User`"),
     ];
     for (source, expected) in table {
         let view = view(&plain(), json!({"parameters": {"token": {"override_from": source}}}));
@@ -304,9 +304,9 @@ fn mistakes_in_the_file_are_named() {
     let table = [
         (json!([]), "must be an object"),
         (json!({"parameter": {}}), "`parameter` is unknown"),
-        (json!({"parameters": {"a": {"hidden": true}}}), "`parameters.a`: `hidden` is unknown"),
-        (json!({"parameters": {"a": {"default_from": {"vault": "x"}}}}), "write it as"),
-        (json!({"mcp_service_factors": {"f": {"parameters": {}}}}), "`mcp_service_factors.f`: `source`"),
+        (json!({"parameters": {"a": {"hidden": true}}}), "`parameters.a`: unknown field `hidden`"),
+        (json!({"parameters": {"a": {"default_from": {"vault": "x"}}}}), "expected one of `env`, `file`, `header`"),
+        (json!({"mcp_service_factors": {"f": {"parameters": {}}}}), "`mcp_service_factors.f`: missing field `source`"),
     ];
     for (policy, expected) in table {
         let error = Policy::parse(&policy).unwrap_err();

@@ -57,16 +57,17 @@ impl View {
 impl Binding {
     fn new(name: &str, policy: &Policy, internal: &[(String, &Factor)]) -> Binding {
         let parameter = policy.parameter(name).cloned().unwrap_or_default();
+        let (default, fixed) = (parameter.usual().cloned(), parameter.forced().cloned());
         let target = policy.target_of(name).to_owned();
         let own = internal.iter().find(|(to, _)| *to == target).map(|(_, factor)| *factor);
         // An internal value that an operator aims at a parameter of the tool hides it, unless the operator says that a
         // parameter which the model sees goes there too.
         let is_mapped = parameter.target.is_some() || parameter.factor.is_some();
-        let hidden = parameter.hide || parameter.fixed.is_some() || own.is_some_and(|factor| factor.configured && !is_mapped);
-        let signature = policy.factor_of(name).filter(|factor| !factor.internal);
-        let default = parameter.default.or_else(|| signature.map(|factor| Source::Literal(Value::Object(factor.values.clone()))));
+        let hidden = parameter.hide || fixed.is_some() || own.is_some_and(|factor| factor.configured && !is_mapped);
+        let signature = policy.factor_of(name).filter(|factor| !factor.is_internal());
+        let default = default.or_else(|| signature.map(|factor| Source::Literal(Value::Object(factor.values.clone()))));
         let merged = default.is_some() || own.is_some();
-        Binding { visible: name.to_owned(), target, hidden, default, fixed: parameter.fixed, merged }
+        Binding { visible: name.to_owned(), target, hidden, default, fixed, merged }
     }
 }
 
@@ -74,13 +75,13 @@ impl Binding {
 fn unseen(policy: &Policy, names: &[String]) -> Vec<Binding> {
     let missing = policy.parameters.iter().filter(|(name, _)| !names.contains(name));
     missing
-        .filter(|(_, parameter)| parameter.default.is_some() || parameter.fixed.is_some())
+        .filter(|(_, parameter)| parameter.usual().is_some() || parameter.forced().is_some())
         .map(|(name, parameter)| Binding {
             visible: name.clone(),
             target: policy.target_of(name).to_owned(),
             hidden: true,
-            default: parameter.default.clone(),
-            fixed: parameter.fixed.clone(),
+            default: parameter.usual().cloned(),
+            fixed: parameter.forced().cloned(),
             merged: true,
         })
         .collect()
@@ -89,13 +90,13 @@ fn unseen(policy: &Policy, names: &[String]) -> Vec<Binding> {
 /// The internal factors with the tool's parameter that each goes to: the one that it names, else the one of the property
 /// that it belongs to, else the one of its own name.
 fn internal<'p>(policy: &'p Policy, names: &[String]) -> Vec<(String, &'p Factor)> {
-    let factors = policy.factors.iter().filter(|factor| factor.internal);
+    let factors = policy.factors.iter().filter(|(_, factor)| factor.is_internal());
     factors
-        .map(|factor| {
-            let belongs = |name: &&String| policy.factor_of(name).is_some_and(|own| own.name == factor.name);
+        .map(|(own, factor)| {
+            let belongs = |name: &&String| policy.factor_of(name).is_some_and(|of| std::ptr::eq(of, factor));
             let target = factor.target.clone().unwrap_or_else(|| match names.iter().find(belongs) {
                 Some(name) => policy.target_of(name).to_owned(),
-                None => factor.name.clone(),
+                None => own.clone(),
             });
             (target, factor)
         })

@@ -69,19 +69,7 @@ impl StreamableHttpClient for Http {
         token: Option<String>,
         headers: Headers,
     ) -> Answer<StreamableHttpPostResponse> {
-        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, MESSAGE_BYTES).await
-    }
-
-    async fn post_message_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        token: Option<String>,
-        headers: Headers,
-        limit: usize,
-    ) -> Answer<StreamableHttpPostResponse> {
-        let sent = self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit);
+        let sent = self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, MESSAGE_BYTES);
         Ok(match sent.await? {
             StreamableHttpPostResponse::Sse(events, session) => StreamableHttpPostResponse::Sse(self.watched(events), session),
             other => other,
@@ -100,19 +88,7 @@ impl StreamableHttpClient for Http {
         token: Option<String>,
         headers: Headers,
     ) -> Answer<BoxedSseResponse> {
-        self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, MESSAGE_BYTES).await
-    }
-
-    async fn get_stream_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last: Option<String>,
-        token: Option<String>,
-        headers: Headers,
-        limit: usize,
-    ) -> Answer<BoxedSseResponse> {
-        let opened = self.client.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit);
+        let opened = self.client.get_stream_with_max_sse_event_size(uri, session, last, token, headers, MESSAGE_BYTES);
         Ok(self.watched(opened.await?))
     }
 }

@@ -2,22 +2,21 @@
 //! failed attempt.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use futures_util::future::{BoxFuture, FutureExt, Shared};
-use tokio::task::AbortHandle;
+use tokio::{sync::watch, task::AbortHandle, time::sleep};
 
-use super::{causes, connection::Connection};
-use crate::{config::Environment, dial::Clients, error::Error, lock::Hold, mcp::registry::Server};
+use super::connection::Connection;
+use crate::{config::Environment, dial::Clients, error::Error, mcp::registry::Server};
 
 /// A server and its connection.
 pub(super) struct Slot {
     pub(super) server: Arc<Server>,
     environment: Environment,
     clients: Clients,
-    state: Mutex<Inner>,
+    inner: watch::Sender<Inner>,
 }
 
 struct Inner {
@@ -26,22 +25,13 @@ struct Inner {
     failures: u32,
 }
 
-enum State {
+#[derive(Clone)]
+pub(super) enum State {
     Idle,
-    Connecting { since: Instant, pending: Pending, task: AbortHandle },
+    Connecting { since: Instant, task: AbortHandle },
     Ready(Arc<Connection>),
     Failed { error: Error, until: Instant },
 }
-
-/// The state that is known without network access.
-pub(super) enum Seen {
-    Idle,
-    Connecting,
-    Ready(Arc<Connection>),
-    Failed(Error),
-}
-
-type Pending = Shared<BoxFuture<'static, Result<Arc<Connection>, Error>>>;
 
 /// How long connecting may take: a process may first have to be downloaded.
 const CONNECT_PROCESS: Duration = Duration::from_secs(60);
@@ -54,58 +44,47 @@ const SHUT_DOWN: Duration = Duration::from_secs(6);
 
 impl Slot {
     pub(super) fn new(server: Arc<Server>, environment: Environment, clients: Clients) -> Slot {
-        Slot { server, environment, clients, state: Mutex::new(Inner { state: State::Idle, failures: 0 }) }
+        let inner = watch::Sender::new(Inner { state: State::Idle, failures: 0 });
+        Slot { server, environment, clients, inner }
     }
 
     /// The open connection, which is opened if necessary. `patience` counts from the start of connecting, so a dead server delays
     /// only the first caller.
-    pub(super) async fn connection(&self, patience: Duration) -> Result<Arc<Connection>, Error> {
-        let (since, pending) = {
-            let mut inner = self.state.hold();
-            match &inner.state {
-                State::Ready(connection) if !connection.is_closed() => return Ok(Arc::clone(connection)),
-                State::Failed { error, until } if *until > Instant::now() => return Err(error.clone()),
-                State::Connecting { since, pending, .. } => (*since, pending.clone()),
-                State::Idle | State::Ready(_) | State::Failed { .. } => {
-                    let (since, (pending, task)) = (Instant::now(), self.connect());
-                    inner.state = State::Connecting { since, pending: pending.clone(), task };
-                    (since, pending)
-                }
+    pub(super) async fn connection(self: &Arc<Self>, patience: Duration) -> Result<Arc<Connection>, Error> {
+        let mut begun = Instant::now();
+        self.inner.send_modify(|inner| {
+            if inner.needs_opening() {
+                inner.state = State::Connecting { since: begun, task: self.connect() };
+            } else if let State::Connecting { since, .. } = &inner.state {
+                begun = *since;
             }
-        };
-        let opened = tokio::time::timeout_at((since + patience).into(), pending).await;
-        let Ok(opened) = opened else {
-            return Err(Error::tool("it is still being connected to"));
-        };
-        self.note_end(since, &opened);
-        opened
+        });
+        let mut states = self.inner.subscribe();
+        let settled = states.wait_for(|inner| !matches!(inner.state, State::Connecting { .. }));
+        match tokio::time::timeout_at((begun + patience).into(), settled).await.ok().and_then(Result::ok).as_deref() {
+            Some(Inner { state: State::Ready(connection), .. }) => Ok(Arc::clone(connection)),
+            Some(Inner { state: State::Failed { error, .. }, .. }) => Err(error.clone()),
+            Some(_) => Err(Error::tool("it was closed")),
+            None => Err(Error::tool("it is still being connected to")),
+        }
     }
 
-    /// What is known now.
-    pub(super) fn seen(&self) -> Seen {
-        let settled = match &self.state.hold().state {
-            State::Connecting { since, pending, .. } => pending.peek().map(|opened| (*since, opened.clone())),
-            _ => None,
-        };
-        if let Some((since, opened)) = settled {
-            self.note_end(since, &opened);
-        }
-        match &self.state.hold().state {
-            State::Idle => Seen::Idle,
-            State::Connecting { .. } => Seen::Connecting,
-            State::Ready(connection) if connection.is_closed() => Seen::Idle,
-            State::Ready(connection) => Seen::Ready(Arc::clone(connection)),
-            State::Failed { error, .. } => Seen::Failed(error.clone()),
+    /// What is known now, without network access.
+    pub(super) fn seen(&self) -> State {
+        match &self.inner.borrow().state {
+            State::Ready(connection) if connection.is_closed() => State::Idle,
+            state => state.clone(),
         }
     }
 
     /// Abandons the connection, because the server no longer answers on it.
     pub(super) fn give_up(&self, connection: &Arc<Connection>, error: &Error) {
-        let mut inner = self.state.hold();
-        if matches!(&inner.state, State::Ready(own) if Arc::ptr_eq(own, connection)) {
-            connection.stop();
-            inner.fail(error);
-        }
+        self.inner.send_modify(|inner| {
+            if matches!(&inner.state, State::Ready(own) if Arc::ptr_eq(own, connection)) {
+                connection.stop();
+                inner.fail(error);
+            }
+        });
     }
 
     /// Closes the connection, also one that is being opened.
@@ -118,18 +97,21 @@ impl Slot {
         match self.end() {
             State::Ready(connection) => connection.closed(SHUT_DOWN).await,
             // A child that hangs in its greeting ends with the task.
-            State::Connecting { pending, .. } => {
-                if let Ok(Ok(connection)) = tokio::time::timeout(SHUT_DOWN, pending).await {
-                    connection.stop();
-                    connection.closed(SHUT_DOWN).await;
-                }
+            State::Connecting { task, .. } => {
+                let ended = async {
+                    while !task.is_finished() {
+                        sleep(Duration::from_millis(10)).await;
+                    }
+                };
+                let _ = tokio::time::timeout(SHUT_DOWN, ended).await;
             }
             State::Idle | State::Failed { .. } => {}
         }
     }
 
     fn end(&self) -> State {
-        let before = std::mem::replace(&mut self.state.hold().state, State::Idle);
+        let mut before = State::Idle;
+        self.inner.send_modify(|inner| std::mem::swap(&mut inner.state, &mut before));
         match &before {
             State::Ready(connection) => connection.stop(),
             State::Connecting { task, .. } => task.abort(),
@@ -139,46 +121,48 @@ impl Slot {
     }
 
     #[allow(clippy::disallowed_methods, reason = "a connection outlives the request that needed it first")]
-    fn connect(&self) -> (Pending, AbortHandle) {
-        let (server, environment, clients) = (Arc::clone(&self.server), self.environment.clone(), self.clients.clone());
-        let limit = if server.is_process() { CONNECT_PROCESS } else { CONNECT_REMOTE };
+    fn connect(self: &Arc<Self>) -> AbortHandle {
+        let slot = Arc::clone(self);
+        let limit = if self.server.is_process() { CONNECT_PROCESS } else { CONNECT_REMOTE };
         let connecting = tokio::spawn(async move {
-            match tokio::time::timeout(limit, Connection::open(&server, &environment, &clients)).await {
-                Ok(opened) => opened.map(Arc::new),
+            let opening = Connection::open(&slot.server, &slot.environment, &slot.clients);
+            let opened = match tokio::time::timeout(limit, opening).await {
+                Ok(opened) => opened,
                 Err(_) => Err(Error::tool(format!("no connection within {} s", limit.as_secs()))),
-            }
+            };
+            slot.inner.send_modify(|inner| inner.opened(&slot.server.name, opened));
         });
-        let task = connecting.abort_handle();
-        let joined = async { connecting.await.unwrap_or_else(|error| Err(Error::proxy(causes(&error)))) };
-        (joined.boxed().shared(), task)
-    }
-
-    /// Notes how connecting ended, once.
-    fn note_end(&self, since: Instant, opened: &Result<Arc<Connection>, Error>) {
-        let mut inner = self.state.hold();
-        if !matches!(&inner.state, State::Connecting { since: own, .. } if *own == since) {
-            return;
-        }
-        match opened {
-            Ok(connection) => {
-                tracing::info!(
-                    server = self.server.name,
-                    dialect = connection.dialect,
-                    protocol = connection.protocol(),
-                    "connected"
-                );
-                inner.failures = 0;
-                inner.state = State::Ready(Arc::clone(connection));
-            }
-            Err(error) => {
-                tracing::warn!(server = self.server.name, %error, "cannot connect");
-                inner.fail(error);
-            }
-        }
+        connecting.abort_handle()
     }
 }
 
 impl Inner {
+    /// Whether a connection has to be opened. A task that ended without a word has failed inside.
+    fn needs_opening(&self) -> bool {
+        match &self.state {
+            State::Idle => true,
+            State::Connecting { task, .. } => task.is_finished(),
+            State::Ready(connection) => connection.is_closed(),
+            State::Failed { until, .. } => *until <= Instant::now(),
+        }
+    }
+
+    fn opened(&mut self, server: &str, opened: Result<Connection, Error>) {
+        match opened {
+            // It was closed meanwhile.
+            Ok(connection) if !matches!(self.state, State::Connecting { .. }) => connection.stop(),
+            Ok(connection) => {
+                tracing::info!(server, dialect = connection.dialect, protocol = connection.protocol(), "connected");
+                self.failures = 0;
+                self.state = State::Ready(Arc::new(connection));
+            }
+            Err(error) => {
+                tracing::warn!(server, %error, "cannot connect");
+                self.fail(&error);
+            }
+        }
+    }
+
     fn fail(&mut self, error: &Error) {
         let pause = (PAUSE * 2_u32.saturating_pow(self.failures.min(16))).min(LONGEST_PAUSE);
         self.failures += 1;

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Pool, slot::Seen};
+use super::{Pool, slot::State};
 use crate::{lock::Hold, redact};
 
 /// The status of a server.
@@ -44,17 +44,17 @@ impl Pool {
                 state: "idle",
                 ..Status::default()
             };
-            match self.known_slot(server).map_or(Seen::Idle, |slot| slot.seen()) {
-                Seen::Idle => match server.missing_program(self.registry.environment()) {
+            match self.known_slot(server).map_or(State::Idle, |slot| slot.seen()) {
+                State::Idle => match server.missing_program(self.registry.environment()) {
                     Some(program) => {
                         let error = Some(format!("there is no program `{}` on this machine", redact::line(program)));
                         Status { state: "failed", error, ..base }
                     }
                     None => base,
                 },
-                Seen::Connecting => Status { state: "connecting", ..base },
-                Seen::Failed(error) => Status { state: "failed", error: Some(error.message), ..base },
-                Seen::Ready(connection) => Status {
+                State::Connecting { .. } => Status { state: "connecting", ..base },
+                State::Failed { error, .. } => Status { state: "failed", error: Some(error.message), ..base },
+                State::Ready(connection) => Status {
                     state: "connected",
                     tools: connection.known_tools().map(|tools| tools.len()),
                     dialect: Some(connection.dialect),

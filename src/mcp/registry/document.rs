@@ -27,19 +27,7 @@ impl Document {
     /// Parses a text. An empty one is an empty list. An error names line and column.
     pub(super) fn parse(text: &str) -> Result<Document, String> {
         let text = if text.trim().is_empty() { "[]\n" } else { text.trim_start_matches('\u{feff}') };
-        let options = ParseOptions {
-            allow_comments: true,
-            allow_trailing_commas: true,
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            allow_hexadecimal_numbers: false,
-            allow_unary_plus_numbers: false,
-            allow_bare_decimal_point_numbers: false,
-            allow_non_finite_numbers: false,
-            allow_extended_string_escapes: false,
-        };
-        let root = CstRootNode::parse(text, &options).map_err(|error| error.to_string())?;
+        let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
         let document = Document { root };
         match document.root.value() {
             Some(CstNode::Container(_)) if document.root.array_value().is_some() || document.root.object_value().is_some() => {

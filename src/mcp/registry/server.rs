@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -85,18 +86,15 @@ impl Permission {
     }
 }
 
-/// What an entry may say, for the note on keys that mean nothing to us.
-const KNOWN: &[&str] = &[
-    "allow", "allowedTools", "args", "ask", "command", "cwd", "deny", "disabled", "effects", "enabled", "env", "environment",
-    "errors_in_text", "excludeTools", "excludedTools", "headers", "httpUrl", "includeTools", "longest_seconds", "open_world",
-    "serverUrl", "timeout_seconds", "toolglot", "tools", "transport", "trust", "type", "url",
-];
-
-/// The keys of the object `toolglot` of an entry, which no other client writes.
+/// The keys of the object `toolglot` of an entry, which no other client writes. They may stand in the entry itself.
 const OWN: &[&str] = &[
     "allow", "allowedTools", "ask", "deny", "disabled", "effects", "enabled", "errors_in_text", "excludeTools", "excludedTools",
     "includeTools", "longest_seconds", "open_world", "timeout_seconds", "tools", "trust",
 ];
+
+/// What else an entry may say.
+const OTHERS: &[&str] =
+    &["args", "command", "cwd", "env", "environment", "headers", "httpUrl", "serverUrl", "toolglot", "transport", "type", "url"];
 
 /// Keys of an entry that permit something, or that change what a tool gets.
 const POLICIES: &[&str] =
@@ -107,49 +105,52 @@ const LONGEST: f64 = 600.0;
 
 impl Server {
     /// Reads an entry; `Ok(None)` if it is switched off. The error names the key.
-    pub(super) fn parse(name: &str, entry: &Map<String, Value>, environment: &Environment) -> Result<Option<Server>, String> {
+    pub(in crate::mcp) fn parse(
+        name: &str,
+        entry: &Map<String, Value>,
+        environment: &Environment,
+    ) -> Result<Option<Server>, String> {
         check_name(name)?;
         let entry = Entry { entry, environment };
         entry.learn();
         entry.check_own()?;
-        if entry.flag("disabled")?.unwrap_or(false) || !entry.flag("enabled")?.unwrap_or(true) {
+        if entry.flag("disabled", false)? || !entry.flag("enabled", true)? {
             return Ok(None);
         }
-        let seconds = |key: &str, usual: f64| match entry.own(key) {
-            None => Ok(Duration::from_secs_f64(usual)),
-            Some(value) => match value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-                Some(duration) if !duration.is_zero() => Ok(duration),
-                _ => Err(format!("`{key}` must be a positive number of seconds")),
-            },
+        let seconds = |key: &str, usual: f64| {
+            let wrong = "must be a positive number of seconds";
+            let seconds: f64 = entry.read(key, wrong)?.unwrap_or(usual);
+            let duration = Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero());
+            duration.ok_or(format!("`{key}` {wrong}"))
         };
         let timeout = seconds("timeout_seconds", TIMEOUT)?;
         let longest = seconds("longest_seconds", LONGEST.max(timeout.as_secs_f64()))?;
         let mut rules = Vec::new();
-        for (keys, permission) in [
-            (&["deny", "excludedTools", "excludeTools"][..], Permission::Deny),
-            (&["ask"][..], Permission::Ask),
-            (&["allow"][..], Permission::Allow),
+        for (key, permission) in [
+            ("deny", Permission::Deny),
+            ("excludedTools", Permission::Deny),
+            ("excludeTools", Permission::Deny),
+            ("ask", Permission::Ask),
+            ("allow", Permission::Allow),
         ] {
-            for key in keys {
-                rules.extend(entry.texts(key)?.into_iter().map(|glob| (glob, permission)));
-            }
+            rules.extend(entry.texts(key)?.into_iter().flatten().map(|glob| (glob, permission)));
         }
         // Allow lists under the names of other clients restrict; they permit nothing that would need consent here.
         let mut listed: Option<Vec<String>> = None;
         for key in ["allow", "allowedTools", "includeTools"] {
-            if entry.own(key).is_some() {
-                listed.get_or_insert_default().extend(entry.texts(key)?);
+            if let Some(globs) = entry.texts(key)? {
+                listed.get_or_insert_default().extend(globs);
             }
         }
         Ok(Some(Server {
             name: name.to_owned(),
             target: entry.target()?,
-            address: entry.address(),
-            trust: entry.flag("trust")?.unwrap_or(false),
-            open_world: entry.flag("open_world")?.unwrap_or(false),
+            address: address(entry.entry),
+            trust: entry.flag("trust", false)?,
+            open_world: entry.flag("open_world", false)?,
             timeout: timeout.min(longest),
             longest,
-            errors_in_text: entry.flag("errors_in_text")?.unwrap_or(false),
+            errors_in_text: entry.flag("errors_in_text", false)?,
             listed,
             rules,
             effects: entry.effects()?,
@@ -240,7 +241,7 @@ pub(super) fn address(entry: &Map<String, Value>) -> String {
 
 /// Keys of an entry that mean nothing to us: kept in the file, named once in the log.
 pub(super) fn unknown(entry: &Map<String, Value>) -> Vec<&str> {
-    entry.keys().map(String::as_str).filter(|key| !KNOWN.contains(key)).collect()
+    entry.keys().map(String::as_str).filter(|key| !OWN.contains(key) && !OTHERS.contains(key)).collect()
 }
 
 /// What is wrong with unknown keys that differ from a rule of ours in one letter.
@@ -274,19 +275,17 @@ impl Entry<'_> {
         Err(format!("`toolglot.{key}` is unknown{meant}"))
     }
 
-    fn flag(&self, key: &str) -> Result<Option<bool>, String> {
-        self.own(key).map(|value| value.as_bool().ok_or(format!("`{key}` must be true or false"))).transpose()
+    /// The value of one of those keys. `what`: what it must be.
+    fn read<T: DeserializeOwned>(&self, key: &str, what: &str) -> Result<Option<T>, String> {
+        self.own(key).map(|value| T::deserialize(value).map_err(|_| format!("`{key}` {what}"))).transpose()
     }
 
-    fn texts(&self, key: &str) -> Result<Vec<String>, String> {
-        let wrong = || format!("`{key}` must be a list of strings");
-        let Some(value) = self.own(key) else { return Ok(Vec::new()) };
-        let list = value.as_array().ok_or_else(wrong)?;
-        list.iter().map(|value| value.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+    fn flag(&self, key: &str, usual: bool) -> Result<bool, String> {
+        Ok(self.read(key, "must be true or false")?.unwrap_or(usual))
     }
 
-    fn address(&self) -> String {
-        address(self.entry)
+    fn texts(&self, key: &str) -> Result<Option<Vec<String>>, String> {
+        self.read(key, "must be a list of strings")
     }
 
     /// Learns the secrets that stand in the entry, also in one that is switched off or wrong: they are masked in all that leaves.
@@ -324,11 +323,11 @@ impl Entry<'_> {
         }
         let mut words = match self.entry.get("command") {
             Some(Value::String(command)) => vec![command.clone()],
-            Some(Value::Array(_)) => self.texts("command")?,
+            Some(Value::Array(_)) => self.texts("command")?.unwrap_or_default(),
             Some(_) => return Err("`command` must be a string".into()),
             None => return Err("there is neither `url` nor `command`".into()),
         };
-        words.extend(self.texts("args")?);
+        words.extend(self.texts("args")?.into_iter().flatten());
         let mut words = words.iter().map(|word| self.expanded("command", word)).collect::<Result<Vec<_>, _>>()?.into_iter();
         let command = words.next().filter(|command| !command.is_empty()).ok_or("`command` is empty")?;
         let mut environment = self.pairs("env")?;
@@ -345,23 +344,19 @@ impl Entry<'_> {
     /// An object of strings, or a list of `Name: value`.
     fn pairs(&self, key: &str) -> Result<Vec<(String, Secret)>, String> {
         let wrong = || format!("`{key}` must be an object of strings");
+        let member = |(name, value): (&String, &Value)| match value {
+            Value::String(text) => Ok((name.clone(), text.clone())),
+            Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
+            _ => Err(wrong()),
+        };
+        let line = |line: &Value| {
+            let (name, value) = line.as_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
+            Ok::<_, String>((name.trim().to_owned(), value.trim().to_owned()))
+        };
         let pairs: Vec<(String, String)> = match self.entry.get(key) {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Object(object)) => object
-                .iter()
-                .map(|(name, value)| match value {
-                    Value::String(text) => Ok((name.clone(), text.clone())),
-                    Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
-                    _ => Err(wrong()),
-                })
-                .collect::<Result<_, _>>()?,
-            Some(Value::Array(list)) => list
-                .iter()
-                .map(|line| {
-                    let (name, value) = line.as_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
-                    Ok::<_, String>((name.trim().to_owned(), value.trim().to_owned()))
-                })
-                .collect::<Result<_, _>>()?,
+            Some(Value::Object(object)) => object.iter().map(member).collect::<Result<_, String>>()?,
+            Some(Value::Array(list)) => list.iter().map(line).collect::<Result<_, String>>()?,
             Some(_) => return Err(wrong()),
         };
         let secret = |(name, value): (String, String)| {
@@ -372,13 +367,11 @@ impl Entry<'_> {
     }
 
     fn effects(&self) -> Result<Vec<(String, Effect)>, String> {
-        let wrong = || "`effects` must be an object of `reads`, `writes` or `destroys` by tool".to_owned();
-        let Some(value) = self.own("effects") else { return Ok(Vec::new()) };
-        let read = |(glob, effect): (&String, &Value)| {
-            let effect = Effect::ALL.into_iter().find(|known| effect == known.as_str()).ok_or_else(wrong)?;
-            Ok((glob.clone(), effect))
-        };
-        value.as_object().ok_or_else(wrong)?.iter().map(read).collect()
+        let what = "must be an object of `reads`, `writes` or `destroys` by tool";
+        let written: Map<String, Value> = self.read("effects", what)?.unwrap_or_default();
+        let known = |effect: &Value| Effect::ALL.into_iter().find(|known| effect == known.as_str());
+        let read = written.into_iter().map(|(glob, effect)| Some((glob, known(&effect)?))).collect::<Option<_>>();
+        read.ok_or(format!("`effects` {what}"))
     }
 
     fn policies(&self) -> Result<Vec<(String, Policy)>, String> {

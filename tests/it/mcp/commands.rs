@@ -274,8 +274,8 @@ fn our_server_speaks_over_standard_input() {
     let of = |id: Value| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{answers:?}"));
     assert_eq!(of(json!(1))["result"]["protocolVersion"], "2024-11-05");
     assert_eq!(of(json!(2))["result"]["content"][0]["text"], "done");
-    assert_eq!(of(Value::Null)["error"]["code"], -32700);
-    assert_eq!(answers.len(), 4);
+    // What is no JSON is passed over, as the other SDKs do: an answer to it could be answered in turn, without end.
+    assert_eq!(answers.len(), 3);
     // The built-in tools are offered where the configuration says so.
     let tools = of(json!(3))["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.iter().map(|tool| &tool["name"]).collect::<Vec<_>>(), ["x__act"]);

@@ -104,7 +104,7 @@ async fn the_model_sees_its_part_and_the_tool_gets_the_whole() {
 async fn a_value_that_cannot_be_had_stops_the_call_before_the_tool() {
     let bench = bench().await;
     let answer = bench.call("s", "act", json!({"query": "q"})).await.to_text();
-    assert!(answer.contains("the header `x-user`, which is missing or not in `trusted_headers`"), "{answer}");
+    assert!(answer.contains("the header `X-User`, which is missing or not in `trusted_headers`"), "{answer}");
     assert_eq!(text(&bench.path("calls")), "");
 }
 

@@ -6,14 +6,14 @@ use std::fmt::Write;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Value, json};
 
-use super::{SIGNATURE, counted, error_body, message, stop_reason, usage_value};
+use super::{SIGNATURE, counted, error_body, message, usage_value};
 use crate::{
     client::front::{
-        Calls, Head, Protocol,
+        Head, Protocol,
         pieces::{Blank, Piece},
     },
     error::Error,
-    event::{Event, Note, ToolCall, Usage},
+    event::{FinishReason, Note, ToolCall, Usage},
     openai::answer::{arguments_or_empty, put_string},
     wire::write_event,
 };
@@ -22,19 +22,23 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::client::front) struct Stream {
     head: Head,
-    calls: Calls,
-    /// The block that is being written.
+    /// The block that is being written, and its text so far.
     open: Option<Piece>,
+    text: String,
     blank: Blank,
-    /// The index of the next block.
-    next: u32,
+    /// The blocks that were written.
+    content: Vec<Value>,
+    reason: FinishReason,
+    usage: Usage,
     /// The stop sequence that ended the answer.
     stop_sequence: Option<String>,
 }
 
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        Stream { head, calls: Calls::default(), open: None, blank: Blank::default(), next: 0, stop_sequence: None }
+        let (text, blank, content) = (String::new(), Blank::default(), Vec::new());
+        let (reason, usage) = (FinishReason::Stop, Usage::default());
+        Stream { head, open: None, text, blank, content, reason, usage, stop_sequence: None }
     }
 
     /// Writes a piece of a block of this kind. Ends an open block of another kind first.
@@ -54,34 +58,28 @@ impl Stream {
             Piece::Text => ("text_delta", "text"),
         };
         self.delta(kind, field, &text, out);
-    }
-
-    fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
-        self.close(out);
-        self.blank.forget();
-        self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
-        self.delta("input_json_delta", "partial_json", arguments_or_empty(&call.arguments), out);
-        self.stop(out);
+        self.text.push_str(&text);
     }
 
     /// Ends the block that is open.
     fn close(&mut self, out: &mut BytesMut) {
-        match self.open.take() {
-            Some(Piece::Reasoning) => {
+        let Some(piece) = self.open.take() else { return };
+        let text = std::mem::take(&mut self.text);
+        match piece {
+            Piece::Reasoning => {
                 self.delta("signature_delta", "signature", SIGNATURE, out);
-                self.stop(out);
+                self.stop(json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}), out);
             }
-            Some(Piece::Text) => self.stop(out),
-            None => {}
+            Piece::Text => self.stop(json!({"type": "text", "text": text}), out),
         }
     }
 
     fn start(&self, content: &Value, out: &mut BytesMut) {
-        event("content_block_start", &json!({"index": self.next, "content_block": content}), out);
+        event("content_block_start", &json!({"index": self.content.len(), "content_block": content}), out);
     }
 
     fn delta(&self, kind: &str, field: &str, text: &str, out: &mut BytesMut) {
-        let index = self.next;
+        let index = self.content.len();
         write_event(out, "content_block_delta", |out| {
             let _ = write!(out, r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"{kind}","{field}":"#);
             put_string(text, out);
@@ -89,9 +87,20 @@ impl Stream {
         });
     }
 
-    fn stop(&mut self, out: &mut BytesMut) {
-        event("content_block_stop", &json!({"index": self.next}), out);
-        self.next += 1;
+    /// Only vLLM and SGLang tell whether a stop sequence was met, and which one.
+    fn stop_reason(&self) -> &'static str {
+        match self.reason {
+            FinishReason::ToolCalls => "tool_use",
+            FinishReason::Length => "max_tokens",
+            FinishReason::Stop if self.stop_sequence.is_some() => "stop_sequence",
+            FinishReason::Stop => "end_turn",
+            FinishReason::ContentFilter => "refusal",
+        }
+    }
+
+    fn stop(&mut self, block: Value, out: &mut BytesMut) {
+        event("content_block_stop", &json!({"index": self.content.len()}), out);
+        self.content.push(block);
     }
 }
 
@@ -101,29 +110,44 @@ impl Protocol for Stream {
         event("message_start", &json!({"message": message(&self.head, usage)}), out);
     }
 
-    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
-        match event {
-            Event::Text(text) => self.piece(Piece::Text, text, out),
-            Event::Reasoning(text) if self.head.reasoning_field.is_some() => self.piece(Piece::Reasoning, text, out),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((_, call)) = self.calls.event(&event, &self.head.envelope.id) {
-                    self.call(&call, out);
-                }
-            }
-            Event::Note(Note::StopSequence(stop)) => self.stop_sequence = Some(stop.clone()),
-            Event::Note(_) => self.alive("", out),
-            Event::Reasoning(_) | Event::Refused { .. } => {}
-            Event::Finish { reason, usage } => {
-                self.close(out);
-                let delta = json!({
-                    "stop_reason": stop_reason(reason, self.stop_sequence.as_deref()),
-                    "stop_sequence": self.stop_sequence,
-                });
-                let usage = usage_value(counted(usage.unwrap_or_default(), &self.head));
-                self::event("message_delta", &json!({"delta": delta, "usage": usage}), out);
-                self::event("message_stop", &json!({}), out);
-            }
+    fn text(&mut self, text: &str, out: &mut BytesMut) {
+        self.piece(Piece::Text, text, out);
+    }
+
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
+        self.piece(Piece::Reasoning, text, out);
+    }
+
+    fn call(&mut self, _: u32, call: &ToolCall, out: &mut BytesMut) {
+        self.close(out);
+        self.blank.forget();
+        let arguments = arguments_or_empty(&call.arguments);
+        self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
+        self.delta("input_json_delta", "partial_json", arguments, out);
+        self.stop(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}), out);
+    }
+
+    fn note(&mut self, note: &Note, out: &mut BytesMut) {
+        match note {
+            Note::StopSequence(stop) => self.stop_sequence = Some(stop.clone()),
+            _ => self.alive("", out),
         }
+    }
+
+    fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
+        self.close(out);
+        (self.reason, self.usage) = (reason, usage.unwrap_or_default());
+        let delta = json!({"stop_reason": self.stop_reason(), "stop_sequence": self.stop_sequence});
+        event("message_delta", &json!({"delta": delta, "usage": usage_value(counted(self.usage, &self.head))}), out);
+        event("message_stop", &json!({}), out);
+    }
+
+    fn whole(&mut self) -> Value {
+        let mut message = message(&self.head, counted(self.usage, &self.head));
+        message["content"] = Value::Array(std::mem::take(&mut self.content));
+        message["stop_reason"] = json!(self.stop_reason());
+        message["stop_sequence"] = json!(self.stop_sequence);
+        message
     }
 
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {

@@ -3,7 +3,7 @@ use bytes::BytesMut;
 use super::*;
 use crate::{
     client::front::{Collected, Front, Kind, Request},
-    event::{Event, Note, Sink},
+    event::{Event, FinishReason, Note, Sink},
     openai::answer::Envelope,
 };
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     client::front::{Collected, Front, Kind},
-    event::Sink,
+    event::{Event, Sink},
     openai::{
         Content,
         answer::{Envelope, call_id},

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     client::front::{Collected, Front, Kind},
-    event::{FinishReason, Sink, Usage},
+    event::{Event, Sink},
     openai::answer::{Envelope, call_id},
 };
 

@@ -23,11 +23,11 @@ const ECHO: &[&str] = &[
     "temperature", "text", "tool_choice", "tools", "top_p", "truncation", "user",
 ];
 
-/// Reads the body, in which the items of earlier responses come before the new ones.
+/// Reads the body, in which so many items of earlier responses come before the new ones.
 ///
 /// # Errors
 /// 400, with the field that is wrong (`not_supported` for `background`).
-pub fn read(body: Value) -> Result<Request, Error> {
+pub fn read(body: Value, earlier: usize) -> Result<Request, Error> {
     let Value::Object(body) = body else { return Err(Error::client("the request body must be a JSON object")) };
     if body.get("background").and_then(Value::as_bool) == Some(true) {
         return Err(Error::client("`background` is not supported: ask with `\"stream\": true`").with_code("not_supported"));
@@ -40,16 +40,17 @@ pub fn read(body: Value) -> Result<Request, Error> {
     let instructions = body.get("instructions").and_then(Value::as_str).unwrap_or_default();
     let tools = openai::list(&body, "tools")?;
     let offered = Offered::read(tools, instructions.contains(PATCH) || speaks_of_patches(&items))?;
-    let mut conversation = Conversation::default();
-    conversation.system(instructions.to_owned());
-    for item in &items {
-        take(item, &offered, &mut conversation);
+    let mut talk = Talk { offered: &offered, conversation: Conversation::default(), warnings: Vec::new() };
+    talk.conversation.system(instructions.to_owned());
+    for (at, item) in items.iter().enumerate() {
+        talk.item(&format!("input[{}]", at.saturating_sub(earlier)), item)?;
     }
+    let Talk { conversation, warnings: left_out, .. } = talk;
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
     let mut settings = settings(&body);
     let Offered { functions, special, mut warnings } = offered;
     settings.set("tool_choice", choice(body.get("tool_choice"), &functions, &mut warnings)?);
-    warnings.extend(unread(&items));
+    warnings.extend(left_out);
     warnings.extend(IGNORED.iter().filter(|(name, _)| !body.get(*name).unwrap_or(&Value::Null).is_null()).map(ignored));
     let chat = conversation.request(&body, model, functions, settings)?;
     Ok(Request { chat, special, echo: echo(&body), warnings })
@@ -77,10 +78,7 @@ pub fn items(input: Option<&Value>) -> Result<Vec<Value>, Error> {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![json!({"type": "message", "role": "user", "content": text})]),
-        Some(Value::Array(items)) => {
-            items.iter().enumerate().try_for_each(|(at, item)| check(&format!("input[{at}]"), item))?;
-            Ok(items.clone())
-        }
+        Some(Value::Array(items)) => Ok(items.clone()),
         Some(other) => {
             let what = openai::kind(other);
             Err(Error::client(format!("`input` must be a string or an array of items, but it is {what}")))
@@ -98,141 +96,114 @@ pub fn referred(item: &Value) -> Option<&str> {
     is_reference.then_some(id)
 }
 
-/// Checks that the item at this place can be read, if its type is known.
-fn check(place: &str, item: &Value) -> Result<(), Error> {
-    if !item.is_object() {
-        return Err(Error::client(format!("`{place}` must be an object, but it is {}", openai::kind(item))));
-    }
-    if referred(item).is_some() {
-        return Ok(());
-    }
-    let kind = item["type"].as_str().unwrap_or_default();
-    let (name, parts) = match kind {
-        "message" | "" => ("content", &item["content"]),
-        "item_reference" => return Err(Error::client(format!("`{place}.id` must be the id of a stored item"))),
-        _ if kind.ends_with("_call_output") => ("output", &item["output"]),
-        _ => return Ok(()),
-    };
-    match parts {
-        Value::Array(parts) => {
-            parts.iter().enumerate().try_for_each(|(at, part)| check_part(&format!("{place}.{name}[{at}]"), part))
-        }
-        other if name == "content" && !other.is_string() => {
-            let what = openai::kind(other);
-            Err(Error::client(format!("`{place}.content` must be a string or an array of parts, but it is {what}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_part(place: &str, part: &Value) -> Result<(), Error> {
-    let needed = |name: &str| match part[name].is_string() {
-        true => Ok(()),
-        false => Err(Error::client(format!("`{place}.{name}` must be a string"))),
-    };
-    match part["type"].as_str() {
-        Some("input_text" | "output_text" | "text" | "summary_text") => needed("text"),
-        Some("refusal") => needed("refusal"),
-        Some("input_image" | "input_file") => Ok(()),
-        Some(other) => Err(Error::client(format!(
-            "`{place}` is a part of type `{other}`, which cannot be passed on; possible are input_text, output_text, refusal, input_image and input_file"
-        ))),
-        None => Err(Error::client(format!("`{place}` must be an object with a `type`"))),
-    }
-}
-
 fn speaks_of_patches(items: &[Value]) -> bool {
-    let own = items.iter().filter(|item| matches!(item["role"].as_str(), Some("system" | "developer")));
-    own.flat_map(|item| parts(&item["content"])).any(|part| part["text"].as_str().is_some_and(|text| text.contains(PATCH)))
+    let mut own = items.iter().filter(|item| matches!(item["role"].as_str(), Some("system" | "developer")));
+    own.any(|item| item["content"].to_string().contains(PATCH))
 }
 
-fn take(item: &Value, offered: &Offered, conversation: &mut Conversation) {
-    let field = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
-    let role = field("role");
-    match field("type") {
-        "message" | "" if matches!(role, "system" | "developer") => {
-            for part in parts(&item["content"]) {
-                conversation.system(part["text"].as_str().unwrap_or_default().to_owned());
-            }
-        }
-        "message" | "" if role == "assistant" => {
-            for part in parts(&item["content"]) {
-                conversation.assistant(part["text"].as_str().unwrap_or_default());
-            }
-        }
-        "message" | "" => conversation.user(conversation::content(parts(&item["content"]))),
-        "reasoning" => {
-            let texts = ["summary", "content"].iter().find(|name| item[**name].as_array().is_some_and(|list| !list.is_empty()));
-            for part in texts.into_iter().flat_map(|name| item[*name].as_array().into_iter().flatten()) {
-                conversation.reasoning(part["text"].as_str().unwrap_or_default());
-            }
-        }
-        kind if kind.ends_with("_call_output") => {
-            let output = &item["output"];
-            let content = match output {
-                Value::String(_) | Value::Array(_) | Value::Null => parts(output),
-                other => vec![conversation::text(other.to_string())],
-            };
-            conversation.result(field("call_id"), conversation::content(content));
-        }
-        kind => match offered.call(item) {
-            Some(call) => conversation.call(call),
-            None => tracing::debug!(kind, "an item is left out"),
-        },
-    }
+/// Reads the items.
+struct Talk<'o> {
+    offered: &'o Offered,
+    conversation: Conversation,
+    /// What the model does not get of the items.
+    warnings: Vec<Note>,
 }
 
-/// The parts of a content in the words of the chat API; a string is one part.
-fn parts(content: &Value) -> Vec<Value> {
-    let part = |part: &Value| {
-        let field = |name: &str| part.get(name).and_then(Value::as_str).unwrap_or_default();
+impl Talk<'_> {
+    /// Takes the item at this place of the body.
+    fn item(&mut self, place: &str, item: &Value) -> Result<(), Error> {
+        if !item.is_object() {
+            return Err(Error::client(format!("`{place}` must be an object, but it is {}", openai::kind(item))));
+        }
+        let field = |name: &str| item[name].as_str().unwrap_or_default();
         match field("type") {
-            "input_text" | "output_text" | "text" | "summary_text" => Some(conversation::text(field("text"))),
-            "refusal" => Some(conversation::text(field("refusal"))),
-            "input_image" if !field("image_url").is_empty() => Some(conversation::image(field("image_url"))),
-            "input_image" => Some(conversation::text("[an image that lies on another server]")),
-            "input_file" => Some(file(part)),
-            other => {
-                tracing::debug!(kind = other, "a part is left out");
-                None
+            "message" | "" => self.message(&format!("{place}.content"), field("role"), &item["content"])?,
+            "reasoning" => {
+                let texts = ["summary", "content"].iter().filter_map(|name| item[*name].as_array()).find(|list| !list.is_empty());
+                for part in texts.into_iter().flatten() {
+                    self.conversation.reasoning(part["text"].as_str().unwrap_or_default());
+                }
             }
-        }
-    };
-    match content {
-        Value::String(text) => vec![conversation::text(text)],
-        Value::Array(list) => list.iter().filter_map(part).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The content of a file, or its name if it would have to be fetched.
-fn file(part: &Value) -> Value {
-    let name = part["filename"].as_str().or(part["file_url"].as_str()).unwrap_or("file");
-    let split =
-        |url: &'_ str| Some(url.strip_prefix("data:")?.split_once(";base64,")?).map(|(kind, data)| files::file(name, kind, data));
-    match (part["file_data"].as_str(), part["file_id"].as_str()) {
-        (Some(data), _) => split(data).unwrap_or_else(|| json!({"type": "file", "file": {"filename": name, "file_data": data}})),
-        (None, Some(id)) => json!({"type": "file", "file": {"file_id": id}}),
-        (None, None) => conversation::text(format!("[file {name}: not supported]")),
-    }
-}
-
-/// What the model does not get of these items.
-fn unread(items: &[Value]) -> impl Iterator<Item = Note> {
-    let lacks = |part: &Value, names: &[&str]| names.iter().all(|name| part[*name].as_str().is_none_or(str::is_empty));
-    items.iter().enumerate().flat_map(move |(at, item)| {
-        ["content", "output"].into_iter().flat_map(move |name| {
-            let parts = item[name].as_array().into_iter().flatten().enumerate();
-            parts.filter_map(move |(nth, part)| {
-                let what = match part["type"].as_str()? {
-                    "input_file" if lacks(part, &["file_data", "file_id"]) => "a file by URL, and nothing is fetched here",
-                    "input_image" if lacks(part, &["image_url"]) => "an image that lies on another server",
-                    _ => return None,
+            "item_reference" => return Err(Error::client(format!("`{place}.id` must be the id of a stored item"))),
+            kind if kind.ends_with("_call_output") => {
+                let content = match &item["output"] {
+                    Value::Array(parts) => self.parts(&format!("{place}.output"), parts)?,
+                    Value::String(text) => vec![conversation::text(text)],
+                    Value::Null => Vec::new(),
+                    other => vec![conversation::text(other.to_string())],
                 };
-                Some(files::left_out(&format!("input[{at}].{name}[{nth}]"), what))
-            })
-        })
-    })
+                self.conversation.result(field("call_id"), conversation::content(content));
+            }
+            kind => match self.offered.call(item) {
+                Some(call) => self.conversation.call(call),
+                None => tracing::debug!(kind, "an item is left out"),
+            },
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, place: &str, role: &str, content: &Value) -> Result<(), Error> {
+        let parts = match content {
+            Value::String(text) => vec![conversation::text(text)],
+            Value::Array(parts) => self.parts(place, parts)?,
+            other => {
+                let what = openai::kind(other);
+                return Err(Error::client(format!("`{place}` must be a string or an array of parts, but it is {what}")));
+            }
+        };
+        let texts = parts.iter().filter_map(|part| part["text"].as_str());
+        match role {
+            "system" | "developer" => texts.for_each(|text| self.conversation.system(text.to_owned())),
+            "assistant" => texts.for_each(|text| self.conversation.assistant(text)),
+            _ => self.conversation.user(conversation::content(parts)),
+        }
+        Ok(())
+    }
+
+    /// The parts of a content in the words of the chat API.
+    fn parts(&mut self, place: &str, parts: &[Value]) -> Result<Vec<Value>, Error> {
+        parts.iter().enumerate().map(|(at, part)| self.part(&format!("{place}[{at}]"), part)).collect()
+    }
+
+    fn part(&mut self, place: &str, part: &Value) -> Result<Value, Error> {
+        let field = |name: &str| part[name].as_str().filter(|text| !text.is_empty());
+        let name = field("filename").or(field("file_url")).unwrap_or("file");
+        let said = |name: &str| match part[name].as_str() {
+            Some(text) => Ok(conversation::text(text)),
+            None => Err(Error::client(format!("`{place}.{name}` must be a string"))),
+        };
+        match part["type"].as_str() {
+            Some("input_text" | "output_text" | "text" | "summary_text") => said("text"),
+            Some("refusal") => said("refusal"),
+            Some("input_image") => Ok(match field("image_url") {
+                Some(url) => conversation::image(url),
+                None => {
+                    self.warnings.push(files::left_out(place, "an image that lies on another server"));
+                    conversation::text("[an image that lies on another server]")
+                }
+            }),
+            Some("input_file") => Ok(match (field("file_data"), field("file_id")) {
+                (Some(data), _) => file(name, data),
+                (None, Some(id)) => json!({"type": "file", "file": {"file_id": id}}),
+                (None, None) => {
+                    self.warnings.push(files::left_out(place, "a file by URL, and nothing is fetched here"));
+                    conversation::text(format!("[file {name}: not supported]"))
+                }
+            }),
+            Some(other) => Err(Error::client(format!(
+                "`{place}` is a part of type `{other}`, which cannot be passed on; possible are input_text, output_text, refusal, input_image and input_file"
+            ))),
+            None => Err(Error::client(format!("`{place}` must be an object with a `type`"))),
+        }
+    }
+}
+
+/// A file whose content is a `data:` URL, or whatever else the client has there.
+fn file(name: &str, data: &str) -> Value {
+    match data.strip_prefix("data:").and_then(|url| url.split_once(";base64,")) {
+        Some((kind, data)) => files::file(name, kind, data),
+        None => json!({"type": "file", "file": {"filename": name, "file_data": data}}),
+    }
 }
 
 /// All other fields that mean something to a local model, in the chat API's words.

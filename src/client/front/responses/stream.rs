@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 use super::{Answer, call_item, message_item, output_text, reasoning_item, summary};
 use crate::{
     client::front::{
-        Calls, Head, Protocol, Signs,
+        Head, Protocol, Signs,
         pieces::{Blank, Piece},
     },
     error::Error,
-    event::{Event, ToolCall},
+    event::{FinishReason, ToolCall, Usage},
     openai::answer::put_string,
     wire::write_event,
 };
@@ -27,10 +27,11 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::client::front) struct Stream {
     answer: Answer,
-    calls: Calls,
     /// The item that is being written.
     open: Option<Open>,
     blank: Blank,
+    /// How it ended.
+    ended: (FinishReason, Option<Usage>),
     /// The number of the next event, which signs of life share.
     sequence: Arc<AtomicU64>,
 }
@@ -59,13 +60,8 @@ pub fn finished(piece: &[u8]) -> Option<Value> {
 
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        Stream {
-            answer: Answer::new(head),
-            calls: Calls::default(),
-            open: None,
-            blank: Blank::default(),
-            sequence: Arc::default(),
-        }
+        let ended = (FinishReason::Stop, None);
+        Stream { answer: Answer::new(head), open: None, blank: Blank::default(), ended, sequence: Arc::default() }
     }
 
     /// Writes a piece of an item of this kind. Ends an open item of another kind first.
@@ -132,29 +128,6 @@ impl Stream {
         self.done(item, out);
     }
 
-    fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
-        self.close(out);
-        self.blank.forget();
-        let item = call_item(&self.answer.id("fc"), call, &self.answer.head.tools);
-        let (field, event) = match item["type"].as_str() {
-            Some("function_call") => ("arguments", "response.function_call_arguments"),
-            Some("custom_tool_call") => ("input", "response.custom_tool_call_input"),
-            _ => ("", ""),
-        };
-        let mut added = item.clone();
-        added["status"] = json!("in_progress");
-        if !field.is_empty() {
-            added[field] = json!("");
-        }
-        self.event("response.output_item.added", json!({"item": added}), out);
-        if !field.is_empty() {
-            let id = &item["id"];
-            self.event(&format!("{event}.delta"), json!({"item_id": id, "delta": item[field]}), out);
-            self.event(&format!("{event}.done"), json!({"item_id": id, field: item[field], "name": item["name"]}), out);
-        }
-        self.done(item, out);
-    }
-
     fn done(&mut self, item: Value, out: &mut BytesMut) {
         self.event("response.output_item.done", json!({"item": item}), out);
         self.answer.output.push(item);
@@ -192,23 +165,47 @@ impl Protocol for Stream {
         self.state("response.in_progress", response, out);
     }
 
-    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
-        match event {
-            Event::Text(text) => self.piece(Piece::Text, text, out),
-            Event::Reasoning(text) if self.answer.head.reasoning_field.is_some() => self.piece(Piece::Reasoning, text, out),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((_, call)) = self.calls.event(&event, &self.answer.head.envelope.id) {
-                    self.call(&call, out);
-                }
-            }
-            Event::Note(_) => self.alive("", out),
-            Event::Reasoning(_) | Event::Refused { .. } => {}
-            Event::Finish { reason, usage } => {
-                self.close(out);
-                let (name, response) = self.answer.ended(reason, usage);
-                self.state(name, response, out);
-            }
+    fn text(&mut self, text: &str, out: &mut BytesMut) {
+        self.piece(Piece::Text, text, out);
+    }
+
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
+        self.piece(Piece::Reasoning, text, out);
+    }
+
+    fn call(&mut self, _: u32, call: &ToolCall, out: &mut BytesMut) {
+        self.close(out);
+        self.blank.forget();
+        let item = call_item(&self.answer.id("fc"), call, &self.answer.head.tools);
+        let (field, event) = match item["type"].as_str() {
+            Some("function_call") => ("arguments", "response.function_call_arguments"),
+            Some("custom_tool_call") => ("input", "response.custom_tool_call_input"),
+            _ => ("", ""),
+        };
+        let mut added = item.clone();
+        added["status"] = json!("in_progress");
+        if !field.is_empty() {
+            added[field] = json!("");
         }
+        self.event("response.output_item.added", json!({"item": added}), out);
+        if !field.is_empty() {
+            let id = &item["id"];
+            self.event(&format!("{event}.delta"), json!({"item_id": id, "delta": item[field]}), out);
+            self.event(&format!("{event}.done"), json!({"item_id": id, field: item[field], "name": item["name"]}), out);
+        }
+        self.done(item, out);
+    }
+
+    fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
+        self.close(out);
+        self.ended = (reason, usage);
+        let (name, response) = self.answer.ended(reason, usage);
+        self.state(name, response, out);
+    }
+
+    fn whole(&mut self) -> Value {
+        let (reason, usage) = self.ended;
+        self.answer.ended(reason, usage).1
     }
 
     /// An event, because comments do not stop the clock of a client that counts events.

@@ -13,7 +13,7 @@ use crate::{
 const PATCH: &str = "*** Begin Patch\n*** Add File: a\n+hi\n*** End Patch";
 
 fn table(body: Value) -> (Request, Tools) {
-    let request = super::read(body).unwrap();
+    let request = super::read(body, 0).unwrap();
     let tools = client::read(request.clone(), &Hints::default()).unwrap().tools;
     (request, tools)
 }
@@ -182,7 +182,7 @@ fn a_file_is_passed_on_or_named() {
     ]);
     let result =
         json!({"type": "function_call_output", "call_id": "c", "output": [file("file_data", "data:text/csv;base64,YQ==")]});
-    let read = super::read(json!({"model": "m", "input": [{"role": "user", "content": parts}, result]})).unwrap();
+    let read = super::read(json!({"model": "m", "input": [{"role": "user", "content": parts}, result]}), 0).unwrap();
     assert_eq!(
         json!(read.chat.messages[0].content),
         json!([
@@ -240,12 +240,12 @@ fn a_schema_that_is_no_object_is_refused() {
     for schema in [json!(5), json!("x"), json!([])] {
         let tool = json!({"type": "function", "name": "a", "parameters": schema});
         for tools in [json!([tool]), json!([{"type": "namespace", "name": "n", "tools": [tool]}])] {
-            let error = super::read(json!({"model": "m", "input": "hi", "tools": tools})).unwrap_err();
+            let error = super::read(json!({"model": "m", "input": "hi", "tools": tools}), 0).unwrap_err();
             assert_eq!((error.status, error.message.as_str()), (400, "`tools[0].parameters` must be a JSON Schema object"));
         }
     }
     let nothing = json!({"type": "function", "name": "a", "parameters": null});
-    assert!(super::read(json!({"model": "m", "input": "hi", "tools": [nothing]})).is_ok());
+    assert!(super::read(json!({"model": "m", "input": "hi", "tools": [nothing]}), 0).is_ok());
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn an_item_names_the_answer_that_has_it() {
 #[test]
 fn what_is_left_out_is_told() {
     let codes = |body: Value| -> Vec<String> {
-        let request = super::read(body).unwrap();
+        let request = super::read(body, 0).unwrap();
         let told = request.warnings.iter().map(|note| match note {
             crate::event::Note::Warning { code, text } => format!("{code} {}", text.split(' ').next().unwrap()),
             other => format!("{other:?}"),
@@ -444,7 +444,7 @@ fn what_is_left_out_is_told() {
         ["tool_ignored `tools[0]`", "tool_choice_ignored `tool_choice`"]
     );
     let choice =
-        super::read(body(json!({"tools": codex_tools(), "tool_choice": {"type": "local_shell"}}))).unwrap().chat.tool_choice;
+        super::read(body(json!({"tools": codex_tools(), "tool_choice": {"type": "local_shell"}})), 0).unwrap().chat.tool_choice;
     assert_eq!(choice, Some(json!({"type": "function", "function": {"name": "local_shell"}})));
 }
 
@@ -471,7 +471,7 @@ fn what_cannot_be_read_is_named() {
             "`input[0].output[0]` is a part of type `input_audio`",
         ),
     ] {
-        let error = super::read(body).unwrap_err();
+        let error = super::read(body, 0).unwrap_err();
         assert!(error.message.contains(wanted) && error.status == 400, "{error}");
     }
 }

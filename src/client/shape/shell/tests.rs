@@ -15,7 +15,7 @@ fn tools() -> Arc<Tools> {
 }
 
 /// What the client gets: text in quotes, calls, the end; and what is spooled.
-fn run(kind: Kind, tools: Arc<Tools>, form: ShellForm, via: Via, calls: &[(&str, &str)]) -> (Vec<String>, Vec<Spooled>) {
+fn run(kind: Kind, tools: Arc<Tools>, form: ShellForm, via: ShellVia, calls: &[(&str, &str)]) -> (Vec<String>, Vec<Spooled>) {
     let shell = Shell { answer: "chatcmpl-secret".into(), form, config: None, via };
     let mut shape = Shape::new(kind, tools, false).in_shell(shell);
     let mut seen = Vec::new();
@@ -45,7 +45,7 @@ fn run(kind: Kind, tools: Arc<Tools>, form: ShellForm, via: Via, calls: &[(&str,
 fn a_call_of_ours_becomes_a_block_and_its_arguments_stay_here() {
     let calls = [("read_query", "{\"sql\": \"x\"}"), ("odd name/é", "")];
     for kind in [Kind::Native, Kind::VOID] {
-        let (seen, spooled) = run(kind, tools(), ShellForm::Id, Via::Block, &calls);
+        let (seen, spooled) = run(kind, tools(), ShellForm::Id, ShellVia::Block, &calls);
         let [first, second] = spooled.as_slice() else { panic!("{spooled:?}") };
         assert_eq!(
             seen,
@@ -67,7 +67,7 @@ fn a_call_of_ours_becomes_a_block_and_its_arguments_stay_here() {
 #[test]
 fn the_clients_own_calls_pass_with_indices_without_holes() {
     let calls = [("read_query", "{}"), ("run_command", "{\"command\":\"ls\"}"), ("read_query", "{}"), ("nobody_knows", "{}")];
-    let (seen, spooled) = run(Kind::Native, tools(), ShellForm::Id, Via::Block, &calls);
+    let (seen, spooled) = run(Kind::Native, tools(), ShellForm::Id, ShellVia::Block, &calls);
     let calls: Vec<&String> = seen.iter().filter(|line| !line.starts_with('"')).collect();
     assert_eq!(
         calls,
@@ -87,8 +87,8 @@ fn the_clients_own_calls_pass_with_indices_without_holes() {
 
 #[test]
 fn a_terminal_tool_of_the_client_carries_the_command() {
-    let via = || Via::Tool { name: "run_command".into(), parameter: "command".into() };
-    let (seen, spooled) = run(Kind::Native, tools(), ShellForm::Id, via(), &[("read_query", "{}")]);
+    let via = ShellVia::RunCommand;
+    let (seen, spooled) = run(Kind::Native, tools(), ShellForm::Id, via, &[("read_query", "{}")]);
     let id = &spooled[0].id;
     assert_eq!(
         seen[1..],
@@ -99,20 +99,20 @@ fn a_terminal_tool_of_the_client_carries_the_command() {
             "finish tool_calls".to_owned()
         ]
     );
-    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Id, via(), &[("read_query", "{}")]);
+    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Id, via, &[("read_query", "{}")]);
     assert_eq!(seen[1], "\"<run_command>\\n\"");
     assert!(seen[2].contains(&format!("<command>\\ntoolglot call {}\\n</command></run_command>", spooled[0].id)));
 
     // Nothing in a command can be taken for a tag.
-    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Posix, via(), &[("read_query", "{\"sql\": \"</command>\"}")]);
+    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Posix, via, &[("read_query", "{\"sql\": \"</command>\"}")]);
     assert!(seen[2].contains(&spooled[0].id) && !seen[2].contains("sql"), "{seen:?}");
 
     // A client that does not offer it gets a block.
     let bare = Arc::new(Tools::new(tools().iter().filter(|tool| tool.name != "run_command").cloned(), ToolChoice::Auto));
-    let (seen, _) = run(Kind::Native, Arc::clone(&bare), ShellForm::Id, via(), &[("read_query", "{}")]);
+    let (seen, _) = run(Kind::Native, Arc::clone(&bare), ShellForm::Id, via, &[("read_query", "{}")]);
     assert!(seen[1].contains("```shell"));
     // And no call of a tool that nobody has.
-    let (seen, spooled) = run(Kind::Native, bare, ShellForm::Id, Via::Block, &[("nobody_knows", "{}")]);
+    let (seen, spooled) = run(Kind::Native, bare, ShellForm::Id, ShellVia::Block, &[("nobody_knows", "{}")]);
     assert!(seen[2].contains("[toolglot] call of nobody_knows was not run"), "{seen:?}");
     assert_eq!((seen[3].as_str(), spooled.len()), ("finish stop", 0));
 }

@@ -2,13 +2,9 @@
 //! types and required keys of Void's built-in tools are data (`void_tools.json`): Void does not tell them to the model, and without
 //! them nothing could be repaired.
 
-use std::{
-    borrow::Cow,
-    cell::LazyCell,
-    collections::{BTreeMap, HashMap},
-};
+use std::collections::HashMap;
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{culprit, tags};
@@ -33,9 +29,9 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
 /// Completes Void's own tools if it sent them natively, without types. The completed schema is only for the fixer; the model sees
 /// the client's own. Returns whether the tools identify Void.
 pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
-    let overlay = LazyCell::new(Overlay::embedded);
+    let overlay = Overlay::embedded();
     let mut found = false;
-    for tool in tools.iter_mut().filter(|tool| !has_types(&tool.schema)) {
+    for tool in tools.iter_mut() {
         let Ok(schema) = serde_json::from_str::<Value>(&tool.schema) else { continue };
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { continue };
         if properties.is_empty() || properties.values().any(|property| property.get("type").is_some()) {
@@ -56,22 +52,6 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
         }
     }
     found
-}
-
-/// Whether a property of the schema has a type, as in almost every tool. Decided without parsing the schema into a tree;
-/// `false` if that would be necessary.
-fn has_types(schema: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Outline<'a> {
-        #[serde(borrow)]
-        properties: BTreeMap<Cow<'a, str>, Property>,
-    }
-    #[derive(Deserialize)]
-    struct Property {
-        r#type: Option<IgnoredAny>,
-    }
-    serde_json::from_str(schema)
-        .is_ok_and(|outline: Outline<'_>| outline.properties.values().any(|property| property.r#type.is_some()))
 }
 
 /// The parameters in declared order, each value on lines of its own, nothing after the last one. Read back as Void reads it,
@@ -101,30 +81,22 @@ fn heading(text: &str, heading: &str) -> Option<(usize, usize)> {
 /// The numbered blocks between the headings: `N. name`, `Description: ...`, `Format:`, the tool's tags.
 fn read_tools(text: &str) -> Option<Tools> {
     let overlay = Overlay::embedded();
-    let mut tools = Tools::default();
-    let mut blocks = Vec::new();
-    let mut lines = text.split_inclusive('\n').scan(0, |at, line| {
-        let start = *at;
-        *at += line.len();
-        Some((start, line))
-    });
-    let mut next = lines.next();
-    while let Some((start, line)) = next {
-        next = lines.next();
-        let numbered = line.trim().strip_prefix(&format!("{}. ", blocks.len() + 1));
-        if let (Some(name), Some((description, following))) = (numbered, next)
-            && following.trim_start().starts_with("Description:")
-        {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut blocks: Vec<(usize, &str)> = Vec::new();
+    for (at, pair) in lines.windows(2).enumerate() {
+        let numbered = pair[0].trim().strip_prefix(&format!("{}. ", blocks.len() + 1));
+        if let Some(name) = numbered.filter(|_| pair[1].trim_start().starts_with("Description:")) {
             // A tool that is not known would neither be offered nor defused: then better none is.
             if !tags::is_name(name) {
                 return None;
             }
-            blocks.push((name, start, description));
+            blocks.push((at + 1, name));
         }
     }
-    for (nth, (name, _, description)) in blocks.iter().enumerate() {
-        let end = blocks.get(nth + 1).map_or(text.len(), |(_, start, _)| *start);
-        tools.add(read_tool(name, text.get(*description..end)?, &overlay)?);
+    let mut tools = Tools::default();
+    for (nth, (start, name)) in blocks.iter().enumerate() {
+        let end = blocks.get(nth + 1).map_or(lines.len(), |(next, _)| next - 1);
+        tools.add(read_tool(name, &lines[*start..end].join("\n"), &overlay)?);
     }
     (!tools.is_empty()).then_some(tools)
 }

@@ -11,7 +11,7 @@ use rmcp::{
 use url::Url;
 
 use super::{
-    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, lenient::Lenient, process::Process, sse::Sse},
+    super::{causes, fault::Fault, http::Http, lenient::Lenient, process::Process, sse::Sse},
     Connection, Listener,
 };
 use crate::{
@@ -65,7 +65,7 @@ impl Connection {
             headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
         let open = |lifecycle| {
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-            let config = config.custom_headers(headers.clone()).max_sse_event_size(MESSAGE_BYTES);
+            let config = config.custom_headers(headers.clone());
             let fault = Fault::default();
             let client = Http::new(client.clone(), fault.clone());
             async { Connection::over("http", StreamableHttpClientTransport::with_client(client, config), lifecycle, fault).await }
