@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     event::{Note, Tool, Tools},
-    fix::Place,
+    fix::View,
     openai::{ChatRequest, tokens},
 };
 
@@ -82,7 +82,7 @@ impl Rule {
 
     /// The descriptions of a schema's properties, at any depth.
     fn schema(&self, schema: &mut Value) {
-        let required: Vec<String> = Place::of(schema, schema).required().map(str::to_owned).collect();
+        let required: Vec<String> = View::within(schema, schema).root().required().map(str::to_owned).collect();
         let Some(object) = schema.as_object_mut() else { return };
         object.retain(|key, _| !NOTES.contains(&key.as_str()));
         if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {

@@ -325,9 +325,9 @@ impl<'c> Coercion<'c> {
             Value::Array(items) => items.iter().enumerate().all(|(at, item)| self.fits(item, rule.item_shape(at))),
             Value::Object(members) => {
                 keys::missing(members, rule).is_empty()
-                    && members.iter().all(|member| {
-                        rule.allows(&member.key) && self.fits(&member.node, self.schema.member_shape(rule, &member.key))
-                    })
+                    && members
+                        .iter()
+                        .all(|member| rule.allows(&member.key) && self.fits(&member.node, rule.member_shape(&member.key)))
             }
             _ => true,
         }

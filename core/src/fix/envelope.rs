@@ -13,7 +13,7 @@ use crate::json::read::{self, Ending, Reading, Unreadable};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
 use crate::json::{self, Code};
-use crate::schema::{At, Schema, Types, WRAPPERS};
+use crate::schema::{Place, Schema, Types, WRAPPERS};
 
 /// Maximum number of containers that are read in one text.
 const CANDIDATES: usize = 4;
@@ -44,7 +44,7 @@ pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found
     let mut from = 0;
     for _ in 0..ATTEMPTS {
         let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
-        match container(text, start, &schema.at(schema.top())) {
+        match container(text, start, schema.at(schema.top()), "") {
             Ok((reading, reread)) => {
                 let between = &text[from..start];
                 let adjacent =
@@ -74,10 +74,16 @@ pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found
     Ok(found)
 }
 
-/// Reads the container at `start` and decides about its backslashes. Also returns the guesses among those decisions.
-pub(super) fn container<'s>(text: &'s str, start: usize, guide: &At<'_>) -> Result<(Reading<'s>, Vec<Fix>), Unreadable> {
-    let mut reading = read::read(text, start, guide)?;
-    let reread = backslash::reread(&mut reading.root, text, guide.name);
+/// Reads the container at `start` and decides about its backslashes. Also returns the guesses among those decisions. `name`: the
+/// parameter that it is the value of, or `""`.
+pub(super) fn container<'s>(
+    text: &'s str,
+    start: usize,
+    place: Place<'_>,
+    name: &str,
+) -> Result<(Reading<'s>, Vec<Fix>), Unreadable> {
+    let mut reading = read::read(text, start, &place)?;
+    let reread = backslash::reread(&mut reading.root, text, name);
     Ok((reading, reread))
 }
 
@@ -118,7 +124,6 @@ pub(super) fn only_wrapped(text: &str, schema: &Schema) -> Option<(String, Fix)>
 /// level.
 pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static>>, &'static str, Verdict)> {
     let rule = schema.rule(schema.top());
-    let top = schema.at(schema.top());
     if rule.properties.is_empty() {
         return None;
     }
@@ -126,7 +131,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         return Some((members, "parameters written as tags", Verdict::Coerced));
     }
     if let Some(keywords) = keywords(text)
-        && let Ok((reading, reread)) = container(&keywords, 0, &top)
+        && let Ok((reading, reread)) = container(&keywords, 0, schema.at(schema.top()), "")
         && reading.ending == Ending::Complete
         && reading.void.is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
@@ -243,7 +248,7 @@ fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> 
     match &node.value {
         Value::Object(_) => Some((node.clone(), Vec::new())),
         Value::Text(text) if text.trim_start().starts_with('{') => {
-            let (reading, reread) = container(text.trim_start(), 0, &schema.at(schema.top())).ok()?;
+            let (reading, reread) = container(text.trim_start(), 0, schema.at(schema.top()), "").ok()?;
             let sure = reading.ending == Ending::Complete && reading.void.is_none() && reading.rival.is_none();
             let reread = reread.into_iter().map(|fix| fix.within("", node.start..node.end)).collect();
             sure.then(|| (reading.root.detached(node.start, node.end), reread))

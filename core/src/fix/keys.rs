@@ -17,7 +17,7 @@ pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, 
     rename(coercion, &mut members, rule);
     leave_out_nulls(coercion, &mut members, rule);
     for member in &mut members {
-        let shape = coercion.schema.member_shape(rule, &member.key);
+        let shape = rule.member_shape(&member.key);
         coercion.enter(&member.key, |coercion| {
             let node = std::mem::replace(&mut member.node, Node::made(Value::Null));
             member.node = coercion.value(node, shape);

@@ -19,17 +19,19 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
     let short = Some(arguments).filter(|arguments| arguments.len() <= PLACEHOLDER_BYTES);
     let Some(given) = short.and_then(|short| serde_json::from_str::<Map<String, Value>>(short).ok()) else { return false };
     let view = View::of(Some(tool));
-    let root = view.root();
-    let is_copy = given.get("properties").is_some_and(|own| Some(own) == root.keyword("properties"));
+    let (root, properties) = (view.root(), &view.document()["properties"]);
+    let is_copy = given.get("properties").is_some_and(|own| own.is_object() && own == properties);
     let is_ellipsis = |value: &Value| value.as_str().is_some_and(|text| matches!(text.trim(), "..." | "\u{2026}"));
     is_copy
         || (!given.is_empty() && given.values().all(is_ellipsis))
-        || root.required().any(|key| given.get(key).is_some_and(|value| is_from_definition(key, value, root.property(key))))
+        || root
+            .required()
+            .any(|key| given.get(key).is_some_and(|value| is_from_definition(key, value, root.property(key), &properties[key])))
 }
 
 /// Whether a value is the name in brackets, the description or the schema of its parameter.
-fn is_from_definition(key: &str, value: &Value, place: Place<'_>) -> bool {
-    let said = place.keyword("description").and_then(Value::as_str).unwrap_or_default().trim();
+fn is_from_definition(key: &str, value: &Value, place: Place<'_>, schema: &Value) -> bool {
+    let said = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim();
     match value {
         Value::String(text) => {
             let is_sentence = said.split_whitespace().nth(SENTENCE_WORDS - 1).is_some();

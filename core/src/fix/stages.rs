@@ -141,7 +141,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 Some(fault) => {
                     let why = Why::Schema(fault.clone());
                     // The object as the model wrote it: the coercions changed the tree, so it is read once more.
-                    let plain = envelope::container(text, start, &schema.at(schema.top())).ok();
+                    let plain = envelope::container(text, start, schema.at(schema.top()), "").ok();
                     let report = Report {
                         arguments: plain.map(|(plain, _)| plain.root.to_json(text)),
                         fixes: result.fixes.clone(),

@@ -34,21 +34,14 @@ pub(super) fn types(said: &Value) -> Option<Types> {
 
 /// Makes the schema accept `null` too.
 fn allow_null(schema: &mut Map<String, Value>) {
-    if let Some(named) = schema.get("type").and_then(types) {
-        schema.insert("type".to_owned(), named.or(Types::NULL).to_value());
-    }
-    if let Some(Value::Array(values)) = schema.get_mut("enum")
-        && !values.contains(&Value::Null)
-    {
-        values.push(Value::Null);
-    }
-    for key in ["anyOf", "oneOf"] {
-        if let Some(Value::Array(branches)) = schema.get_mut(key) {
-            branches.push(json!({"type": "null"}));
+    let names_values = ["enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key));
+    match schema.get("type").and_then(types) {
+        Some(named) if !names_values => drop(schema.insert("type".to_owned(), named.or(Types::NULL).to_value())),
+        None if !names_values => {}
+        _ => {
+            let default = schema.remove_entry("default");
+            let either = json!([schema, {"type": "null"}]);
+            *schema = default.into_iter().chain([("anyOf".to_owned(), either)]).collect();
         }
-    }
-    let others: Map<String, Value> = ["$ref", "allOf", "const"].into_iter().filter_map(|key| schema.remove_entry(key)).collect();
-    if !others.is_empty() {
-        schema.insert("anyOf".to_owned(), json!([others, {"type": "null"}]));
     }
 }

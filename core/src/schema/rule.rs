@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ANY, Schema, Types, Values};
+use super::{ANY, Types, Values};
 use crate::json::read::Shape;
 
 /// A compiled subschema.
@@ -14,12 +14,20 @@ pub struct Rule {
     /// Allowed types; all of them if the schema names none.
     pub types: Types,
     pub properties: Properties,
+    /// The schema says which properties there are, even if there are none.
+    pub lists_properties: bool,
     pub required: Vec<String>,
     pub patterns: Vec<(regex::Regex, Shape)>,
     pub additional: Additional,
     pub items: Items,
     /// `anyOf` and `oneOf`: one of these must hold.
     pub choices: Vec<Shape>,
+    /// `oneOf`: no more than one of the choices may hold.
+    pub excludes: bool,
+    /// `not`: none of these may hold.
+    pub not: Vec<Shape>,
+    /// The schema refers to something outside of the document, or to itself without end.
+    pub unknown: bool,
     /// `allOf` and `$ref`: all of these must hold.
     pub all: Vec<Shape>,
     /// `enum` and `const`.
@@ -116,11 +124,22 @@ impl Rule {
         self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
     }
 
+    /// The shape of the member with exactly this key.
+    pub fn member_shape(&self, key: &str) -> Shape {
+        if let Some(property) = self.named(key) {
+            return property.shape;
+        }
+        let by_pattern = self.patterns.iter().find(|(pattern, _)| pattern.is_match(key));
+        match (by_pattern, self.additional) {
+            (Some((_, shape)), _) => *shape,
+            (None, Additional::Of(shape)) => shape,
+            _ => ANY,
+        }
+    }
+
     /// Whether a missing member has a value all the same: its default, its constant, or `null`.
-    pub(super) fn is_implied(&self, schema: &Schema, name: &str) -> bool {
-        let Some(property) = self.named(name) else { return false };
-        let rule = schema.rule(property.shape);
-        rule.default.is_some() || rule.values.as_ref().is_some_and(|values| values.constant) || rule.may_be_null()
+    pub(super) fn is_implied(&self) -> bool {
+        self.default.is_some() || self.values.as_ref().is_some_and(|values| values.constant) || self.may_be_null()
     }
 
     /// Whether a member of this rule that is left out counts as `null`.

@@ -3,14 +3,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use crate::json::pointer::push_key;
-
-use super::{
-    keyword::{Scope, subschemas},
-    view::{Place, View},
-};
+use super::keyword::{Scope, Subschema};
 
 /// Longest schema that is compiled, in bytes as estimated by [`bytes()`].
 const MOST_TEXT: usize = 1024 * 1024;
@@ -25,69 +20,54 @@ const PER_VALUE: usize = 64;
 const AT_LEAST: usize = 100_000;
 
 /// Maximum number of regular expressions in a schema.
-const PATTERNS: usize = 64;
+pub(super) const PATTERNS: usize = 64;
 /// Largest compiled regular expression, in bytes.
 pub(super) const PATTERN_BYTES: usize = 128 * 1024;
 
-/// What checking a value may cost: a bounded number of steps for each node of the value, unless a subschema contains itself.
-#[derive(Debug, Default)]
-pub(super) struct Bound {
-    /// A subschema contains itself: the cost depends on the value, see [`is_affordable`].
-    pub(super) recursive: bool,
-    /// JSON pointers to the regular expressions that are too large, or of another dialect.
-    pub(super) odd_patterns: Vec<String>,
-}
-
-/// Measures a schema; `None` if it is too large or its cost has no bound.
-pub(super) fn measure(view: &View) -> Option<Bound> {
-    let document = view.document();
+/// Whether a schema contains itself, so that the cost of a check depends on the value: see [`is_affordable`]. `None`: the schema is
+/// too large, or its cost has no bound. Otherwise a check takes a bounded number of steps for each node of the value.
+pub(super) fn is_recursive(document: &Value) -> Option<bool> {
     if !document.is_object() || bytes(document) > MOST_TEXT {
         return None;
     }
     let mut walk = Walk::default();
-    walk.size(view.root(), true)?;
-    let mut patterns = Vec::new();
-    collect(document, &mut String::new(), &mut patterns);
-    if patterns.len() > PATTERNS {
-        return None;
-    }
-    let is_odd = |pattern: &str| super::options().build(&serde_json::json!({"pattern": pattern})).is_err();
-    let odd = patterns.into_iter().filter(|(_, pattern)| is_odd(pattern));
-    Some(Bound { recursive: walk.recursive, odd_patterns: odd.map(|(place, _)| place).collect() })
+    walk.size(Subschema::whole(document), true)?;
+    Some(walk.recursive)
 }
 
-/// Collects everything in a document that may be a regular expression, with its place.
-fn collect<'v>(value: &'v Value, place: &mut String, found: &mut Vec<(String, &'v str)>) {
-    let length = place.len();
-    let mut inside = |key: &str, inner: &'v Value| {
-        push_key(place, key);
-        match inner {
-            Value::String(pattern) if key == "pattern" => found.push((place.clone(), pattern)),
-            Value::Object(table) if key == "patternProperties" => {
-                for (pattern, schema) in table {
-                    let length = place.len();
-                    push_key(place, pattern);
-                    found.push((place.clone(), pattern));
-                    collect(schema, place, found);
-                    place.truncate(length);
-                }
-            }
-            inner => collect(inner, place, found),
-        }
-        place.truncate(length);
+/// Removes the regular expressions that are too large, or of another dialect. `None`: there are too many to look at.
+pub(super) fn remove_odd_patterns(document: &mut Value, left: &mut usize) -> Option<()> {
+    let members = match document {
+        Value::Object(members) => members,
+        Value::Array(items) => return items.iter_mut().try_for_each(|item| remove_odd_patterns(item, left)),
+        _ => return Some(()),
     };
-    match value {
-        Value::Object(members) => members.iter().for_each(|(key, inner)| inside(key, inner)),
-        Value::Array(items) => items.iter().enumerate().for_each(|(at, inner)| inside(&at.to_string(), inner)),
-        _ => {}
+    let table = members.get("patternProperties").and_then(Value::as_object);
+    let pattern = members.get("pattern").and_then(Value::as_str);
+    *left = left.checked_sub(table.map_or(0, Map::len) + usize::from(pattern.is_some()))?;
+    if pattern.is_some_and(is_odd) {
+        members.remove("pattern");
     }
+    if let Some(Value::Object(table)) = members.get_mut("patternProperties") {
+        table.retain(|pattern, _| !is_odd(pattern));
+    }
+    members.values_mut().try_for_each(|inner| remove_odd_patterns(inner, left))
+}
+
+/// Whether the validator does not take a regular expression.
+fn is_odd(pattern: &str) -> bool {
+    let is_odd = super::options().build(&json!({ "pattern": pattern })).is_err();
+    if is_odd {
+        tracing::debug!("a pattern of a schema is not one of the bounded kind: it is not checked");
+    }
+    is_odd
 }
 
 /// Whether the cost of checking a value against a recursive schema is in proportion to the value's size. The walk stops as soon
 /// as the cost is too high.
-pub(super) fn is_affordable(view: &View, value: &Value) -> bool {
+pub(super) fn is_affordable(document: &Value, value: &Value) -> bool {
     let mut fuel = AT_LEAST + PER_VALUE * count(value);
-    is_checked_within(view.root(), value, &mut fuel, 0)
+    is_checked_within(Subschema::whole(document), value, &mut fuel, 0)
 }
 
 /// The approximate length of a document, in bytes.
@@ -123,9 +103,9 @@ struct Walk {
 impl Walk {
     /// The number of subschemas, this one included; `None` if it has no bound. `here`: it applies to the same value as the one
     /// around it.
-    fn size(&mut self, place: Place<'_>, here: bool) -> Option<usize> {
-        let Some(schema @ Value::Object(object)) = place.schema() else { return Some(1) };
-        let name = std::ptr::from_ref(schema);
+    fn size(&mut self, place: Subschema<'_>, here: bool) -> Option<usize> {
+        let Value::Object(object) = place.schema else { return Some(1) };
+        let name = std::ptr::from_ref(place.schema);
         if let Some(size) = self.done.get(&name) {
             return Some(*size);
         }
@@ -149,8 +129,8 @@ impl Walk {
                 None => return None,
             };
         }
-        for (inner, scope) in subschemas(object) {
-            size = size.saturating_add(self.size(place.at(inner), scope == Scope::Here)?);
+        for (inner, scope) in place.inner() {
+            size = size.saturating_add(self.size(inner, scope == Scope::Here)?);
             if size > MOST {
                 return None;
             }
@@ -163,21 +143,21 @@ impl Walk {
 }
 
 /// Walks like a validator that never stops early. Returns `false` once the budget is spent.
-fn is_checked_within(place: Place<'_>, value: &Value, fuel: &mut usize, depth: usize) -> bool {
-    let Some(Value::Object(object)) = place.schema() else { return true };
+fn is_checked_within(place: Subschema<'_>, value: &Value, fuel: &mut usize, depth: usize) -> bool {
+    let Value::Object(object) = place.schema else { return true };
     if *fuel == 0 || depth > VALUE_DEPTH {
         return false;
     }
     *fuel -= 1;
-    let mut check = |place: Place<'_>, value: &Value| is_checked_within(place, value, fuel, depth + 1);
+    let mut check = |place: Subschema<'_>, value: &Value| is_checked_within(place, value, fuel, depth + 1);
     if place.referred().is_some_and(|target| !check(target, value)) {
         return false;
     }
     let named = object.get("properties").and_then(Value::as_object);
-    subschemas(object).all(|(schema, scope)| match (scope, value) {
-        (Scope::Here, _) => check(place.at(schema), value),
-        (Scope::Below, Value::Array(items)) => items.iter().all(|item| check(place.at(schema), item)),
-        (Scope::Below, Value::Object(members)) => members.values().all(|member| check(place.at(schema), member)),
+    place.inner().all(|(inner, scope)| match (scope, value) {
+        (Scope::Here, _) => check(inner, value),
+        (Scope::Below, Value::Array(items)) => items.iter().all(|item| check(inner, item)),
+        (Scope::Below, Value::Object(members)) => members.values().all(|member| check(inner, member)),
         _ => true,
     }) && named.zip(value.as_object()).is_none_or(|(named, members)| {
         members.iter().all(|(key, member)| named.get(key).is_none_or(|schema| check(place.at(schema), member)))

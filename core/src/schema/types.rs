@@ -8,6 +8,17 @@ use crate::json::tree::{self, Node};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Types(u8);
 
+/// The names of each type: JSON Schema's own first. A number comes before an integer, which it includes.
+const NAMES: [(Types, &[&str]); 7] = [
+    (Types::NULL, &["null", "none"]),
+    (Types::BOOLEAN, &["boolean", "bool"]),
+    (Types::NUMBER, &["number", "float", "double"]),
+    (Types::INTEGER, &["integer", "int"]),
+    (Types::STRING, &["string", "str", "text"]),
+    (Types::ARRAY, &["array", "list"]),
+    (Types::OBJECT, &["object", "dict"]),
+];
+
 impl Default for Types {
     fn default() -> Types {
         Types::ALL
@@ -36,34 +47,17 @@ impl Types {
 
     /// The type with this name in JSON Schema, or in another language whose names models and clients use; `None` for other words.
     pub fn named(name: &str) -> Option<Types> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "null" | "none" => Types::NULL,
-            "boolean" | "bool" => Types::BOOLEAN,
-            "integer" | "int" => Types::INTEGER,
-            "number" | "float" | "double" => Types::NUMBER,
-            "string" | "str" | "text" => Types::STRING,
-            "array" | "list" => Types::ARRAY,
-            "object" | "dict" => Types::OBJECT,
-            _ => return None,
-        })
+        let name = name.to_ascii_lowercase();
+        NAMES.into_iter().find(|(_, names)| names.contains(&name.as_str())).map(|(types, _)| types)
     }
 
     /// This set as the value of `type` in JSON Schema.
     pub(super) fn to_value(self) -> Value {
-        let all = [
-            ("null", Types::NULL),
-            ("boolean", Types::BOOLEAN),
-            ("number", Types::NUMBER),
-            ("integer", Types::INTEGER),
-            ("string", Types::STRING),
-            ("array", Types::ARRAY),
-            ("object", Types::OBJECT),
-        ];
         let mut left = self;
         let mut names = Vec::new();
-        for (name, types) in all {
+        for (types, spellings) in NAMES {
             if left.and(types) == types {
-                names.push(Value::from(name));
+                names.push(Value::from(spellings[0]));
                 left = Types(left.0 & !types.0);
             }
         }
@@ -76,6 +70,8 @@ impl Types {
             Value::Null => Types::NULL,
             Value::Bool(_) => Types::BOOLEAN,
             Value::Number(number) if number.is_i64() || number.is_u64() => Types::INTEGER,
+            // `3.0` is accepted as an integer too.
+            Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => Types::NUMBER,
             Value::Number(_) => Types(8),
             Value::String(_) => Types::STRING,
             Value::Array(_) => Types::ARRAY,

@@ -15,11 +15,11 @@ pub struct Values {
     /// From `const`: a missing property has this value.
     pub constant: bool,
     written: OnceLock<HashSet<String>>,
-    spelled: OnceLock<[Spellings; 3]>,
+    spelled: OnceLock<[Places; 3]>,
 }
 
 /// Spelling -> position of the value; `None` if several values are spelled so.
-type Spellings = HashMap<String, Option<usize>>;
+type Places = HashMap<String, Option<usize>>;
 
 impl Values {
     /// These values.
@@ -36,22 +36,16 @@ impl Values {
     /// The only listed value that this one spells, perhaps in another pair of quotes: the same text, or the same except for case, or
     /// except for case and separators. Its JSON type may differ.
     pub fn meant(&self, own: &Value) -> Option<&Value> {
-        let spelled = self.spelled.get_or_init(|| self.spellings());
+        let spelled = self.spelled.get_or_init(|| self.spelled());
         let text = text(own)?;
-        let found = |text: &str| {
-            let folded = Some(text).filter(|text| is_of_words(text)).map(fold);
-            let keys = [Some(text.to_owned()), Some(text.to_lowercase()), folded];
-            keys.into_iter().zip(spelled).find_map(|(key, places)| places.get(&key?).copied())
-        };
-        let place = found(text.trim()).or_else(|| found(unquoted(&text)?))?;
-        self.all.get(place?)
+        let found = |text: &str| spellings(text).into_iter().zip(spelled).find_map(|(key, places)| *places.get(&key?)?);
+        self.all.get(found(text.trim()).or_else(|| found(unquoted(&text)?))?)
     }
 
-    fn spellings(&self) -> [Spellings; 3] {
-        let mut spelled = <[Spellings; 3]>::default();
+    fn spelled(&self) -> [Places; 3] {
+        let mut spelled = <[Places; 3]>::default();
         for (at, text) in self.all.iter().enumerate().filter_map(|(at, value)| Some((at, text(value)?))) {
-            let folded = Some(&text).filter(|text| is_of_words(text)).map(|text| fold(text));
-            for (places, key) in spelled.iter_mut().zip([Some(text.clone()), Some(text.to_lowercase()), folded]) {
+            for (places, key) in spelled.iter_mut().zip(spellings(&text)) {
                 if let Some(key) = key {
                     places.entry(key).and_modify(|place| *place = None).or_insert(Some(at));
                 }
@@ -59,6 +53,14 @@ impl Values {
         }
         spelled
     }
+}
+
+/// The ways to spell a text, the strictest first. Separators are left out only between words: a leading minus is a sign, a trailing
+/// one part of a symbol.
+fn spellings(text: &str) -> [Option<String>; 3] {
+    let ends = [text.chars().next(), text.chars().next_back()];
+    let is_of_words = ends.iter().all(|end| end.is_some_and(char::is_alphanumeric)) && text.contains(char::is_alphabetic);
+    [Some(text.to_owned()), Some(text.to_lowercase()), is_of_words.then(|| fold(text))]
 }
 
 /// The text without a pair of quotes around it: `"completed"`.
@@ -74,10 +76,4 @@ fn text(value: &Value) -> Option<String> {
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
         _ => None,
     }
-}
-
-/// Whether the separators in a listed value are between words. A leading minus is a sign, a trailing one part of a symbol.
-fn is_of_words(text: &str) -> bool {
-    let ends = [text.chars().next(), text.chars().next_back()];
-    ends.iter().all(|end| end.is_some_and(char::is_alphanumeric)) && text.contains(char::is_alphabetic)
 }

@@ -1,289 +1,224 @@
-//! A schema document, seen from its places: which subschema describes a member, which types it allows. This is the only code that
-//! resolves references.
+//! The one view of a schema: its document, compiled to rules, as seen from its places. The readers ask it what a bare text means,
+//! the tolerant JSON reader which keys to expect, the coercions what a value must become.
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Types, foreign};
+use super::{ANY, Additional, Rule, Types, WRAPPERS, compile, foreign, keyword::Subschema};
 use crate::event::Tool;
+use crate::json::read::{Guide, Key, Shape};
 
-/// How many references and branches deep a search goes.
-const DEPTH: usize = 12;
-/// Maximum number of subschemas that one question visits.
-const FUEL: usize = 10_000;
+/// Maximum number of subschemas that are compared with one value.
+const FUEL: u32 = 1000;
 
-/// The schema document of a tool's parameters. One that is not JSON says nothing.
-#[derive(Debug, Clone, Default)]
-pub struct View(Arc<Value>);
+/// A schema document of a tool's parameters. One that is not JSON says nothing.
+#[derive(Debug, Clone)]
+pub struct View(Arc<Compiled>);
 
-/// A place in a document. Nothing is known of a place that the document does not describe.
+#[derive(Debug)]
+struct Compiled {
+    document: Value,
+    /// Rule 0 allows everything, rule 1 is the root.
+    rules: Vec<Arc<Rule>>,
+}
+
+/// A place in a schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'v> {
-    schema: Option<&'v Value>,
-    /// What references are relative to: the document, or the innermost subschema with an `$id`.
-    base: &'v Value,
+    view: &'v View,
+    /// `None`: the document does not describe this place.
+    shape: Option<Shape>,
+}
+
+impl Default for View {
+    /// The view of a schema that says nothing.
+    fn default() -> View {
+        View::new(Value::Null)
+    }
 }
 
 impl View {
     /// The schema of this tool's arguments. Without a tool, nothing is known.
     pub fn of(tool: Option<&Tool>) -> View {
-        tool.map(|tool| View(tool.parsed(document))).unwrap_or_default()
+        tool.map(|tool| View::clone(&tool.parsed(|text| View::new(document(text))))).unwrap_or_default()
     }
 
-    /// The document with this text.
-    pub(super) fn parse(text: &str) -> View {
-        View(Arc::new(document(text)))
+    /// A subschema of `document`, which may be in a client's own words.
+    pub fn within(schema: &Value, document: &Value) -> View {
+        let mut own = schema.clone();
+        foreign::translate(&mut own);
+        let rules = compile::rules(Subschema { schema: &own, base: document });
+        View(Arc::new(Compiled { document: Value::Null, rules }))
+    }
+
+    /// The view of a document.
+    pub(super) fn new(document: Value) -> View {
+        let rules = compile::rules(Subschema::whole(&document));
+        View(Arc::new(Compiled { document, rules }))
+    }
+
+    /// The schema as it was written, except for words that JSON Schema does not know.
+    pub(crate) fn document(&self) -> &Value {
+        &self.0.document
     }
 
     /// The place of the arguments as a whole.
     pub fn root(&self) -> Place<'_> {
-        Place { schema: Some(&self.0), base: &self.0 }
+        Place { view: self, shape: Some(self.top()).filter(|top| *top != ANY) }
     }
 
-    pub(super) fn document(&self) -> &Value {
-        &self.0
+    /// The rule of this shape.
+    pub fn rule(&self, shape: Shape) -> &Rule {
+        self.0.rules.get(shape.0 as usize).unwrap_or(&self.0.rules[0])
     }
 
-    /// Removes the member at this JSON pointer. Returns `false` if there is none.
-    pub(super) fn remove(&mut self, pointer: &str) -> bool {
-        let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
-        let parent = Arc::make_mut(&mut self.0).pointer_mut(parent).and_then(Value::as_object_mut);
-        parent.is_some_and(|parent| parent.remove(&key.replace("~1", "/").replace("~0", "~")).is_some())
+    /// The shape of the root.
+    pub fn top(&self) -> Shape {
+        if self.0.rules.len() > 1 { Shape(1) } else { ANY }
+    }
+
+    /// The schema as seen from this place.
+    pub(super) fn at(&self, shape: Shape) -> Place<'_> {
+        Place { view: self, shape: Some(shape) }
+    }
+
+    /// Whether a value is allowed at this shape, as far as types, listed values and combinations say; `None` if that cannot be known.
+    fn accepts(&self, shape: Shape, value: &Value, fuel: &mut u32) -> Option<bool> {
+        *fuel = fuel.checked_sub(1)?;
+        let rule = self.rule(shape);
+        if !rule.types.allow(Types::of(value)) || rule.values.as_ref().is_some_and(|values| !values.contains(value)) {
+            return Some(false);
+        }
+        let mut answers = |shapes: &[Shape]| shapes.iter().map(|shape| self.accepts(*shape, value, fuel)).collect::<Vec<_>>();
+        let (choices, not) = (answers(&rule.choices), answers(&rule.not));
+        let fitting = choices.iter().filter(|answer| **answer == Some(true)).count();
+        let is_open = choices.contains(&None) && (fitting == 0 || rule.excludes);
+        if not.contains(&Some(true)) || (rule.excludes && fitting > 1) || (!choices.is_empty() && fitting == 0 && !is_open) {
+            return Some(false);
+        }
+        (!is_open && !rule.unknown && !not.contains(&None)).then_some(true)
     }
 }
 
 /// Parses a document and translates it to JSON Schema's own words.
-fn document(text: &str) -> Value {
+pub(super) fn document(text: &str) -> Value {
     let mut document = serde_json::from_str(text).unwrap_or_default();
     foreign::translate(&mut document);
     document
 }
 
 impl<'v> Place<'v> {
-    /// The place of a subschema of `document`, which may be in a client's own words.
-    pub fn of(schema: &'v Value, document: &'v Value) -> Place<'v> {
-        Place { schema: Some(schema), base: document }
+    fn rule(self) -> &'v Rule {
+        self.view.rule(self.shape.unwrap_or(ANY))
     }
 
     /// The names of the members described here, in the schema's order.
     pub fn keys(self) -> impl Iterator<Item = &'v str> {
-        let properties = self.find(&|schema| schema.get("properties")?.as_object());
-        properties.into_iter().flat_map(Map::keys).map(String::as_str)
+        self.rule().properties.iter().map(|property| property.name.as_str())
     }
 
     /// The names of the members that must be given. A strict schema lists every member in `required`, and lets an optional one be
     /// null instead: such a member may be left out, and is null then (N10).
     pub fn required(self) -> impl Iterator<Item = &'v str> {
-        let names = |place: Place<'v>| place.keyword("required").and_then(Value::as_array);
-        let list = names(self).or_else(|| names(self.referred()?));
-        list.into_iter().flatten().filter_map(Value::as_str).filter(move |name| !self.property(name).may_be_null())
+        let required = self.rule().required.iter().map(String::as_str);
+        required.filter(move |name| !self.property(name).may_be_null())
     }
 
     /// Whether the schema says that `null` is allowed here. A schema that says nothing about types does not say so.
     pub fn may_be_null(self) -> bool {
-        let says = || self.allows(Types::NULL) == Some(true) && self.accepts(&Value::Null) != Some(false);
-        // In a document that was not translated.
-        self.keyword("nullable") == Some(&Value::Bool(true)) || says()
+        self.rule().may_be_null()
     }
 
     /// Whether the document says that there are no members. A document without `properties` does not say so.
     pub fn is_empty(self) -> bool {
-        self.find(&|schema| schema.get("properties")?.as_object()).is_some_and(Map::is_empty)
+        self.rule().properties.is_empty() && self.rule().lists_properties
     }
 
     /// Whether a member with exactly this name is described.
     pub fn has(self, key: &str) -> bool {
-        self.find(&|schema| schema.get("properties")?.get(key)).is_some()
+        self.rule().named(key).is_some()
     }
 
     /// The place of the member with exactly this name.
     pub fn property(self, key: &str) -> Place<'v> {
-        self.inner(&|schema| schema.get("properties")?.get(key)).unwrap_or(Place { schema: None, ..self })
+        Place { shape: self.rule().named(key).map(|property| property.shape), ..self }
     }
 
-    /// The place of the member with this name, also by `additionalProperties`. Only for schemas that are objects.
+    /// The place of the member with this name, also by `additionalProperties`.
     pub fn member(self, key: &str) -> Place<'v> {
-        let named = |schema: &'v Map<String, Value>| schema.get("properties")?.get(key).filter(|found| found.is_object());
-        let others = |schema: &'v Map<String, Value>| schema.get("additionalProperties").filter(|found| found.is_object());
-        self.inner(&named).or_else(|| self.inner(&others)).unwrap_or(Place { schema: None, ..self })
+        match self.rule().additional {
+            Additional::Of(shape) if !self.has(key) => Place { shape: Some(shape), ..self },
+            _ => self.property(key),
+        }
     }
 
     /// The place of a list's elements.
     pub fn element(self) -> Place<'v> {
-        self.inner(&|schema| schema.get("items").filter(|found| found.is_object())).unwrap_or(Place { schema: None, ..self })
+        Place { shape: self.rule().items.others, ..self }
     }
 
     /// Whether the document describes this place.
     pub fn is_known(self) -> bool {
-        self.schema.is_some()
+        self.shape.is_some()
     }
 
     /// Whether the schema says nothing about types.
     pub fn is_untyped(self) -> bool {
-        !["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| self.keyword(key).is_some())
+        self.rule().types.is_all() && self.rule().values.is_none() && self.rule().choices.is_empty()
     }
 
-    /// Whether only listed values are allowed here.
-    pub fn is_listed(self) -> bool {
-        self.search(&|place| place.keyword("enum").or(place.keyword("const")).map(|_| true)).is_some()
-    }
-
-    /// Whether `type` is string and nothing else.
+    /// Whether the only type is string.
     pub fn is_plain_string(self) -> bool {
-        self.types() == Some(Types::STRING)
-    }
-
-    /// The types in `type`; `None` if it is missing.
-    pub fn types(self) -> Option<Types> {
-        foreign::types(self.keyword("type")?)
+        self.rule().types == Types::STRING
     }
 
     /// Whether one of these types is allowed here; `None` if the schema says nothing about types.
     pub fn allows(self, types: Types) -> Option<bool> {
-        let says = |place: Place<'v>| match place.keyword("enum") {
-            Some(Value::Array(values)) if place.keyword("type").is_none() => {
-                Some(values.iter().any(|value| types.allow(Types::of(value))))
-            }
-            _ => place.types().map(|own| own.allow(types)),
-        };
-        self.search(&|place| says(place).filter(|allowed| *allowed)).or_else(|| self.search(&says))
+        (!self.rule().types.is_all()).then(|| self.rule().types.allow(types))
     }
 
-    /// Whether a value is allowed here, as far as types, constants and combinations say; `None` if that cannot be known.
+    /// Whether a value is allowed here, as far as types, listed values and combinations say; `None` if that cannot be known.
     pub fn accepts(self, value: &Value) -> Option<bool> {
-        self.accepts_within(value, 0, &mut { FUEL })
-    }
-
-    fn accepts_within(self, value: &Value, depth: usize, fuel: &mut usize) -> Option<bool> {
-        *fuel = fuel.checked_sub(1)?;
-        let object = match self.schema? {
-            Value::Bool(all) => return Some(*all),
-            Value::Object(object) if depth < DEPTH => object,
-            _ => return None,
-        };
-        let mut answers = Vec::new();
-        for (key, said) in object {
-            let mut inner = |schema: &'v Value| self.at(schema).accepts_within(value, depth + 1, fuel);
-            answers.push(match (key.as_str(), said) {
-                ("type", _) => Some(self.types().is_none_or(|types| is_of(value, types))),
-                ("enum", Value::Array(values)) => Some(values.contains(value)),
-                ("const", constant) => Some(constant == value),
-                ("anyOf", Value::Array(branches)) => any(branches.iter().map(inner)),
-                ("oneOf", Value::Array(branches)) => one(branches.iter().map(inner)),
-                ("allOf", Value::Array(branches)) => all(branches.iter().map(inner)),
-                ("not", schema) => inner(schema).map(|answer| !answer),
-                ("$ref", _) => self.referred().and_then(|target| target.accepts_within(value, depth + 1, fuel)),
-                ("$dynamicRef" | "$recursiveRef", _) => None,
-                _ => continue,
-            });
-        }
-        all(answers.into_iter())
-    }
-
-    /// The value of a keyword of this subschema.
-    pub(crate) fn keyword(self, name: &str) -> Option<&'v Value> {
-        self.schema?.get(name)
-    }
-
-    /// This subschema.
-    pub(super) fn schema(self) -> Option<&'v Value> {
-        self.schema
-    }
-
-    /// The place of a subschema of this one.
-    pub(super) fn at(self, schema: &'v Value) -> Place<'v> {
-        let base = if schema.get("$id").is_some_and(Value::is_string) { schema } else { self.base };
-        Place { schema: Some(schema), base }
-    }
-
-    /// The place that `$ref` points to, inside the document.
-    pub(super) fn referred(self) -> Option<Place<'v>> {
-        let fragment = decoded(self.keyword("$ref")?.as_str()?.strip_prefix('#')?)?;
-        // A reference next to an `$id` is relative to it.
-        let base = self.at(self.schema?).base;
-        let target = if fragment.is_empty() || fragment.starts_with('/') {
-            base.pointer(&fragment)?
-        } else {
-            let anchored = |schema: &&'v Value| schema.get("$anchor").and_then(Value::as_str) == Some(fragment.as_str());
-            let places = ["$defs", "definitions"].into_iter().filter_map(|place| base.get(place)?.as_object());
-            places.flat_map(Map::values).find(anchored)?
-        };
-        Some(Place { base, ..self }.at(target))
-    }
-
-    /// The branches of `anyOf`, `oneOf` and `allOf`.
-    fn branches(self) -> impl Iterator<Item = Place<'v>> {
-        let lists = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(move |key| self.keyword(key)?.as_array());
-        lists.flatten().map(move |branch| self.at(branch))
-    }
-
-    /// The first subschema that `pick` finds in this one, in its target or in its branches.
-    fn inner(self, pick: &dyn Fn(&'v Map<String, Value>) -> Option<&'v Value>) -> Option<Place<'v>> {
-        self.search(&|place| place.schema?.as_object().and_then(pick).map(|found| place.at(found)))
-    }
-
-    /// The first result of `pick` in this subschema, in its target or in its branches.
-    fn find<T>(self, pick: &dyn Fn(&'v Map<String, Value>) -> Option<T>) -> Option<T> {
-        self.search(&|place| place.schema?.as_object().and_then(pick))
-    }
-
-    /// The first answer of this subschema, then of the one it refers to, then of its branches.
-    fn search<T>(self, ask: &dyn Fn(Place<'v>) -> Option<T>) -> Option<T> {
-        self.search_within(ask, 0, &mut { FUEL })
-    }
-
-    fn search_within<T>(self, ask: &dyn Fn(Place<'v>) -> Option<T>, depth: usize, fuel: &mut usize) -> Option<T> {
-        self.schema?;
-        *fuel = fuel.checked_sub(1).filter(|_| depth < DEPTH)?;
-        ask(self)
-            .or_else(|| self.referred()?.search_within(ask, depth + 1, fuel))
-            .or_else(|| self.branches().find_map(|branch| branch.search_within(ask, depth + 1, fuel)))
+        self.view.accepts(self.shape?, value, &mut { FUEL })
     }
 }
 
-/// Whether a value has one of these types. `3.0` is an integer.
-fn is_of(value: &Value, types: Types) -> bool {
-    let whole = || types.allow(Types::INTEGER) && value.as_f64().is_some_and(|number| number.fract() == 0.0);
-    types.allow(Types::of(value)) || whole()
-}
-
-/// The fragment of a reference with its percent escapes decoded (RFC 6901, section 6).
-fn decoded(fragment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            other => other,
-        });
+impl Guide for Place<'_> {
+    fn root(&self) -> Shape {
+        self.shape.unwrap_or(ANY)
     }
-    String::from_utf8(bytes).ok()
-}
 
-/// Three-valued `or`: `None` is unknown.
-fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut sum = Some(false);
-    for answer in answers {
-        match answer {
-            Some(true) => return Some(true),
-            Some(false) => {}
-            None => sum = None,
+    /// The content of a wrapper looks like the arguments themselves.
+    fn member(&self, of: Shape, key: &str) -> Shape {
+        let rule = self.view.rule(of);
+        match rule.find(key) {
+            Some(property) => property.shape,
+            None if of == self.view.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
+            None => rule.member_shape(key),
         }
     }
-    sum
-}
 
-/// Three-valued `and`: `None` is unknown.
-fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    any(answers.map(|answer| answer.map(|answer| !answer))).map(|answer| !answer)
-}
+    /// A list around the arguments has items that look like them.
+    fn item(&self, of: Shape) -> Shape {
+        self.view.rule(of).items.others.or_else(|| (of == self.view.top()).then_some(of)).unwrap_or(ANY)
+    }
 
-/// Whether exactly one answer is true; `None` if any is unknown.
-fn one(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let answers: Option<Vec<bool>> = answers.collect();
-    answers.map(|answers| answers.into_iter().filter(|answer| *answer).count() == 1)
+    fn key(&self, of: Shape, key: &str) -> Key {
+        let rule = self.view.rule(of);
+        match rule.properties.find(key) {
+            Some(found) => Key::Known(found.min(usize::from(u16::MAX)) as u16),
+            None if rule.properties.is_empty() => Key::Open,
+            None => Key::Extra,
+        }
+    }
+
+    fn missing(&self, of: Shape, seen: u64) -> u32 {
+        let rule = self.view.rule(of);
+        let is_missing = |name: &&String| {
+            let number = rule.properties.named(name).filter(|number| *number < 64 && seen & (1 << number) == 0);
+            number.is_some_and(|number| !self.view.rule(rule.properties[number].shape).is_implied())
+        };
+        rule.required.iter().filter(is_missing).count() as u32
+    }
 }

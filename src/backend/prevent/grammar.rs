@@ -7,7 +7,7 @@ use std::{collections::HashMap, fmt::Write};
 
 use serde_json::{Map, Value};
 
-use crate::fix::Place;
+use crate::fix::View;
 
 /// A grammar that is being written. Each rule is written once.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl<'s> Grammar<'s> {
             .map(|(key, property)| {
                 let listed = required.is_some_and(|required| required.iter().any(|name| name == key));
                 // What may be null may be left out.
-                let needed = listed && !Place::of(property, self.root).may_be_null();
+                let needed = listed && !View::within(property, self.root).root().may_be_null();
                 let value = self.schema(property);
                 (needed, format!(r#"{} ws ":" ws {value}"#, literal(&Value::from(key.as_str()).to_string())))
             })

@@ -4,7 +4,7 @@ use minijinja::{Environment, Error, ErrorKind, Value as Data, context, value::Se
 use serde_json::{Value, json};
 
 use super::lines::lines;
-use crate::{adapter::write::lax_value, fix::Place};
+use crate::{adapter::write::lax_value, fix::View};
 
 /// Adds the filters.
 pub(super) fn add(environment: &mut Environment<'_>) {
@@ -79,7 +79,8 @@ fn typescript(schema: &Value) -> String {
         Some("array") => format!("{}[]", schema.get("items").map_or("any".into(), typescript)),
         Some("object") => match schema.get("properties").and_then(Value::as_object) {
             Some(properties) if !properties.is_empty() => {
-                let required = |key: &String| Place::of(schema, schema).required().any(|name| name == key);
+                let view = View::within(schema, schema);
+                let required = |key: &String| view.root().required().any(|name| name == key);
                 let member = |(key, member): (&String, &Value)| {
                     format!("{key}{}: {}", if required(key) { "" } else { "?" }, typescript(member))
                 };

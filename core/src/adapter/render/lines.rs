@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::filters::spaced;
-use crate::fix::Place;
+use crate::fix::View;
 
 /// Keywords of a parameter that its line expresses in words, or that it can omit.
 const SAID: [&str; 5] = ["type", "enum", "default", "description", "title"];
@@ -17,7 +17,8 @@ pub(super) fn lines(schema: &Value) -> String {
     if !schema.as_object().is_some_and(known) {
         return format!("\nIts parameters: {}", spaced(schema));
     }
-    let required = |key: &str| Place::of(schema, schema).required().any(|name| name == key);
+    let view = View::within(schema, schema);
+    let required = |key: &str| view.root().required().any(|name| name == key);
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flatten().map(|(key, rule)| line(key, rule, required(key))).collect()
 }

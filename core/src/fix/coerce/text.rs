@@ -6,7 +6,7 @@ use crate::fix::report::Verdict;
 use crate::json::Code;
 use crate::json::read::{Ending, Shape};
 use crate::json::tree::{Node, Value};
-use crate::schema::{At, Rule, Types, unquoted};
+use crate::schema::{Rule, Types, unquoted};
 
 impl Coercion<'_> {
     /// A string where the schema allows none.
@@ -41,7 +41,7 @@ impl Coercion<'_> {
         }
         let path = self.path.clone();
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
-        let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
+        let (reading, fixes) = envelope::container(inner, 0, self.schema.at(shape), name).ok()?;
         let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
         let sure = reading.void.is_none() && reading.rival.is_none();
         let wanted = types.allow(Types::of_node(&reading.root)) || self.is_element(&reading.root, shape);
