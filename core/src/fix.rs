@@ -26,11 +26,8 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
-pub use crate::schema::runs_programs;
-pub use crate::schema::{Place, Types, View, fold};
-pub use crate::schema::{Schema, Schemas};
-pub use fixer::unsure;
-pub use fixer::{Checked, Fixer};
+pub use crate::schema::{Place, Schema, Schemas, Types, View, fold, runs_programs};
+pub use fixer::{Checked, Fixer, unsure};
 pub use name::without_random_prefix;
 pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
@@ -66,12 +63,14 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
 /// spoilt is read in another way, and a key with two values is left to the stages.
 fn as_written(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> Option<Report> {
     let mut root = strict::parse(text)?;
-    let is_container = match &root.value {
-        Value::Object(_) => true,
-        Value::Array(_) => schema.is_none_or(Schema::is_list),
-        _ => false,
-    };
-    if !is_container || keys::repeat(&root) || schema.is_some_and(|schema| schema.fault(&root, keeps_null).is_some()) {
+    let is_list = matches!(root.value, Value::Array(_)) && schema.is_none_or(Schema::is_list);
+    let is_container = is_list || matches!(root.value, Value::Object(_));
+    let is_wrapped = schema.is_some_and(|schema| envelope::is_wrapped(&root, schema));
+    if !is_container
+        || is_wrapped
+        || keys::repeat(&root)
+        || schema.is_some_and(|schema| schema.fault(&root, keeps_null).is_some())
+    {
         return None;
     }
     let fixes = backslash::reread(&mut root, text, "");

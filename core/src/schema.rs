@@ -12,7 +12,7 @@ mod types;
 mod values;
 mod view;
 
-use std::fmt;
+use std::ops::Deref;
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub struct Schema {
 
 /// Why a value does not satisfy the schema, in the validator's words and without the values themselves.
 pub struct Fault {
-    what: String,
+    pub what: String,
     /// JSON pointer to the value.
     pub path: String,
 }
@@ -82,19 +82,13 @@ pub(crate) fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
     ALIASES.into_iter().filter(move |names| names.iter().any(|known| fold(known) == name)).flatten().copied()
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}", self.what, if self.path.is_empty() { "/" } else { &self.path })
-    }
-}
-
 impl Schema {
     /// Compiles a schema without access to the network or to files. What a validator may cost is bounded before it is built.
     fn compile(text: &str) -> Schema {
         let mut document = view::document(text);
-        let recursive = size::is_recursive(&document);
-        let Some(recursive) = recursive.filter(|_| size::remove_odd_patterns(&mut document, &mut { size::PATTERNS }).is_some())
-        else {
+        let recursive = (text.len() <= size::MOST_TEXT).then(|| size::is_recursive(&document)).flatten();
+        let mut check_patterns = || size::remove_odd_patterns(&mut document, &mut { size::PATTERNS }).is_some();
+        let Some(recursive) = recursive.filter(|_| check_patterns()) else {
             tracing::warn!(
                 bytes = text.len(),
                 "a schema cannot be checked at a bounded cost: its tool's arguments are not checked"
@@ -114,12 +108,14 @@ impl Schema {
         if let Value::Object(members) = &mut value {
             members.retain(|key, value| !value.is_null() || !keeps_null.contains(key));
         }
-        if self.recursive && !size::is_affordable(self.view.document(), &value) {
-            return Some(Fault { what: "it nests too deep to be checked".to_owned(), path: String::new() });
+        if self.recursive && !size::is_affordable(self.view.document(), &value, root.size() as usize) {
+            return Some(Fault { what: "it nests too deep to be checked at /".to_owned(), path: String::new() });
         }
         // Not the first of all errors: with alternatives, all together take gigabytes.
         let error = validator.validate(&value).err()?;
-        Some(Fault { what: error.masked().to_string(), path: error.instance_path().to_string() })
+        let path = error.instance_path().to_string();
+        let place = if path.is_empty() { "/" } else { &path };
+        Some(Fault { what: format!("{} at {place}", error.masked()), path })
     }
 
     /// Whether the arguments may be a list: the schema says so.
@@ -127,20 +123,13 @@ impl Schema {
         let types = self.rule(self.top()).types;
         types.allow(Types::ARRAY) && !types.is_all()
     }
+}
 
-    /// The rule of this shape.
-    pub fn rule(&self, shape: Shape) -> &Rule {
-        self.view.rule(shape)
-    }
+impl Deref for Schema {
+    type Target = View;
 
-    /// The shape of the root.
-    pub fn top(&self) -> Shape {
-        self.view.top()
-    }
-
-    /// The schema as seen from this place.
-    pub(crate) fn at(&self, shape: Shape) -> Place<'_> {
-        self.view.at(shape)
+    fn deref(&self) -> &View {
+        &self.view
     }
 }
 

@@ -91,12 +91,13 @@ impl Answer {
         let limit = scanner.argument_bytes;
         let mut gate = Gate::new(policy);
         gate.before.tools = Arc::clone(&tools);
-        let markers = adapter.value_markers();
+        let mut fixer = Fixer::new(Arc::clone(&tools), Arc::clone(&schemas));
+        (fixer.limit, fixer.markers) = (limit, adapter.value_markers());
         Answer {
             unwanted: Unwanted::new(&adapter, &tools),
-            scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
-            tools: Arc::clone(&tools),
-            fixer: Fixer::new(tools, schemas).with_limit(limit).with_markers(markers),
+            scanner: Scanner::new(adapter, Arc::clone(&tools), schemas, scanner),
+            tools,
+            fixer,
             gate,
             native: None,
             heard: false,
@@ -278,7 +279,7 @@ impl Sink for Stage<'_> {
     fn event(&mut self, event: Event<'_>) {
         let (gate, out) = (&mut *self.gate, &mut *self.out);
         gate.native = self.native;
-        self.fixer.set_native(self.native);
+        self.fixer.native = self.native;
         self.fixer.event(event, &mut |event: Event<'_>| gate.event(event, &mut *out));
     }
 }

@@ -1,12 +1,10 @@
 //! Fits values to the schema. A value is converted only if that is reversible; all others are left to the validator.
 
-mod container;
 mod scalar;
 mod text;
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::rc::Rc;
 
 use super::report::{self, Fix, Verdict};
 use super::{keys, role::Role};
@@ -14,8 +12,9 @@ use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::Shape;
+use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
-use crate::schema::{Rule, Schema, Types, Values};
+use crate::schema::{ANY, Rule, Schema, Types, Values};
 
 /// Maximum number of values that one pass looks at. Unions multiply them.
 const FUEL: u32 = 150_000;
@@ -31,55 +30,46 @@ pub(super) struct Coercion<'c> {
     keeps_null: &'c [String],
     /// JSON pointer to the current value.
     pub(super) path: String,
+    pub(super) changes: Changes,
+    /// The bytes of the pointers of all changes, each with one more. Where it grew, a container is no exact copy of its source.
+    noted: usize,
+    fuel: u32,
+    /// How many values may still be compared with branches of unions.
+    looks: Cell<u32>,
+}
+
+/// What a pass changed.
+#[derive(Default)]
+pub(super) struct Changes {
     pub(super) fixes: Vec<Fix>,
     pub(super) dropped: Vec<String>,
     /// Those of `dropped` that carried a value.
     pub(super) lost: Vec<String>,
     /// Set if the arguments are ambiguous: why.
     pub(super) doubt: Option<String>,
-    /// The bytes of the pointers of all changes.
-    noted: usize,
-    fuel: u32,
-    /// How many values may still be compared with branches of unions, in all trials together.
-    looks: Rc<Cell<u32>>,
 }
 
 impl<'c> Coercion<'c> {
-    pub(super) fn new(schema: &'c Schema, source: &'c str, keeps_null: &'c [String]) -> Coercion<'c> {
-        Coercion {
-            schema,
-            source,
-            keeps_null,
-            path: String::new(),
-            fixes: Vec::new(),
-            dropped: Vec::new(),
-            lost: Vec::new(),
-            doubt: None,
-            noted: 0,
-            fuel: FUEL,
-            looks: Rc::new(Cell::new(FUEL)),
-        }
+    pub(super) fn new(schema: &'c Schema, source: &'c str, keeps_null: &'c [String], fixes: Vec<Fix>) -> Coercion<'c> {
+        let changes = Changes { fixes, ..Changes::default() };
+        let looks = Cell::new(FUEL);
+        Coercion { schema, source, keeps_null, path: String::new(), changes, noted: 0, fuel: FUEL, looks }
     }
 
     /// Lists a change of the current value.
     pub(super) fn note(&mut self, rule: Code, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
         // Thousands of equal changes below a long key say nothing more.
-        self.noted += self.path.len();
-        if self.noted > NOTED_BYTES && self.fixes.last().is_some_and(|last| last.rule == rule && last.level == level) {
+        self.noted += 1 + self.path.len();
+        if self.noted > NOTED_BYTES && self.changes.fixes.last().is_some_and(|last| last.rule == rule && last.level == level) {
             return;
         }
-        self.fixes.push(Fix {
-            rule,
-            path: Pointer::from(self.path.as_str()),
-            at: node.start..node.end,
-            level,
-            note: note.into(),
-        });
+        let fix = Fix::whole(rule, node.start..node.end, level, note);
+        self.changes.fixes.push(Fix { path: Pointer::from(self.path.as_str()), ..fix });
     }
 
     /// Notes that the arguments are ambiguous. Only the first reason is kept.
     pub(super) fn doubt(&mut self, why: String) {
-        self.doubt.get_or_insert(why);
+        self.changes.doubt.get_or_insert(why);
     }
 
     /// Whether the explicit `null` of this member of the current object is kept.
@@ -99,7 +89,7 @@ impl<'c> Coercion<'c> {
     /// Fits a value to a shape as far as possible.
     pub(super) fn value<'s>(&mut self, node: Node<'s>, shape: Shape) -> Node<'s> {
         let rule = self.schema.rule(shape);
-        if self.fuel == 0 || (rule.says_nothing() && !keys::repeat(&node)) {
+        if self.fuel == 0 || (shape == ANY && !keys::repeat(&node)) {
             return node;
         }
         self.fuel -= 1;
@@ -124,15 +114,15 @@ impl<'c> Coercion<'c> {
 
     fn object<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         let Value::Object(members) = node.value else { return node };
-        let before = (self.fixes.len(), self.dropped.len());
+        let before = self.noted;
         let members = keys::object(self, members, rule);
-        let exact = node.exact && before == (self.fixes.len(), self.dropped.len());
+        let exact = node.exact && before == self.noted;
         Node { value: Value::Object(members), exact, ..node }
     }
 
     fn array<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         let Value::Array(items) = node.value else { return node };
-        let before = self.fixes.len();
+        let before = self.noted;
         let items = items.into_iter().enumerate().map(|(at, item)| {
             let length = self.path.len();
             push_index(&mut self.path, at);
@@ -141,17 +131,17 @@ impl<'c> Coercion<'c> {
             item
         });
         let items: Vec<Node<'s>> = items.collect();
-        let exact = node.exact && before == self.fixes.len();
+        let exact = node.exact && before == self.noted;
         Node { value: Value::Array(items), exact, ..node }
     }
 
     /// An object where the schema allows none.
     fn object_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if rule.types.allow(Types::ARRAY) {
-            let Some(items) = container::listed(&node) else {
+            let Some(items) = listed(&node) else {
                 // Neither a list nor one of the texts that it should hold.
                 let item = self.schema.rule(rule.item_shape(0));
-                let holds = item.says_nothing() || !item.choices.is_empty() || item.types.allow(Types::OBJECT);
+                let holds = !item.choices.is_empty() || item.types.allow(Types::OBJECT);
                 return if holds { self.wrapped(node, rule) } else { node };
             };
             self.note(Code::K8, Verdict::Coerced, &node, "object with numbered keys or a single list read as an array");
@@ -159,29 +149,35 @@ impl<'c> Coercion<'c> {
         }
         // In a list, `{}` is no value. As the content of a file, it may be meant.
         let is_nothing = self.is_item() && matches!(&node.value, Value::Object(members) if members.is_empty());
-        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_path(rule) && !is_nothing {
+        if rule.types.allow(Types::STRING) && !describes_string(&node) && !self.is_path() && !is_nothing {
             return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node
     }
 
-    /// An array where the schema allows none.
+    /// An array where the schema allows none. K11: a list of one string where a string is wanted. The brackets are more likely a slip
+    /// than the content of a file.
     fn array_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if !rule.types.allow(Types::STRING) {
             return node;
         }
-        if self.is_path(rule) {
-            return self.lone_text(&node, "list of one path read as that path").unwrap_or(node);
-        }
-        // A list inside a list of strings: a surplus bracket, unless the model means it.
-        if self.is_item() {
-            if self.fixes.iter().any(|fix| fix.rule == Code::S12) {
+        let is_path = self.is_path();
+        if self.is_item() && !is_path {
+            // A list inside a list of strings: a surplus bracket, unless the model means it.
+            if self.changes.fixes.iter().any(|fix| fix.rule == Code::S12) {
                 self.doubt("a list of texts holds a list".to_owned());
             }
             return node;
         }
-        let lone = self.lone_text(&node, "list of one text read as that text");
-        lone.unwrap_or_else(|| self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"))
+        let Value::Array(items) = &node.value else { return node };
+        match items.as_slice() {
+            [Node { value: Value::Text(text), .. }] => {
+                self.note(Code::K11, Verdict::Coerced, &node, "list of one text read as that text");
+                node.instead(Value::Text(text.clone()))
+            }
+            _ if is_path => node,
+            _ => self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"),
+        }
     }
 
     /// Whether the current value is an element of a list.
@@ -190,20 +186,11 @@ impl<'c> Coercion<'c> {
     }
 
     /// Whether the current value should be a path. The JSON text of a container never is.
-    fn is_path(&self, rule: &Rule) -> bool {
+    fn is_path(&self) -> bool {
         let (above, last) = self.path.rsplit_once('/').unwrap_or_default();
         let item = self.is_item();
         let key = if item { above.rsplit('/').next().unwrap_or_default() } else { last };
-        rule.is_path || Role::of(key, item).path
-    }
-
-    /// K11: a list of one string where a string is wanted. The brackets are more likely a slip than the content of a file.
-    fn lone_text<'s>(&mut self, node: &Node<'s>, note: &'static str) -> Option<Node<'s>> {
-        let Value::Array(items) = &node.value else { return None };
-        let [Node { value: Value::Text(text), .. }] = items.as_slice() else { return None };
-        let text = Value::Text(text.clone());
-        self.note(Code::K11, Verdict::Coerced, node, note);
-        Some(node.instead(text))
+        Role::of(key, item).path
     }
 
     /// The JSON text of a container; its source, if that is JSON.
@@ -257,21 +244,16 @@ impl<'c> Coercion<'c> {
         if let Some(fitting) = rule.choices.iter().find(|choice| self.fits(&node, **choice)) {
             return self.value(node, *fitting);
         }
-        let mut best: Option<((bool, u32), Node<'s>, Coercion<'c>)> = None;
+        let mut best: Option<((bool, u32), Node<'s>, Changes)> = None;
         let mut tie = false;
         let size = node.size();
         for choice in &rule.choices {
             // Each trial copies the value.
             let Some(left) = self.fuel.checked_sub(size) else { break };
             self.fuel = left;
-            let mut trial = Coercion {
-                path: self.path.clone(),
-                fuel: self.fuel / 2,
-                looks: Rc::clone(&self.looks),
-                ..Coercion::new(self.schema, self.source, self.keeps_null)
-            };
-            let tried = trial.value(node.clone(), *choice);
-            self.fuel = self.fuel.saturating_sub(self.fuel / 2 - trial.fuel.min(self.fuel / 2));
+            let before = std::mem::take(&mut self.changes);
+            let tried = self.value(node.clone(), *choice);
+            let trial = std::mem::replace(&mut self.changes, before);
             if trial.doubt.is_some() || !self.fits(&tried, *choice) {
                 continue;
             }
@@ -294,9 +276,9 @@ impl<'c> Coercion<'c> {
                 node
             }
             Some((_, tried, trial)) => {
-                self.fixes.extend(trial.fixes);
-                self.dropped.extend(trial.dropped);
-                self.lost.extend(trial.lost);
+                self.changes.fixes.extend(trial.fixes);
+                self.changes.dropped.extend(trial.dropped);
+                self.changes.lost.extend(trial.lost);
                 tried
             }
             None => node,
@@ -315,9 +297,7 @@ impl<'c> Coercion<'c> {
         if !rule.choices.is_empty() {
             return rule.choices.iter().any(|choice| self.fits(node, *choice));
         }
-        if let Some(values) = &rule.values
-            && !values.contains(&node.to_serde())
-        {
+        if rule.values.as_ref().is_some_and(|values| !values.contains(&node.to_serde())) {
             return false;
         }
         match &node.value {
@@ -336,17 +316,29 @@ impl<'c> Coercion<'c> {
 
 /// A value of the schema as a tree.
 pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
-    Node::made(match value {
-        serde_json::Value::Null => Value::Null,
-        serde_json::Value::Bool(value) => Value::Bool(*value),
-        serde_json::Value::Number(number) => Value::Number(Cow::Owned(number.to_string())),
-        serde_json::Value::String(text) => Value::Text(Cow::Owned(text.clone())),
-        serde_json::Value::Array(items) => Value::Array(items.iter().map(from_serde).collect()),
-        serde_json::Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|(key, value)| Member { key: Cow::Owned(key.clone()), start: 0, node: from_serde(value) })
-                .collect(),
-        ),
-    })
+    let text = value.to_string();
+    strict::parse(&text).map_or_else(|| Node::made(Value::Null), |node| node.detached(0, 0))
+}
+
+/// Whether the object is the schema of a string: the model repeated the schema and gave no value.
+fn describes_string(node: &Node<'_>) -> bool {
+    const WORDS: [&str; 9] = ["type", "description", "title", "default", "enum", "format", "example", "minLength", "pattern"];
+    let Value::Object(members) = &node.value else { return false };
+    members.iter().any(|member| member.key == "type" && member.node.value == Value::Text(Cow::Borrowed("string")))
+        && members.iter().all(|member| WORDS.contains(&member.key.as_ref()))
+}
+
+/// K8: the items, if the object means a list: `{"0": a, "1": b}` or `{"item": [a, b]}`.
+fn listed<'s>(node: &Node<'s>) -> Option<Vec<Node<'s>>> {
+    let Value::Object(members) = &node.value else { return None };
+    let is_numbered = || members.iter().enumerate().all(|(at, member)| member.key == at.to_string().as_str());
+    match members.as_slice() {
+        [Member { key, node: Node { value: Value::Array(items), .. }, .. }]
+            if matches!(key.as_ref(), "item" | "items" | "list" | "values") =>
+        {
+            Some(items.clone())
+        }
+        [_, ..] if is_numbered() => Some(members.iter().map(|member| member.node.clone()).collect()),
+        _ => None,
+    }
 }

@@ -3,10 +3,6 @@
 
 use std::borrow::Cow;
 
-mod only_text;
-
-pub(super) use only_text::bare;
-
 use super::backslash;
 use super::report::{Fix, Verdict};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -107,38 +103,24 @@ pub(super) fn encoded(text: &str) -> Option<String> {
     (plain.starts_with(['{', '[']) && strict::parse(&plain).is_some()).then_some(plain)
 }
 
-/// E4: what the only member holds, if it is a wrapper that the schema does not have, around parameters that it has.
-pub(super) fn only_wrapped(text: &str, schema: &Schema) -> Option<(String, Fix)> {
-    let root = strict::parse(text)?;
-    let Value::Object(members) = &root.value else { return None };
-    let [Member { key, node, .. }] = members.as_slice() else { return None };
-    let Value::Object(inner) = &node.value else { return None };
+/// Whether the only member is a wrapper that the schema does not have, around parameters that it has: such an object may fit by
+/// accident.
+pub(super) fn is_wrapped(root: &Node<'_>, schema: &Schema) -> bool {
+    let Value::Object(members) = &root.value else { return false };
+    let [Member { key, node: Node { value: Value::Object(inner), .. }, .. }] = members.as_slice() else { return false };
     let rule = schema.rule(schema.top());
-    let is_wrapper = WRAPPERS.contains(&&**key) && rule.find(key).is_none();
     let is_known = !inner.is_empty() && inner.iter().all(|member| rule.named(&member.key).is_some());
-    let fix = Fix::whole(Code::E4, root.start..root.end, Verdict::Coerced, format!("arguments taken out of `{key}`"));
-    (is_wrapper && is_known).then(|| (node.to_json(text), fix))
+    is_known && WRAPPERS.contains(&&**key) && rule.find(key).is_none()
 }
 
-/// N9: the parameters as lines `key: value`, as tags named after them, or as keywords of a call. Also what was done, and its
-/// level.
-pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static>>, &'static str, Verdict)> {
+/// N9: the parameters as lines `key: value`, or as tags named after them. Also what was done, and its level.
+pub(super) fn members(text: &str, schema: &Schema) -> Option<(Node<'static>, &'static str, Verdict)> {
     let rule = schema.rule(schema.top());
     if rule.properties.is_empty() {
         return None;
     }
     if let Some(members) = tagged(text, &|name| rule.named(name).is_some()) {
-        return Some((members, "parameters written as tags", Verdict::Coerced));
-    }
-    if let Some(keywords) = keywords(text)
-        && let Ok((reading, reread)) = container(&keywords, 0, schema.at(schema.top()), "")
-        && reading.ending == Ending::Complete
-        && reading.void.is_none()
-        && let Value::Object(members) = reading.root.detached(0, text.len()).value
-    {
-        let is_guess = !reread.is_empty() || reading.repairs.iter().any(|repair| repair.guess);
-        let level = if is_guess { Verdict::Guess } else { Verdict::Coerced };
-        return Some((members, "parameters written as a call", level));
+        return Some((object(members, 0, text.len()), "parameters written as tags", Verdict::Coerced));
     }
     // The beginning of an object was lost.
     if text.starts_with(['"', '\'']) {
@@ -158,7 +140,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         let value = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
         members.push(text_member(key, value));
     }
-    (!members.is_empty()).then_some((members, "parameters written as lines", Verdict::Guess))
+    (!members.is_empty()).then(|| (object(members, 0, text.len()), "parameters written as lines", Verdict::Guess))
 }
 
 /// `<path>a.txt</path><n>3</n>`: the whole text, with every tag named after a parameter.
@@ -177,15 +159,6 @@ fn tagged(text: &str, known: &dyn Fn(&str) -> bool) -> Option<Vec<Member<'static
     (!members.is_empty()).then_some(members)
 }
 
-/// The keywords of `tool(path="a", n=3)`, as the text of an object.
-fn keywords(text: &str) -> Option<String> {
-    let (name, rest) = text.trim().split_once('(')?;
-    let inside = rest.strip_suffix(')')?.trim();
-    let named = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    let keyed = inside.split_once('=').is_some_and(|(key, _)| key.trim().chars().all(|c| c.is_alphanumeric() || c == '_'));
-    (named && keyed).then(|| format!("{{{inside}}}"))
-}
-
 /// A member whose value is a string.
 fn text_member(key: &str, value: &str) -> Member<'static> {
     Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node::made(Value::Text(Cow::Owned(value.to_owned()))) }
@@ -196,63 +169,84 @@ fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
     Node { value: Value::Object(members), start, end, exact: false }
 }
 
-/// The ways to remove one wrapper from the root; none if the root is the arguments already.
-pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Vec<Fix>)> {
+/// The root without one wrapper, and what was done; `None` if the root is the arguments already.
+pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> {
     let rule = schema.rule(schema.top());
-    let mut ways = Vec::new();
-    let mut way = |(node, mut fixes): (Node<'s>, Vec<Fix>), code: Code, level: Verdict, note: Cow<'static, str>| {
-        fixes.push(Fix::whole(code, root.start..root.end, level, note));
-        ways.push((node, fixes));
-    };
-    match &root.value {
-        Value::Object(members) => {
-            if members.iter().any(|member| rule.find(&member.key).is_some()) {
-                return ways;
-            }
+    let (inner, code, note) = match &root.value {
+        Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
+            let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() else { return None };
+            ((only.clone(), Vec::new()), Code::E6, Cow::Borrowed("the one element of a list"))
+        }
+        Value::Object(members) if members.iter().all(|member| rule.find(&member.key).is_none()) => {
             // `"function": "book"` next to the arguments is a name.
-            let named = |member: &Member<'s>| {
+            let is_name = |member: &Member<'s>| {
                 HOLDERS.contains(&member.key.as_ref())
                     && matches!(&member.node.value, Value::Text(text) if !text.trim_start().starts_with('{'))
             };
-            let held = |member: &&Member<'s>| {
+            let holds = |member: &&Member<'s>| {
                 let key = member.key.as_ref();
-                (WRAPPERS.contains(&key) || HOLDERS.contains(&key)) && !COMPANIONS.contains(&key) && !named(member)
+                (WRAPPERS.contains(&key) || HOLDERS.contains(&key)) && !is_name(member)
             };
-            let holder = members.iter().find(held);
+            let (holders, beside): (Vec<_>, Vec<_>) = members.iter().partition(holds);
             let echo = members.iter().any(|member| member.key == "properties");
-            let beside = |key: &str| COMPANIONS.contains(&key) || (echo && SCHEMA_KEYS.contains(&key));
-            let companions = members.iter().all(|member| held(&member) || named(member) || beside(&member.key));
-            if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
-                && let Some((node, reread)) = inside(&holder.node, schema)
-            {
-                let note = Cow::Owned(format!("arguments taken out of `{}`", holder.key));
-                way((node, reread), if echo { Code::E7 } else { Code::E4 }, Verdict::Coerced, note);
-            } else if let [only] = members.as_slice()
-                && let Some(inner) = inside(&only.node, schema)
-            {
-                way(inner, Code::E4, Verdict::Coerced, Cow::Borrowed("arguments taken out of the tool's name"));
+            let is_beside = |key: &str| COMPANIONS.contains(&key) || (echo && SCHEMA_KEYS.contains(&key));
+            let is_call = beside.iter().all(|member| is_name(member) || is_beside(&member.key));
+            let held = if let ([holder], true) = (holders.as_slice(), is_call) { inside(&holder.node, schema) } else { None };
+            match (held, members.as_slice()) {
+                (Some(held), _) => {
+                    let note = format!("arguments taken out of `{}`", holders[0].key);
+                    (held, if echo { Code::E7 } else { Code::E4 }, Cow::Owned(note))
+                }
+                (None, [only]) => {
+                    (inside(&only.node, schema)?, Code::E4, Cow::Borrowed("arguments taken out of the tool's name"))
+                }
+                _ => return None,
             }
         }
-        Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
-            if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
-                way((only.clone(), Vec::new()), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
-            }
-        }
-        _ => {}
-    }
-    ways
+        _ => return None,
+    };
+    let (node, mut fixes) = inner;
+    fixes.push(Fix::whole(code, root.start..root.end, Verdict::Coerced, note));
+    Some((node, fixes))
 }
 
 /// The object that a wrapper holds, directly or as a string, and the guesses about backslashes in that string.
 fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<(Node<'s>, Vec<Fix>)> {
     match &node.value {
         Value::Object(_) => Some((node.clone(), Vec::new())),
-        Value::Text(text) if text.trim_start().starts_with('{') => {
-            let (reading, reread) = container(text.trim_start(), 0, schema.at(schema.top()), "").ok()?;
-            let sure = reading.ending == Ending::Complete && reading.void.is_none() && reading.rival.is_none();
-            let reread = reread.into_iter().map(|fix| fix.within("", node.start..node.end)).collect();
-            sure.then(|| (reading.root.detached(node.start, node.end), reread))
+        Value::Text(text) => {
+            decoded(text, node, schema.at(schema.top()), "").filter(|(inner, _)| matches!(inner.value, Value::Object(_)))
         }
         _ => None,
     }
+}
+
+/// The container that the text of a node holds, and the guesses about its backslashes. `path` leads to the node.
+pub(super) fn decoded(text: &str, node: &Node<'_>, place: Place<'_>, path: &str) -> Option<(Node<'static>, Vec<Fix>)> {
+    let inner = text.trim();
+    let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
+    let (reading, reread) = inner.starts_with(['[', '{']).then(|| container(inner, 0, place, name))?.ok()?;
+    let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
+    let sure = whole && reading.void.is_none() && reading.rival.is_none();
+    let reread = reread.into_iter().map(|fix| fix.within(path, node.start..node.end)).collect();
+    sure.then(|| (reading.root.detached(node.start, node.end), reread))
+}
+
+/// N7: the whole text as the only string that the schema asks for. With several parameters, only if it is a single word.
+pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
+    let rule = schema.rule(schema.top());
+    let mut strings = rule.properties.iter().filter(|property| schema.rule(property.shape).types == Types::STRING);
+    let only = strings.next().filter(|_| strings.next().is_none())?;
+    let given = |name: &String| rule.named(name).is_some_and(|property| schema.rule(property.shape).may_be_null());
+    let is_sole = rule.required.iter().all(|name| *name == only.name || given(name));
+    // `f(town=x)`: the parameters are there but could not be read.
+    let is_call = text
+        .split_once('(')
+        .and_then(|(_, keyed)| keyed.split_once('='))
+        .is_some_and(|(key, _)| rule.named(key.trim()).is_some());
+    if !is_sole || is_call || (rule.properties.len() > 1 && text.contains(char::is_whitespace)) {
+        return None;
+    }
+    let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };
+    Some(object(vec![Member { key: Cow::Owned(only.name.clone()), start: 0, node }], 0, text.len()))
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
+use super::ending::cut;
 use super::placeholder::are_placeholders;
-use super::{Code, End, MAX_BYTES, Report, Schema, Schemas, Tally, Verdict, envelope, fix, markup, name, patch};
+use super::{Code, End, MAX_BYTES, Report, Schema, Schemas, Tally, Verdict, fix, markup, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
 /// Longest excerpt of a value in the log, in characters.
@@ -32,17 +33,19 @@ pub struct Checked {
 pub struct Fixer {
     tools: Arc<Tools>,
     schemas: Arc<Schemas>,
-    /// Longest argument text that is collected, in bytes.
-    limit: usize,
-    /// Whether the log may show values.
-    excerpts: bool,
-    tally: Arc<Tally>,
-    /// The tool whose call was left unclosed in the previous answer.
-    unclosed: Option<String>,
+    /// Longest argument text that is collected, in bytes. More than [`MAX_BYTES`] has no effect.
+    pub limit: usize,
+    /// Whether the log may show what was changed, and thus pieces of the user's data.
+    pub excerpts: bool,
+    /// Counts the calls of this stage.
+    pub tally: Arc<Tally>,
+    /// The tool whose call the model was told to complete. If this answer leaves its call unclosed again, that is how the model
+    /// writes calls, and the missing brackets are added.
+    pub unclosed: Option<String>,
     /// The markup of the family's calls, which no value of a native call should hold.
-    markers: Vec<String>,
-    /// Whether the backend itself has read the call that passes.
-    native: bool,
+    pub markers: Vec<String>,
+    /// Whether the events that follow come from the backend's own parser.
+    pub native: bool,
     open: Option<Open>,
     /// Index of the next delivered call. Refusals leave no gaps.
     next: u32,
@@ -76,42 +79,6 @@ impl Fixer {
         }
     }
 
-    /// Sets the limit for the arguments of one call, in bytes (at most [`MAX_BYTES`]).
-    pub fn with_limit(mut self, bytes: usize) -> Fixer {
-        self.limit = bytes.min(MAX_BYTES);
-        self
-    }
-
-    /// Sets whether the log may show what was changed, and thus pieces of the user's data.
-    pub fn with_excerpts(mut self, excerpts: bool) -> Fixer {
-        self.excerpts = excerpts;
-        self
-    }
-
-    /// Sets the counters for the calls of this stage.
-    pub fn with_tally(mut self, tally: Arc<Tally>) -> Fixer {
-        self.tally = tally;
-        self
-    }
-
-    /// Sets the tool whose call the model was told to complete. If this answer leaves its call unclosed again, that is how the
-    /// model writes calls, and the missing brackets are added.
-    pub fn with_unclosed(mut self, tool: Option<String>) -> Fixer {
-        self.unclosed = tool;
-        self
-    }
-
-    /// Sets the markup of the family's calls. Native calls are looked through for it.
-    pub fn with_markers(mut self, markers: Vec<String>) -> Fixer {
-        self.markers = markers;
-        self
-    }
-
-    /// Says whether the events that follow come from the backend's own parser.
-    pub fn set_native(&mut self, native: bool) {
-        self.native = native;
-    }
-
     /// Takes the next event. A call that is open at [`Event::Finish`] was truncated.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
@@ -121,7 +88,7 @@ impl Fixer {
             }
             Event::CallArguments { json, .. } => {
                 if let Some(open) = &mut self.open {
-                    open.too_large |= open.arguments.len() + json.len() > self.limit;
+                    open.too_large |= open.arguments.len() + json.len() > self.limit.min(MAX_BYTES);
                     if !open.too_large {
                         open.arguments.push_str(json);
                     }
@@ -145,28 +112,25 @@ impl Fixer {
     fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);
-        let resolved = name::resolve(&tools, &open.name);
-        let again = |name: &str| match end {
-            End::Cut(FinishReason::Stop | FinishReason::ToolCalls) if self.unclosed.as_deref() == Some(name) => End::CutAgain,
+        let tool = name::known_tool(&tools, &open.name);
+        let again = tool.is_some_and(|tool| self.unclosed.as_deref() == Some(tool.name.as_str()));
+        let end = match end {
+            End::Cut(FinishReason::Stop | FinishReason::ToolCalls) if again => End::CutAgain,
             end => end,
         };
-        let reads = matches!(&resolved, name::Resolved::Known { tool, .. } if tool.effect == Effect::Reads);
-        let (name, report) = match resolved {
+        let (name, report) = match tool {
             // An empty name is never a call.
             _ if open.name.trim().is_empty() => {
-                let why = match end {
-                    End::Cut(reason) => Why::Truncated(reason),
-                    _ => Why::UnknownTool(": the call has no name".to_owned()),
-                };
-                ("", Report::refused(why))
+                let nameless = || Why::UnknownTool(": the call has no name".to_owned());
+                ("", Report::refused(cut(end).unwrap_or_else(nameless)))
             }
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
-            name::Resolved::Known { tool, .. } => {
+            Some(tool) => {
                 let schema = self.schemas.get(tool.checked_schema());
-                (tool.name.as_str(), self.checked_against(tool, &schema, &open.arguments, again(&tool.name)))
+                (tool.name.as_str(), self.checked_against(tool, &schema, &open.arguments, end))
             }
             // Its parameters are unknown, but arguments are always an object.
-            name::Resolved::Unknown { .. } => {
+            None => {
                 let schema = self.schemas.get(&Arc::from("{}"));
                 (open.name.as_str(), fix(&open.arguments, Some(&schema), &[], end))
             }
@@ -174,8 +138,10 @@ impl Fixer {
         self.tally.count(&report);
         if open.name != name {
             self.tally.count_rule(Code::M1);
+            info!(rule = Code::M1.as_str(), tool = name, written = open.name, "tool name resolved");
         }
         self.log(&open, name, &report);
+        let reads = tool.is_some_and(|tool| tool.effect == Effect::Reads);
         let unsure = if reads { None } else { unsure(&report) };
         match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
@@ -194,15 +160,12 @@ impl Fixer {
     }
 
     /// The report on the arguments of an offered tool. What reaches the fixer is not always what the model wrote: a backend's parser
-    /// leaves markup of the form in it, and the readers keep a parameter named `arguments`.
+    /// leaves markup of the form in it.
     fn checked_against(&self, tool: &Tool, schema: &Schema, arguments: &str, end: End) -> Report {
-        let before = if self.native {
-            match markup::cleaned(arguments, &self.markers).transpose() {
-                Ok(cleaned) => cleaned,
-                Err(why) => return Report::refused(why),
-            }
-        } else {
-            envelope::only_wrapped(arguments, schema)
+        let markers = if self.native { self.markers.as_slice() } else { &[] };
+        let before = match markup::cleaned(arguments, markers) {
+            Ok(before) => before,
+            Err(why) => return Report::refused(why),
         };
         let source = before.as_ref().map_or(arguments, |(source, _)| source);
         let mut report = patch::fix(tool, source, end).unwrap_or_else(|| fix(source, Some(schema), &tool.keeps_null, end));
@@ -217,9 +180,6 @@ impl Fixer {
 
     /// Logs the call, and each change according to its level.
     fn log(&self, open: &Open, tool: &str, report: &Report) {
-        if open.name != tool {
-            info!(rule = Code::M1.as_str(), tool, written = open.name, "tool name resolved");
-        }
         for fix in &report.fixes {
             let (rule, path, note) = (fix.rule.as_str(), fix.path.as_str(), &fix.note);
             let (start, end) = (fix.at.start, fix.at.end);
@@ -254,8 +214,8 @@ impl Fixer {
 /// without its `dry_run` is another call.
 pub fn unsure(report: &Report) -> Option<Why> {
     if !report.lost.is_empty() {
-        let keys: Vec<String> = report.lost.iter().map(|path| format!("`{}`", path.trim_start_matches('/'))).collect();
-        let keys = keys.join(", ");
+        let keys = report.lost.iter().map(|path| format!("`{}`", path.trim_start_matches('/')));
+        let keys = keys.collect::<Vec<_>>().join(", ");
         return Some(Why::Unsure(format!(
             "the tool does not know {keys}, and without that the call may do something else. If it is right without {keys}, write the \
              whole call again without; if not, do not call this tool"

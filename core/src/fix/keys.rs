@@ -1,7 +1,7 @@
 //! Fits the members of an object to the schema: spellings of keys, repeated, unknown and missing keys.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::coerce::Coercion;
 use super::report::Verdict;
@@ -41,16 +41,16 @@ fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member
                 places.insert(member.key.clone(), kept.len());
                 kept.push(member);
             }
-            Some(first) if same(&kept[*first].node, &member.node) => {
-                coercion.enter(&member.key, |coercion| {
-                    coercion.note(Code::N4, Verdict::Lossless, &member.node, "key twice with the same value");
-                });
-            }
             Some(first) => {
-                coercion.enter(&member.key, |coercion| {
-                    coercion.note(Code::N4, Verdict::Guess, &member.node, "key twice with different values: the last one");
-                });
-                kept[*first] = member;
+                let is_same = same(&kept[*first].node, &member.node);
+                let (level, note) = match is_same {
+                    true => (Verdict::Lossless, "key twice with the same value"),
+                    false => (Verdict::Guess, "key twice with different values: the last one"),
+                };
+                coercion.enter(&member.key, |coercion| coercion.note(Code::N4, level, &member.node, note));
+                if !is_same {
+                    kept[*first] = member;
+                }
             }
         }
     }
@@ -125,38 +125,39 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
 
 /// N2: renames an unknown key that means a missing required one, according to the table of aliases.
 fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
+    // Folded alias -> the missing names that it may mean.
+    let mut meant: HashMap<String, BTreeSet<&str>> = HashMap::new();
     let missing = missing(members, rule);
-    if missing.is_empty() {
-        return;
-    }
-    let schema = coercion.schema;
-    let mut unknown: HashMap<String, Vec<usize>> = HashMap::new();
-    for (at, member) in members.iter().enumerate().filter(|(_, member)| rule.named(&member.key).is_none()) {
-        unknown.entry(fold(&member.key)).or_default().push(at);
-    }
-    let folded: HashMap<String, usize> = missing.iter().fold(HashMap::new(), |mut folded, name| {
-        *folded.entry(fold(name)).or_default() += 1;
-        folded
-    });
     for name in &missing {
-        let Some(property) = rule.named(name) else { continue };
         // `table` and `table_name` mean the same.
         let own = fold(name);
         let named = own.strip_suffix("name").filter(|bare| !bare.is_empty()).map_or_else(|| format!("{own}name"), str::to_owned);
-        let aliases: Vec<String> = aliases(name).map(fold).chain([named]).collect();
-        // If two missing names mean the same, it is unclear which one the key is.
-        if aliases.iter().any(|alias| folded.get(alias).is_some_and(|&names| names > usize::from(*alias == own))) {
-            continue;
+        for alias in aliases(name).map(fold).chain([named]) {
+            meant.entry(alias).or_default().insert(name);
         }
-        let types = schema.rule(property.shape).types;
-        let fits = |at: &usize| rule.named(&members[*at].key).is_none() && types.allow(Types::of_node(&members[*at].node));
-        let mut found = aliases.iter().filter_map(|alias| unknown.get(alias)).flatten().copied().filter(fits);
-        let (Some(at), None) = (found.next(), found.next()) else { continue };
-        let member = &mut members[at];
+    }
+    if meant.is_empty() {
+        return;
+    }
+    // The members that may be a missing name, if it is clear which one.
+    let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, member) in members.iter().enumerate() {
+        let names = meant.get(&fold(&member.key)).filter(|names| names.len() == 1 && rule.named(&member.key).is_none());
+        let Some((name, property)) = names.and_then(|names| names.first()).and_then(|name| Some((*name, rule.named(name)?)))
+        else {
+            continue;
+        };
+        if coercion.schema.rule(property.shape).types.allow(Types::of_node(&member.node)) {
+            found.entry(name).or_default().push(at);
+        }
+    }
+    for name in missing {
+        let Some([at]) = found.get(name).map(Vec::as_slice) else { continue };
+        let member = &mut members[*at];
         coercion.enter(name, |coercion| {
             coercion.note(Code::N2, Verdict::Coerced, &member.node, format!("`{}` is called `{name}` here", member.key));
         });
-        member.key = Cow::Owned((*name).to_owned());
+        member.key = Cow::Owned(name.to_owned());
     }
 }
 
@@ -170,7 +171,7 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
         }
         let is_null = match &member.node.value {
             Value::Null => true,
-            Value::Text(text) => !types.allow(Types::STRING) && matches!(text.trim(), "null" | "None" | "undefined" | ""),
+            Value::Text(text) => !types.allow(Types::STRING) && is_nothing(text),
             _ => false,
         };
         if is_null {
@@ -186,35 +187,34 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
 pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, refused: &str) -> bool {
     let rule = coercion.schema.rule(coercion.schema.top());
     let Value::Object(members) = &mut root.value else { return false };
-    let found = members.iter().position(|member| {
+    let is_refused = |member: &Member<'_>| {
         let mut path = String::new();
         push_key(&mut path, &member.key);
-        let property = rule
-            .named(&member.key)
-            .filter(|property| !rule.is_required(&member.key) || coercion.schema.rule(property.shape).may_be_null());
-        path == refused && property.is_some_and(|property| is_empty(&member.node, coercion.schema.rule(property.shape).types))
-    });
-    let Some(found) = found else { return false };
-    let Member { key, node, start } = members.remove(found);
-    root.exact = false;
-    // A required one that may be null is null then (N10).
-    if rule.is_required(&key) {
-        members.insert(found, Member { key: key.clone(), start, node: Node::made(Value::Null) });
+        path == refused
+    };
+    let Some(at) = members.iter().position(is_refused) else { return false };
+    let Some(property) = rule.named(&members[at].key) else { return false };
+    let inner = coercion.schema.rule(property.shape);
+    let is_required = rule.is_required(&property.name);
+    // An empty list or object in the place of a scalar is a mistake, not an empty value.
+    let node = &members[at].node;
+    let is_mistake = match node.value {
+        Value::Array(_) | Value::Object(_) => !inner.types.allow(Types::ARRAY.or(Types::OBJECT)),
+        _ => node.value == Value::Null,
+    };
+    if is_mistake || !says_nothing(node) || (is_required && !inner.may_be_null()) {
+        return false;
     }
     let note = "empty value that the schema does not allow left out";
-    coercion.enter(&key, |coercion| coercion.note(Code::K9, Verdict::Coerced, &node, note));
-    true
-}
-
-/// Whether a value is empty where one of these types is wanted. An empty list or object in the place of a scalar is a mistake,
-/// not an empty value.
-fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
-    match &node.value {
-        Value::Text(text) => ["", "none", "null", "undefined", "n/a"].contains(&text.trim().to_lowercase().as_str()),
-        Value::Array(items) => items.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),
-        Value::Object(members) => members.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    coercion.enter(&property.name, |coercion| coercion.note(Code::K9, Verdict::Coerced, &members[at].node, note));
+    root.exact = false;
+    if is_required {
+        // It is null then (N10).
+        members[at].node = Node::made(Value::Null);
+    } else {
+        members.remove(at);
     }
+    true
 }
 
 /// N5: fills in a missing required parameter that has a default or only one possible value. N10: or that may be null, unless its
@@ -240,23 +240,20 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
 
 /// N3: drops and lists keys that the schema forbids. Not while a required one is missing, because one of them may be meant.
 fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
-    if rule.additional != Additional::Forbidden || !rule.choices.is_empty() {
-        return;
-    }
-    if !missing(members, rule).is_empty() {
+    if rule.additional != Additional::Forbidden || !rule.choices.is_empty() || !missing(members, rule).is_empty() {
         return;
     }
     members.retain(|member| {
-        let known = rule.named(member.key.as_ref()).is_some() || rule.matches_pattern(&member.key);
+        let known = rule.allows(&member.key);
         if !known {
             coercion.enter(&member.key, |coercion| {
                 coercion.note(Code::N3, Verdict::Coerced, &member.node, "unknown key left out");
                 let path = coercion.path.clone();
                 // A second spelling of a key that is there has the same value: `respell` compares them.
                 if !says_nothing(&member.node) && rule.properties.meant(&member.key).is_none() {
-                    coercion.lost.push(path.clone());
+                    coercion.changes.lost.push(path.clone());
                 }
-                coercion.dropped.push(path);
+                coercion.changes.dropped.push(path);
             });
         }
         known
@@ -267,9 +264,14 @@ fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule
 fn says_nothing(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Null => true,
-        Value::Text(text) => matches!(text.trim(), "" | "null" | "None" | "undefined"),
+        Value::Text(text) => is_nothing(text),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
         Value::Number(_) | Value::Bool(_) => false,
     }
+}
+
+/// Whether a text is a word for nothing.
+pub(super) fn is_nothing(text: &str) -> bool {
+    ["", "none", "null", "undefined", "n/a"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }

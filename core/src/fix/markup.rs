@@ -9,49 +9,36 @@ use crate::json::Code;
 
 /// The arguments without the markers that enclose or end a value, and what was done, if they are JSON and hold a marker. A marker in
 /// a key shows that the call was torn.
-pub(super) fn cleaned(arguments: &str, markers: &[String]) -> Option<Result<(String, Fix), Why>> {
+pub(super) fn cleaned(arguments: &str, markers: &[String]) -> Result<Option<(String, Fix)>, Why> {
     // In JSON, a quote of a marker is escaped.
     let is_there = |marker: &String| arguments.contains(&marker.replace('"', "\\\""));
-    if !markers.iter().any(is_there) {
-        return None;
-    }
-    let mut value: Value = serde_json::from_str(arguments).ok()?;
-    if let Some(key) = torn_key(&value, markers) {
-        return Some(Err(Why::Markup(format!("protocol markup in the key `{key}`"))));
-    }
-    let mut sure = true;
-    clean(&mut value, markers, &mut sure);
-    let (level, note) = match sure {
+    let read = || serde_json::from_str::<Value>(arguments).ok();
+    let Some(mut value) = markers.iter().any(is_there).then(read).flatten() else { return Ok(None) };
+    let (level, note) = match clean(&mut value, markers)? {
         true => (Verdict::Lossless, "markup of the call around a value"),
         false => (Verdict::Guess, "markup of the call inside a value"),
     };
-    Some(Ok((value.to_string(), Fix::whole(Code::E3, 0..arguments.len(), level, note))))
+    Ok(Some((value.to_string(), Fix::whole(Code::E3, 0..arguments.len(), level, note))))
 }
 
-/// The first key that holds a marker, or the beginning of one.
-fn torn_key<'v>(value: &'v Value, markers: &[String]) -> Option<&'v str> {
-    let is_torn = |key: &str| markers.iter().any(|marker| key.contains(marker.trim_end_matches('>')));
-    match value {
-        Value::Array(items) => items.iter().find_map(|item| torn_key(item, markers)),
-        Value::Object(members) => {
-            members.iter().find_map(|(key, value)| if is_torn(key) { Some(key.as_str()) } else { torn_key(value, markers) })
-        }
-        _ => None,
-    }
-}
-
-/// Cleans the strings of a value. `sure` becomes false if a marker stays.
-fn clean(value: &mut Value, markers: &[String], sure: &mut bool) {
+/// Cleans the strings of a value. Returns whether no marker stays.
+fn clean(value: &mut Value, markers: &[String]) -> Result<bool, Why> {
     match value {
         Value::String(text) => {
             if let Some(bare) = bare(text, markers) {
                 *text = bare.to_owned();
             }
-            *sure &= !markers.iter().any(|marker| text.contains(marker.as_str()));
+            Ok(!markers.iter().any(|marker| text.contains(marker.as_str())))
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, markers, sure)),
-        Value::Object(members) => members.values_mut().for_each(|value| clean(value, markers, sure)),
-        _ => {}
+        Value::Array(items) => items.iter_mut().try_fold(true, |sure, item| Ok(clean(item, markers)? && sure)),
+        Value::Object(members) => members.iter_mut().try_fold(true, |sure, (key, value)| {
+            // A marker, or the beginning of one.
+            if markers.iter().any(|marker| key.contains(marker.trim_end_matches('>'))) {
+                return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
+            }
+            Ok(clean(value, markers)? && sure)
+        }),
+        _ => Ok(true),
     }
 }
 
@@ -87,8 +74,8 @@ mod tests {
             let (got, fix) = cleaned(written, &markers).unwrap().unwrap();
             assert_eq!((got.as_str(), fix.level), (wanted, level), "{written}");
         }
-        assert_eq!(cleaned(r#"{"a":"</div>"}"#, &markers), None);
+        assert_eq!(cleaned(r#"{"a":"</div>"}"#, &markers), Ok(None));
         let torn = cleaned(r#"{"file<arg_key": "page</arg_key><arg_value>5", "l": "<arg_key>"}"#, &markers);
-        assert!(matches!(torn, Some(Err(Why::Markup(_)))), "{torn:?}");
+        assert!(matches!(torn, Err(Why::Markup(_))), "{torn:?}");
     }
 }

@@ -4,27 +4,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::event::{Origin, Tool, Tools, Why};
-
-/// The tool that a written name means.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Resolved<'t> {
-    /// An offered tool.
-    Known {
-        /// The tool.
-        tool: &'t Tool,
-        /// Whether the name was written exactly as offered.
-        exact: bool,
-    },
-    /// No offered tool.
-    Unknown {
-        /// Up to three similar names, nearest first, for the log and the notice to the user. The question to the model sorts
-        /// the names by itself (`turn::reask`).
-        near: Vec<&'t str>,
-    },
-}
 
 /// A longer text is no other spelling of a name: APIs take at most 64 bytes, MCP 128.
 const NAME_BYTES: usize = 512;
@@ -38,86 +21,74 @@ const PREFIXES: [&str; 20] = [
     "api.", "tools.", "tools/", "tools_", "tool.", "tool:", "tool_", "call:", "namespace::", "mcp_", "builtin_",
 ];
 
-/// A name of an offered tool, in the spellings that are compared.
-#[derive(Debug)]
-struct Offered {
-    /// Where the tool is in the table.
-    tool: usize,
-    name: String,
-    folded: String,
-    /// The folded parts of the name, and all of them as one word.
-    parts: Vec<String>,
-    joined: String,
-    /// What may follow a random prefix of Void, folded.
-    bare: Option<String>,
-}
+/// Folded spellings of the offered tools: the place of the only tool that one means, or `None` if there are several.
+type Spellings = HashMap<String, Option<usize>>;
 
-/// The names of the offered tools, then their wire names that differ. They are spelt once for a table: an answer may name hundreds.
+/// What the offered tools may be called. They are spelt once for a table: an answer may name hundreds.
 #[derive(Debug, Default)]
 struct Names {
-    list: Vec<Offered>,
-    /// The parts of a tool's name at its server or in its namespace, and those with the server or namespace before them.
-    registered: Vec<(usize, Vec<String>, Vec<String>)>,
+    /// What is certain.
+    certain: Spellings,
+    /// Names without their server, or without a first word that several tools share. As a single word, they could mean anything.
+    of_words: Spellings,
 }
 
-impl Names {
-    fn of(tools: &Tools) -> Arc<Names> {
-        tools.spellings(|tools| {
-            let list = tools.iter().enumerate().map(|(at, tool)| Offered::new(at, &tool.name)).collect();
-            let mut names = Names { list, ..Names::default() };
-            for (at, tool) in tools.iter().enumerate() {
-                if tool.wire_name != tool.name {
-                    names.list.push(Offered::new(at, &tool.wire_name));
-                }
-                if let (Origin::Registry { server: space, tool: name }, _) | (Origin::Client, Some((space, name))) =
-                    (&tool.origin, &tool.namespace)
-                {
-                    let bare = parts(name);
-                    names.registered.push((at, bare.clone(), [parts(space), bare].concat()));
-                }
-            }
-            // One certain prefix shows that the client adds them. One in seven has no digit.
-            if !names.list.iter().any(|offered| without_random_prefix(&offered.name).is_some()) {
-                names.list.iter_mut().for_each(|offered| offered.bare = None);
-            }
-            names
-        })
-    }
-
-    /// The only tool that has a name or wire name for which `fits` holds.
-    fn unique(&self, fits: impl Fn(&Offered) -> bool) -> Option<usize> {
-        let mut found = self.list.iter().filter(|offered| fits(offered)).map(|offered| offered.tool);
-        let first = found.next()?;
-        found.all(|tool| tool == first).then_some(first)
-    }
+fn names(tools: &Tools) -> Arc<Names> {
+    tools.spellings(|tools| {
+        let written: Vec<(usize, &str)> =
+            tools.iter().enumerate().flat_map(|(at, tool)| [(at, tool.name.as_str()), (at, tool.wire_name.as_str())]).collect();
+        let of = |spell: &dyn Fn(&str) -> Option<String>| -> Vec<(usize, String)> {
+            written.iter().filter_map(|(at, name)| Some((*at, spell(name)?))).collect()
+        };
+        // One certain prefix shows that the client adds them. One in seven has no digit.
+        let are_random = written.iter().any(|(_, name)| without_random_prefix(name).is_some());
+        let mut prefixes: HashMap<&str, usize> = HashMap::new();
+        for (prefix, _) in tools.iter().filter_map(|tool| tool.name.split_once('_')) {
+            *prefixes.entry(prefix).or_default() += 1;
+        }
+        let without_shared = |name: &str| {
+            let (_, own) = name.split_once('_').filter(|(prefix, own)| has_words(own) && prefixes.get(prefix) > Some(&1))?;
+            Some(fold(own))
+        };
+        let mut names = Names::default();
+        // What is nearer to the name comes first.
+        add(&mut names.certain, of(&|name| Some(fold(name))));
+        add(&mut names.certain, of(&|name| fold(name).strip_suffix("tool").map(str::to_owned)));
+        add(&mut names.certain, of(&|name| possible_random_prefix(name).filter(|_| are_random).map(|(_, bare)| fold(bare))));
+        add(&mut names.certain, of(&|name| Some(joined(name))));
+        add(&mut names.certain, registered(tools));
+        add(&mut names.of_words, of(&|name| without_server(name).map(joined)));
+        add(&mut names.of_words, of(&without_shared));
+        names
+    })
 }
 
-impl Offered {
-    fn new(tool: usize, name: &str) -> Offered {
-        let bare = possible_random_prefix(name).map(|(_, bare)| fold(bare));
-        let parts = parts(name);
-        Offered { tool, name: name.to_owned(), folded: fold(name), joined: parts.concat(), parts, bare }
+/// Adds spellings of tools that mean nothing so far.
+fn add(names: &mut Spellings, spellings: Vec<(usize, String)>) {
+    let mut new = Spellings::new();
+    for (tool, spelling) in spellings.into_iter().filter(|(_, spelling)| !names.contains_key(spelling)) {
+        new.entry(spelling).and_modify(|other| *other = other.filter(|other| *other == tool)).or_insert(Some(tool));
     }
+    names.extend(new);
 }
 
-/// Finds the offered tool that `written` means.
-pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
-    if let Some(tool) = tools.by_wire_name(written) {
-        return Resolved::Known { tool, exact: true };
-    }
-    match known_tool(tools, written) {
-        Some(tool) => Resolved::Known { tool, exact: false },
-        None => Resolved::Unknown { near: near(tools, written) },
-    }
+/// The names that tools have at their server or in their namespace, without and with it.
+fn registered(tools: &[Tool]) -> Vec<(usize, String)> {
+    let named = tools.iter().enumerate().filter_map(|(at, tool)| match (&tool.origin, &tool.namespace) {
+        (Origin::Registry { server: space, tool: name }, _) | (Origin::Client, Some((space, name))) => Some((at, space, name)),
+        _ => None,
+    });
+    let spelt = |(at, space, name): (usize, &String, &String)| {
+        let own = joined(name);
+        [(at, own.clone()), (at, joined(space) + &own)]
+    };
+    named.flat_map(spelt).collect()
 }
 
-/// Why a call of `written` is refused, if that means no offered tool.
+/// Why a call of `written` is refused, if that means no offered tool: the nearest names are for the log and the notice to the user.
 pub fn unknown(tools: &Tools, written: &str) -> Option<Why> {
-    match resolve(tools, written) {
-        Resolved::Known { .. } => None,
-        Resolved::Unknown { near } if near.is_empty() => Some(Why::UnknownTool(String::new())),
-        Resolved::Unknown { near } => Some(Why::UnknownTool(format!("; near names: {}", near.join(", ")))),
-    }
+    let near = known_tool(tools, written).is_none().then(|| near(tools, written).join(", "))?;
+    Some(Why::UnknownTool(if near.is_empty() { near } else { format!("; near names: {near}") }))
 }
 
 /// Whether `written` means an offered tool only without what comes before the last separator. In code that is an object:
@@ -131,8 +102,8 @@ fn spelt<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     if written.len() > NAME_BYTES {
         return None;
     }
-    let names = Names::of(tools);
-    spellings(written).iter().find_map(|spelling| meant(tools, &names, spelling))
+    let names = names(tools);
+    spellings(written).into_iter().filter(|spelling| !spelling.is_empty()).find_map(|spelling| meant(tools, &names, spelling))
 }
 
 /// The offered tool whose name, of several words, follows a namespace that nobody offers: `github.create_issue`,
@@ -145,8 +116,8 @@ fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     tools.by_wire_name(name).filter(|_| is_space && has_words(name))
 }
 
-/// The offered tool that `written` means. Cheaper than [`resolve`], which also looks for similar names.
-pub(crate) fn known_tool<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
+/// The offered tool that `written` means.
+pub fn known_tool<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     tools.by_wire_name(written).or_else(|| spelt(tools, written)).or_else(|| in_namespace(tools, written))
 }
 
@@ -212,82 +183,20 @@ fn spellings(written: &str) -> Vec<&str> {
 
 /// The only tool that this spelling means: exact, written twice, or folded.
 fn meant<'t>(tools: &'t Tools, names: &Names, name: &str) -> Option<&'t Tool> {
-    if name.is_empty() {
-        return None;
-    }
-    if let Some(tool) = tools.by_wire_name(name) {
-        return Some(tool);
-    }
-    if let Some((once, twice)) = name.split_at_checked(name.len() / 2)
-        && once == twice
-        && let Some(tool) = tools.by_wire_name(once)
-    {
-        return Some(tool);
-    }
+    let once = || name.split_at_checked(name.len() / 2).filter(|(once, twice)| once == twice);
+    let exact = tools.by_wire_name(name).or_else(|| once().and_then(|(once, _)| tools.by_wire_name(once)));
     let folded = fold(name);
-    if folded.is_empty() {
-        return None;
-    }
-    let parts = parts(name);
-    let joined = parts.concat();
-    let words = has_words(name);
-    let found = names
-        .unique(|offered| offered.folded == folded)
-        .or_else(|| {
-            let bare = folded.strip_suffix("tool").filter(|bare| !bare.is_empty())?;
-            names.unique(|offered| offered.folded == bare)
-        })
-        .or_else(|| names.unique(|offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
-        .or_else(|| names.unique(|offered| offered.bare.as_ref() == Some(&folded)))
-        .or_else(|| {
-            let written = fold(without_random_prefix(name)?);
-            names.unique(|offered| offered.bare.as_ref().unwrap_or(&offered.folded) == &written)
-        })
-        .or_else(|| {
-            names.unique(|offered| {
-                // Another separator after the server, or no server. A single word could mean anything.
-                joined == offered.joined || offered.parts.len() > 1 && words && parts == offered.parts[1..]
-            })
-        })
-        .or_else(|| registered(names, &parts))
-        .or_else(|| without_shared_prefix(names, name))?;
-    tools.iter().nth(found)
-}
-
-/// The only tool of a server or namespace that has this name there, written with or without the server or namespace.
-fn registered(names: &Names, written: &[String]) -> Option<usize> {
-    let letters = |parts: &[String]| parts.iter().map(String::len).sum::<usize>();
-    let mut found = names.registered.iter().filter(|(_, bare, full)| {
-        let is_joined = || letters(written) == letters(full) && written.concat() == full.concat();
-        !written.is_empty() && (written == bare || written == full || is_joined())
-    });
-    let first = found.next()?;
-    found.next().is_none().then_some(first.0)
-}
-
-/// The only tool whose name is `name` after a first word that another tool begins with too: `search_issues` for
-/// `github_search_issues` beside `github_get_issue`. A single word could mean anything.
-fn without_shared_prefix(names: &Names, name: &str) -> Option<usize> {
-    fn prefix(offered: &Offered) -> Option<&str> {
-        offered.name.split_once('_').map(|(prefix, _)| prefix)
-    }
-    let is_bare = |offered: &Offered| offered.name.split_once('_').is_some_and(|(_, bare)| bare == name);
-    let tool = names.unique(|offered| has_words(name) && is_bare(offered))?;
-    let is_shared = |own: &Offered| names.list.iter().filter(|other| prefix(other) == prefix(own)).count() > 1;
-    names.list.iter().any(|own| is_bare(own) && is_shared(own)).then_some(tool)
+    let bare = folded.strip_suffix("tool").map(str::to_owned);
+    let keys = [Some(folded), bare, without_random_prefix(name).map(fold), Some(joined(name))];
+    let of_words = |key: &String| names.of_words.get(key).filter(|_| has_words(name));
+    let meant = |key: &String| names.certain.get(key).or_else(|| of_words(key)).copied().flatten();
+    let found = || keys.iter().flatten().filter(|key| !key.is_empty()).find_map(meant);
+    exact.or_else(|| tools.iter().nth(found()?))
 }
 
 /// The name in lower case, without `_`, `-`, `.`, spaces, and the backslashes that Markdown puts before `_`.
 pub(crate) fn fold(name: &str) -> String {
-    let mut folded = String::with_capacity(name.len());
-    for c in name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ' | '\\')) {
-        if c.is_ascii() {
-            folded.push(c.to_ascii_lowercase());
-        } else {
-            folded.extend(c.to_lowercase());
-        }
-    }
-    folded
+    crate::schema::fold(&name.replace(['.', '\\'], ""))
 }
 
 /// The name without a random prefix of six letters or digits, which Void adds to the tools of MCP servers. One of the six must be
@@ -311,30 +220,39 @@ fn has_words(name: &str) -> bool {
     letters.any(|c| c.is_uppercase() || matches!(c, '_' | '-')) && name.contains(char::is_lowercase)
 }
 
-/// The folded parts (server and tool) of `server:tool`, `server.tool`, `server__tool` or `mcp__server__tool`.
-fn parts(name: &str) -> Vec<String> {
-    let name = name.replace("__", ":").replace("--", ":");
-    let mut parts: Vec<String> = name.split([':', '.', '/']).map(fold).filter(|part| !part.is_empty()).collect();
-    if parts.len() > 2 && parts[0] == "mcp" {
-        parts.remove(0);
+/// The server and the tool in `server:tool`, `server.tool`, `server__tool` or `server--tool`.
+fn at_server(name: &str) -> Option<(&str, &str)> {
+    let cuts = ["__", "--", ":", ".", "/"].into_iter().filter_map(|separator| name.split_once(separator));
+    cuts.min_by_key(|(server, _)| server.len())
+}
+
+/// The name without its server, and without the `mcp` before that.
+fn without_server(name: &str) -> Option<&str> {
+    match at_server(name)? {
+        ("mcp", own) => without_server(own).or(Some(own)),
+        (_, own) => Some(own),
     }
-    parts
+}
+
+/// The folded name as one word, whatever separates the server from the tool.
+fn joined(name: &str) -> String {
+    match at_server(name) {
+        Some(("mcp", own)) if at_server(own).is_some() => joined(own),
+        _ => fold(&name.replace([':', '/'], "")),
+    }
 }
 
 /// Up to three offered names with the smallest edit distance, which is at most half the length.
 fn near<'t>(tools: &'t Tools, written: &str) -> Vec<&'t str> {
-    fn letters(folded: &str) -> &str {
-        &folded[..folded.floor_char_boundary(NEAR_BYTES)]
-    }
-    let folded = fold(written);
-    let written = letters(&folded);
-    let names = Names::of(tools);
-    let mut list: Vec<(usize, &str)> = tools
-        .iter()
-        .zip(&names.list)
-        .map(|(tool, offered)| (strsim::levenshtein(written, letters(&offered.folded)), tool.name.as_str()))
-        .filter(|(apart, name)| *apart * 2 <= name.len().max(written.len()))
-        .collect();
+    let letters = |name: &str| {
+        let mut folded = fold(name);
+        folded.truncate(folded.floor_char_boundary(NEAR_BYTES));
+        folded
+    };
+    let written = letters(written);
+    let distance = |tool: &'t Tool| (strsim::levenshtein(&written, &letters(&tool.name)), tool.name.as_str());
+    let mut list: Vec<(usize, &str)> =
+        tools.iter().map(distance).filter(|(apart, name)| *apart * 2 <= name.len().max(written.len())).collect();
     list.sort_by_key(|(apart, _)| *apart);
     list.into_iter().take(3).map(|(_, name)| name).collect()
 }

@@ -13,6 +13,9 @@ use crate::json::Code;
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
+const ADD: &str = "Add File:";
+const UPDATE: &str = "Update File:";
+const DELETE: &str = "Delete File:";
 
 /// The report on a call of such a tool; `None` for all other tools.
 pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
@@ -76,14 +79,8 @@ fn patch(text: &str) -> Option<&str> {
 
 /// Checks the grammar of a patch: files, each with its lines. The error names the line that is wrong.
 fn check(patch: &str) -> Result<(), String> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum In {
-        /// Before the first file, or after a deleted one.
-        Between,
-        Added,
-        Updated,
-    }
-    let mut place = In::Between;
+    // The header of the current file; none after a deleted one.
+    let mut place = "";
     let mut files = 0;
     // Lines of the current file so far.
     let mut lines = 0;
@@ -92,33 +89,32 @@ fn check(patch: &str) -> Result<(), String> {
         let wrong =
             |what: &str| Err(format!("line {} of the patch {what}: `{}`", at + 1, line.chars().take(60).collect::<String>()));
         let header = line.strip_prefix("*** ");
-        if header.is_some() && lines == 0 && place != In::Between && !line.starts_with("*** Move to: ") {
+        if header.is_some() && lines == 0 && !place.is_empty() && !line.starts_with("*** Move to: ") {
             return wrong("follows a file without any line of its own");
         }
         let path = |prefix: &str| header.and_then(|header| header.strip_prefix(prefix)).map(str::trim);
         if at + 1 == last {
             return if files > 0 { Ok(()) } else { wrong("ends a patch of no file") };
         }
-        let found = [("Add File:", In::Added), ("Delete File:", In::Between), ("Update File:", In::Updated)]
-            .into_iter()
-            .find_map(|(prefix, next)| path(prefix).map(|path| (path, next)));
-        if let Some((path, next)) = found {
+        let found = [ADD, UPDATE, DELETE].into_iter().find_map(|header| Some((header, path(header)?)));
+        if let Some((header, path)) = found {
             if path.is_empty() {
                 return wrong("names no file");
             }
-            (place, lines, files) = (next, 0, files + 1);
-        } else if place == In::Updated && path("Move to:").is_some() && lines == 0 {
+            place = if header == DELETE { "" } else { header };
+            (lines, files) = (0, files + 1);
+        } else if place == UPDATE && path("Move to:").is_some() && lines == 0 {
             // A renamed file may have no other change.
             lines += 1;
-        } else if place == In::Updated && line == "*** End of File" {
+        } else if place == UPDATE && line == "*** End of File" {
         } else if header.is_some() {
             return wrong("is no line of a patch");
         } else {
             let good = match place {
-                In::Between => line.trim().is_empty(),
-                In::Added => line.starts_with('+'),
+                ADD => line.starts_with('+'),
                 // An empty line of context often lacks its space.
-                In::Updated => line.is_empty() || line.starts_with(['+', '-', ' ', '@']),
+                UPDATE => line.is_empty() || line.starts_with(['+', '-', ' ', '@']),
+                _ => line.trim().is_empty(),
             };
             if !good {
                 return wrong("must begin with `+`, `-`, a space or `@@`");

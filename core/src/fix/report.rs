@@ -21,7 +21,7 @@ pub enum End {
 }
 
 /// How much had to change, from nothing to a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Verdict {
     /// Nothing was changed.
     Clean,
@@ -33,6 +33,7 @@ pub enum Verdict {
     /// about the guesses that `fixer::unsure` names.
     Guess,
     /// No arguments may be delivered.
+    #[default]
     Refused,
 }
 
@@ -52,7 +53,7 @@ pub struct Fix {
 }
 
 /// The report on one call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
@@ -103,14 +104,7 @@ impl Fix {
 impl Report {
     /// The report on a refused call, without arguments.
     pub(super) fn refused(why: Why) -> Report {
-        Report {
-            verdict: Verdict::Refused,
-            arguments: None,
-            why: Some(why),
-            fixes: Vec::new(),
-            dropped: Vec::new(),
-            lost: Vec::new(),
-        }
+        Report { why: Some(why), ..Report::default() }
     }
 
     /// The report on accepted arguments. Its verdict is the highest level of its fixes.

@@ -22,11 +22,7 @@ impl Role {
     /// The role according to the last word of the name. A plural (`files`) means a path only for an `item` of a list: a single
     /// string may contain several paths, separated by newlines.
     pub(crate) fn of(key: &str, item: bool) -> Role {
-        let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
-        // The last word of `filePath` and `targetFile`.
-        let capital =
-            last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
-        let word = capital.map_or(last, |at| &last[at..]).to_ascii_lowercase();
+        let word = words(key).last().unwrap_or_default().to_ascii_lowercase();
         let singular = if word == "directories" { "directory" } else { word.strip_suffix('s').unwrap_or(&word) };
         let path = PATHS.contains(&word.as_str()) || item && PATHS.contains(&singular);
         Role { path, command: COMMANDS.contains(&singular) || COMMANDS.contains(&word.as_str()) }
@@ -38,10 +34,10 @@ pub(crate) fn is_text(key: &str) -> bool {
     !Role::of(key, false).path && words(key).any(|word| TEXTS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// The words of a name, in any of the forms `tool_call`, `tool-call`, `ToolCall`.
+/// The words of a name, in any of the forms `tool_call`, `tool-call`, `tool.call`, `ToolCall`.
 pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
     let mut before = '_';
-    name.split(['_', '-']).flat_map(move |part| {
+    name.split(['_', '-', ' ', '.']).flat_map(move |part| {
         let ends = part.char_indices().filter_map(move |(at, c)| {
             let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
             before = c;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::around::{fixes_around, is_embedded, is_part_of_a_text};
-use super::coerce::Coercion;
+use super::coerce::{Changes, Coercion};
 use super::ending::{UNCLOSED, cut, ended};
 use super::envelope::{self, Found};
 use super::keys;
@@ -13,8 +13,8 @@ use crate::event::Why;
 use crate::json::Code;
 use crate::json::read::{Ending, Repair};
 use crate::json::strict;
-use crate::json::tree::{Member, Node, Value};
-use crate::schema::{Schema, Types};
+use crate::json::tree::{Node, Value};
+use crate::schema::Schema;
 
 /// How many layers of encoding, or of wrappers, are removed.
 const LAYERS: usize = 3;
@@ -33,10 +33,7 @@ pub(super) struct Call<'c> {
 /// Arguments after all stages.
 struct Settled<'s> {
     root: Node<'s>,
-    fixes: Vec<Fix>,
-    dropped: Vec<String>,
-    /// Those of `dropped` that carried a value.
-    lost: Vec<String>,
+    changes: Changes,
     /// Why they do not satisfy the schema.
     fault: Option<String>,
 }
@@ -69,32 +66,20 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
 
 /// Whether the text says that there are no arguments.
 fn is_blank(text: &str) -> bool {
-    matches!(text.trim(), "" | "null" | "None" | "[]" | "{}" | "()")
+    matches!(text.trim(), "" | "null" | "None" | "[]" | "()")
 }
 
 /// C1: reports on a call without arguments.
 fn without_arguments(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
-    if text != "{}"
-        && text != "[]"
-        && let Some(why) = cut(call.end)
-    {
+    if let Some(why) = cut(call.end).filter(|_| text != "[]") {
         return Report::refused(why);
     }
-    if call.schema.is_none() && text == "[]" {
-        return Report::passed("[]".to_owned(), fixes, Vec::new());
-    }
     let root = Node { value: Value::Object(Vec::new()), start: 0, end: text.len(), exact: false };
-    if text != "{}" {
-        fixes.push(Fix::whole(Code::C1, 0..text.len(), Verdict::Coerced, "no arguments"));
-    }
-    let settled = match fitted(text, root, fixes, call) {
-        Ok(settled) => settled,
-        Err(why) => return Report::refused(why),
-    };
-    match settled.fault {
-        None => passed(settled.root.to_json(text), settled),
-        Some(fault) if text == "{}" => Report { arguments: Some("{}".to_owned()), ..Report::refused(Why::Schema(fault)) },
-        Some(_) => Report::refused(Why::Malformed("there are none, and the tool needs some".to_owned())),
+    fixes.push(Fix::whole(Code::C1, 0..text.len(), Verdict::Coerced, "no arguments"));
+    match fitted(text, root, fixes, call) {
+        Ok(settled) if settled.fault.is_none() => passed(settled.root.to_json(text), settled),
+        Ok(_) => Report::refused(Why::Malformed("there are none, and the tool needs some".to_owned())),
+        Err(why) => Report::refused(why),
     }
 }
 
@@ -132,19 +117,21 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             fixes.extend(reread);
             fixes.extend(closed);
             let mut result = fitted(text, reading.root, fixes, call)?;
-            result.dropped.extend(reading.dangling);
+            result.changes.dropped.extend(reading.dangling);
             match &result.fault {
                 // What the schema misses may have been truncated.
                 Some(_) if !complete && call.end != End::Whole => Err(cut(call.end).unwrap_or(UNCLOSED)),
                 // Only an object whose reading is certain may be delivered as written.
-                Some(fault) if result.fixes.iter().any(|fix| fix.level == Verdict::Guess) => Err(Why::Malformed(fault.clone())),
+                Some(fault) if result.changes.fixes.iter().any(|fix| fix.level == Verdict::Guess) => {
+                    Err(Why::Malformed(fault.clone()))
+                }
                 Some(fault) => {
                     let why = Why::Schema(fault.clone());
                     // The object as the model wrote it: the coercions changed the tree, so it is read once more.
                     let plain = envelope::container(text, start, schema.at(schema.top()), "").ok();
                     let report = Report {
                         arguments: plain.map(|(plain, _)| plain.root.to_json(text)),
-                        fixes: result.fixes.clone(),
+                        fixes: result.changes.fixes.clone(),
                         ..Report::refused(why)
                     };
                     refusal.get_or_insert(report);
@@ -162,46 +149,31 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             }
         }
     }
-    if in_a_row && settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
+    let differ = |settled: &[Settled<'_>]| settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root));
+    if in_a_row && differ(&settled) {
         return Err(Report::refused(Why::Ambiguous("several different objects".to_owned())));
     }
     settled.retain(|settled| settled.fault.is_none());
-    if settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
+    if differ(&settled) {
         return Err(Report::refused(Why::Ambiguous("several objects fit".to_owned())));
     }
     let count = settled.len();
     match settled.into_iter().next() {
         Some(mut settled) => {
             if count > 1 {
-                settled.fixes.push(Fix::whole(Code::E8, 0..text.len(), Verdict::Lossless, "the same object several times"));
+                let note = "the same object several times";
+                settled.changes.fixes.push(Fix::whole(Code::E8, 0..text.len(), Verdict::Lossless, note));
             }
-            let json = only_closed(text, &settled.fixes).unwrap_or_else(|| settled.root.to_json(text));
-            Ok(passed(json, settled))
+            Ok(passed(settled.root.to_json(text), settled))
         }
         None => Err(refusal.unwrap_or_else(|| Report::refused(Why::NotAnObject))),
     }
 }
 
-/// The text itself with its last brace, if that makes it strict JSON and nothing else was repaired.
-fn only_closed(text: &str, fixes: &[Fix]) -> Option<String> {
-    let end = match fixes {
-        [Fix { rule: Code::X2, .. }] => text.len(),
-        [Fix { rule: Code::E3, at, .. }, Fix { rule: Code::X2, .. }] => at.start,
-        _ => return None,
-    };
-    let whole = format!("{}}}", text.get(..end)?.trim());
-    strict::parse(&whole).is_some().then_some(whole)
-}
-
 /// A repair of the reader, as a fix in the report.
 fn fix_of(repair: Repair) -> Fix {
-    Fix {
-        rule: repair.rule,
-        path: repair.path,
-        at: repair.start..repair.end,
-        level: if repair.guess { Verdict::Guess } else { Verdict::Lossless },
-        note: repair.note.into(),
-    }
+    let level = if repair.guess { Verdict::Guess } else { Verdict::Lossless };
+    Fix { path: repair.path, ..Fix::whole(repair.rule, repair.start..repair.end, level, repair.note) }
 }
 
 /// Coerces and validates one container, without its wrappers if it fits only then.
@@ -211,49 +183,37 @@ fn fitted<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> 
         if keys::repeat(&root) {
             return coerced(source, root, fixes, &Schema::default(), call);
         }
-        return Ok(Settled { root, fixes, dropped: Vec::new(), lost: Vec::new(), fault: None });
+        return Ok(Settled { root, changes: Changes { fixes, ..Changes::default() }, fault: None });
     };
-    let ways = envelope::unwrapped(&root, schema);
-    let knows_nothing = schema.rule(schema.top()).properties.is_empty();
-    if ways.is_empty() || knows_nothing {
-        return object_only(coerced(source, root, fixes, schema, call)?, schema);
-    }
-    let mut layer: Vec<(Node<'s>, Vec<Fix>)> = vec![(root.clone(), fixes.clone())];
-    for _ in 0..LAYERS {
-        let mut inner = Vec::new();
-        for (node, fixes) in &layer {
-            for (node, taken_off) in envelope::unwrapped(node, schema) {
-                let mut fixes = fixes.clone();
-                fixes.extend(taken_off);
-                if let Ok(settled) = coerced(source, node.clone(), fixes.clone(), schema, call)
-                    && settled.fault.is_none()
-                {
-                    return Ok(settled);
-                }
-                inner.push((node, fixes));
-            }
+    let (mut inner, mut inner_fixes) = (root.clone(), fixes.clone());
+    let layers = if schema.rule(schema.top()).properties.is_empty() { 0 } else { LAYERS };
+    for _ in 0..layers {
+        let Some((node, taken_off)) = envelope::unwrapped(&inner, schema) else { break };
+        inner = node;
+        inner_fixes.extend(taken_off);
+        if let Ok(settled) = coerced(source, inner.clone(), inner_fixes.clone(), schema, call)
+            && settled.fault.is_none()
+        {
+            return Ok(settled);
         }
-        layer = inner;
     }
     object_only(coerced(source, root, fixes, schema, call)?, schema)
 }
 
 /// Refuses arguments that are not an object, unless the schema expressly allows a list.
 fn object_only<'s>(settled: Settled<'s>, schema: &Schema) -> Result<Settled<'s>, Why> {
-    let types = schema.rule(schema.top()).types;
     match &settled.root.value {
         Value::Object(_) => Ok(settled),
-        Value::Array(_) if settled.fault.is_none() && types.allow(Types::ARRAY) && !types.is_all() => Ok(settled),
+        Value::Array(_) if settled.fault.is_none() && schema.is_list() => Ok(settled),
         _ => Err(Why::NotAnObject),
     }
 }
 
 /// Fits keys and types of one container to the schema and validates it.
 fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, call: Call<'_>) -> Result<Settled<'s>, Why> {
-    let mut coercion = Coercion::new(schema, source, call.keeps_null);
-    coercion.fixes = fixes;
+    let mut coercion = Coercion::new(schema, source, call.keeps_null, fixes);
     let mut root = coercion.value(root, schema.top());
-    if let Some(doubt) = coercion.doubt {
+    if let Some(doubt) = coercion.changes.doubt.take() {
         return Err(Why::Ambiguous(doubt));
     }
     let mut fault = schema.fault(&root, call.keeps_null);
@@ -264,13 +224,14 @@ fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, c
         }
         fault = schema.fault(&root, call.keeps_null);
     }
-    let fault = fault.map(|fault| fault.to_string());
-    Ok(Settled { fault, root, fixes: coercion.fixes, dropped: coercion.dropped, lost: coercion.lost })
+    let fault = fault.map(|fault| fault.what);
+    Ok(Settled { root, changes: coercion.changes, fault })
 }
 
 /// The report on arguments that fit, as this JSON text.
 fn passed(json: String, settled: Settled<'_>) -> Report {
-    Report { lost: settled.lost, ..Report::passed(json, settled.fixes, settled.dropped) }
+    let Changes { fixes, dropped, lost, .. } = settled.changes;
+    Report { lost, ..Report::passed(json, fixes, dropped) }
 }
 
 /// Reads a text without containers: parameters in another form, or the only parameter itself.
@@ -281,14 +242,10 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     }
     let text = text.trim();
     let whole = 0..text.len();
-    let object = |members: Vec<Member<'static>>| Node { value: Value::Object(members), start: 0, end: text.len(), exact: false };
-    let written = envelope::members(text, schema).map(|(members, note, level)| (object(members), Code::N9, level, note));
-    let bare =
-        || envelope::bare(text, schema).map(|node| (node, Code::N7, Verdict::Coerced, "the whole text is the one parameter"));
-    let (node, rule, level, note) = match written {
-        Some(written) => written,
+    let (node, rule, level, note) = match envelope::members(text, schema) {
+        Some((node, note, level)) => (node, Code::N9, level, note),
         None if text.starts_with(['{', '<', '"']) || is_list(text) => return None,
-        None => bare()?,
+        None => (envelope::bare(text, schema)?, Code::N7, Verdict::Coerced, "the whole text is the one parameter"),
     };
     let mut fixes = fixes;
     fixes.push(Fix::whole(rule, whole, level, note));

@@ -364,7 +364,6 @@ fn envelopes() {
         ("N7", "Turku", Verdict::Coerced),
         ("N9", "town: Turku", Verdict::Guess),
         ("N9", "<town>Turku</town>", Verdict::Coerced),
-        ("N9", "book(town=\"Turku\")", Verdict::Coerced),
     ] {
         becomes(
             rule,

@@ -86,7 +86,7 @@ codes! {
     N5 "A required property with a default, or with one possible value, is filled in." "{}" => "{\"n\": 7}";
     N6 "A value is missing, so the call is refused." "{\"n\": }" => "refused";
     N7 "The whole text is the one parameter." "Turku" => "{\"town\": \"Turku\"}";
-    N9 "The parameters are written as lines, as tags or as a call." "town: Turku" => "{\"town\": \"Turku\"}";
+    N9 "The parameters are written as lines or as tags." "town: Turku" => "{\"town\": \"Turku\"}";
     N10 "A required property that may be null, and is left out, is null." "{}" => "{\"n\": null}";
     K1 "A string is the number that it spells." "{\"n\": \"3\"}" => "{\"n\": 3}";
     K3 "A word or number that means a boolean is that boolean." "{\"b\": \"True\"}" => "{\"b\": true}";

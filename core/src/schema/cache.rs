@@ -1,6 +1,6 @@
 //! A cache of compiled schemas, shared by all requests.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Schema;
@@ -17,8 +17,6 @@ pub struct Schemas {
 #[derive(Debug, Default)]
 struct Cache {
     compiled: HashMap<Arc<str>, Arc<Schema>>,
-    /// Texts in the order of insertion. The oldest is evicted first.
-    order: VecDeque<Arc<str>>,
     bytes: usize,
 }
 
@@ -30,15 +28,12 @@ impl Schemas {
         }
         let schema = Arc::new(Schema::compile(text));
         let mut cache = self.lock();
-        if cache.compiled.insert(Arc::clone(text), Arc::clone(&schema)).is_none() {
-            cache.order.push_back(Arc::clone(text));
-            cache.bytes += weight(text);
+        if cache.bytes + weight(text) > KEPT_BYTES {
+            // Those in use are compiled again.
+            *cache = Cache::default();
         }
-        while cache.bytes > KEPT_BYTES
-            && let Some(oldest) = cache.order.pop_front()
-        {
-            cache.compiled.remove(&oldest);
-            cache.bytes -= weight(&oldest);
+        if cache.compiled.insert(Arc::clone(text), Arc::clone(&schema)).is_none() {
+            cache.bytes += weight(text);
         }
         schema
     }
@@ -72,6 +67,5 @@ mod tests {
         let cache = schemas.lock();
         assert!(cache.bytes <= KEPT_BYTES && cache.compiled.len() < 40, "{} in {} bytes", cache.compiled.len(), cache.bytes);
         assert_eq!(cache.bytes, cache.compiled.keys().map(|text| weight(text)).sum::<usize>());
-        assert_eq!(cache.order.len(), cache.compiled.len());
     }
 }

@@ -13,9 +13,6 @@ use crate::json::read::Shape;
 /// Maximum number of subschemas that are compiled.
 const MOST: usize = 4096;
 
-/// Formats of paths, from pydantic and from JSON Schema.
-const PATHS: [&str; 6] = ["path", "file-path", "directory-path", "uri", "uri-reference", "file"];
-
 /// Maximum number of properties that are copied from rule to rule.
 const COPIES: usize = 200_000;
 
@@ -67,12 +64,7 @@ impl Compiler {
     /// Compiles one subschema.
     fn rule(&mut self, place: Subschema<'_>, map: &Map<String, Value>) -> Rule {
         let types = map.get("type").and_then(foreign::types);
-        let mut rule = Rule {
-            types: types.unwrap_or(Types::ALL),
-            default: map.get("default").cloned(),
-            is_path: map.get("format").and_then(Value::as_str).is_some_and(|format| PATHS.contains(&format)),
-            ..Rule::default()
-        };
+        let mut rule = Rule { types: types.unwrap_or(Types::ALL), default: map.get("default").cloned(), ..Rule::default() };
         if let Some(Value::Object(properties)) = map.get("properties") {
             rule.lists_properties = true;
             for (name, schema) in properties {
@@ -235,7 +227,6 @@ impl Rule {
         self.not.extend(&other.not);
         self.unknown |= other.unknown;
         self.values = self.values.take().or_else(|| other.values.clone());
-        self.is_path |= other.is_path;
         self.names_null |= other.names_null;
         self.default = self.default.take().or_else(|| other.default.clone());
     }

@@ -32,8 +32,6 @@ pub struct Rule {
     pub all: Vec<Shape>,
     /// `enum` and `const`.
     pub values: Option<Arc<Values>>,
-    /// The `format` is that of a path or a URI.
-    pub is_path: bool,
     pub default: Option<Value>,
     /// The schema names `null` as a type or a value. A schema without types allows it, but does not name it.
     pub names_null: bool,
@@ -88,20 +86,6 @@ impl Rule {
     /// The property that this key means: the one with exactly this name, or the only one whose name folds to the same.
     pub fn find(&self, key: &str) -> Option<&Property> {
         self.properties.find(key).and_then(|at| self.properties.all.get(at))
-    }
-
-    /// Whether the rule allows everything.
-    pub fn says_nothing(&self) -> bool {
-        self.types.is_all()
-            && self.properties.is_empty()
-            && self.required.is_empty()
-            && self.patterns.is_empty()
-            && self.additional == Additional::Allowed
-            && self.values.is_none()
-            && self.items.others.is_none()
-            && self.items.first.is_empty()
-            && self.choices.is_empty()
-            && !self.is_path
     }
 
     /// Whether a member with this name must be present.

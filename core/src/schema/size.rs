@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::keyword::{Scope, Subschema};
 
-/// Longest schema that is compiled, in bytes as estimated by [`bytes()`].
-const MOST_TEXT: usize = 1024 * 1024;
+/// Longest schema that is compiled, in bytes.
+pub(super) const MOST_TEXT: usize = 1024 * 1024;
 /// Maximum number of subschemas, each counted as often as it is reached.
 const MOST: usize = 50_000;
 /// Longest chain of nested subschemas.
@@ -27,7 +27,7 @@ pub(super) const PATTERN_BYTES: usize = 128 * 1024;
 /// Whether a schema contains itself, so that the cost of a check depends on the value: see [`is_affordable`]. `None`: the schema is
 /// too large, or its cost has no bound. Otherwise a check takes a bounded number of steps for each node of the value.
 pub(super) fn is_recursive(document: &Value) -> Option<bool> {
-    if !document.is_object() || bytes(document) > MOST_TEXT {
+    if !document.is_object() {
         return None;
     }
     let mut walk = Walk::default();
@@ -56,37 +56,14 @@ pub(super) fn remove_odd_patterns(document: &mut Value, left: &mut usize) -> Opt
 
 /// Whether the validator does not take a regular expression.
 fn is_odd(pattern: &str) -> bool {
-    let is_odd = super::options().build(&json!({ "pattern": pattern })).is_err();
-    if is_odd {
-        tracing::debug!("a pattern of a schema is not one of the bounded kind: it is not checked");
-    }
-    is_odd
+    super::options().build(&json!({ "pattern": pattern })).is_err()
 }
 
 /// Whether the cost of checking a value against a recursive schema is in proportion to the value's size. The walk stops as soon
 /// as the cost is too high.
-pub(super) fn is_affordable(document: &Value, value: &Value) -> bool {
-    let mut fuel = AT_LEAST + PER_VALUE * count(value);
+pub(super) fn is_affordable(document: &Value, value: &Value, nodes: usize) -> bool {
+    let mut fuel = AT_LEAST + PER_VALUE * nodes;
     is_checked_within(Subschema::whole(document), value, &mut fuel, 0)
-}
-
-/// The approximate length of a document, in bytes.
-fn bytes(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => 2 + items.iter().map(|item| 1 + bytes(item)).sum::<usize>(),
-        Value::Object(members) => 2 + members.iter().map(|(key, value)| key.len() + 4 + bytes(value)).sum::<usize>(),
-        _ => 4,
-    }
-}
-
-/// The number of nodes in a tree.
-fn count(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
-        Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
-        _ => 1,
-    }
 }
 
 /// Measures subschemas, identified by their address in the document.

@@ -13,11 +13,8 @@ use crate::json::read::{Guide, Key, Shape};
 const FUEL: u32 = 1000;
 
 /// A schema document of a tool's parameters. One that is not JSON says nothing.
-#[derive(Debug, Clone)]
-pub struct View(Arc<Compiled>);
-
 #[derive(Debug)]
-struct Compiled {
+pub struct View {
     document: Value,
     /// Rule 0 allows everything, rule 1 is the root.
     rules: Vec<Arc<Rule>>,
@@ -40,8 +37,8 @@ impl Default for View {
 
 impl View {
     /// The schema of this tool's arguments. Without a tool, nothing is known.
-    pub fn of(tool: Option<&Tool>) -> View {
-        tool.map(|tool| View::clone(&tool.parsed(|text| View::new(document(text))))).unwrap_or_default()
+    pub fn of(tool: Option<&Tool>) -> Arc<View> {
+        tool.map(|tool| tool.parsed(|text| View::new(document(text)))).unwrap_or_default()
     }
 
     /// A subschema of `document`, which may be in a client's own words.
@@ -49,18 +46,18 @@ impl View {
         let mut own = schema.clone();
         foreign::translate(&mut own);
         let rules = compile::rules(Subschema { schema: &own, base: document });
-        View(Arc::new(Compiled { document: Value::Null, rules }))
+        View { document: Value::Null, rules }
     }
 
     /// The view of a document.
     pub(super) fn new(document: Value) -> View {
         let rules = compile::rules(Subschema::whole(&document));
-        View(Arc::new(Compiled { document, rules }))
+        View { document, rules }
     }
 
     /// The schema as it was written, except for words that JSON Schema does not know.
     pub(crate) fn document(&self) -> &Value {
-        &self.0.document
+        &self.document
     }
 
     /// The place of the arguments as a whole.
@@ -70,16 +67,16 @@ impl View {
 
     /// The rule of this shape.
     pub fn rule(&self, shape: Shape) -> &Rule {
-        self.0.rules.get(shape.0 as usize).unwrap_or(&self.0.rules[0])
+        self.rules.get(shape.0 as usize).unwrap_or(&self.rules[0])
     }
 
     /// The shape of the root.
     pub fn top(&self) -> Shape {
-        if self.0.rules.len() > 1 { Shape(1) } else { ANY }
+        if self.rules.len() > 1 { Shape(1) } else { ANY }
     }
 
     /// The schema as seen from this place.
-    pub(super) fn at(&self, shape: Shape) -> Place<'_> {
+    pub(crate) fn at(&self, shape: Shape) -> Place<'_> {
         Place { view: self, shape: Some(shape) }
     }
 

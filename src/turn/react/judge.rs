@@ -103,11 +103,8 @@ impl Judge<'_> {
         let meant = self.react.catalogue.resolve(&call.name, self.context);
         let tool = meant.and_then(|offered| self.tools.iter().find(|tool| is_of(tool, &offered.service)));
         let (Some(tool), None) = (tool, &why) else {
-            let near = match name::resolve(self.tools, &call.name) {
-                name::Resolved::Unknown { near } if !near.is_empty() => format!("; near names: {}", near.join(", ")),
-                _ => String::new(),
-            };
-            let why = why.unwrap_or(Why::UnknownTool(near));
+            let unknown = || name::unknown(self.tools, &call.name).unwrap_or(Why::UnknownTool(String::new()));
+            let why = why.unwrap_or_else(unknown);
             let (mut call, fate) = self.refused(call, why, false);
             if call.name.is_empty() {
                 call.name = "unknown".into();

@@ -68,8 +68,9 @@ impl<O: Sink> Rounds<O> {
             },
         };
         let mut answer = Answer::new(setup).towards(self.outlet.shape.carrier());
-        let fixer = answer.fixer.with_tally(Arc::clone(&self.shared.tally)).with_excerpts(plan.rules.log_excerpts);
-        answer.fixer = fixer.with_unclosed(self.asks.unclosed.clone());
+        answer.fixer.tally = Arc::clone(&self.shared.tally);
+        answer.fixer.excerpts = plan.rules.log_excerpts;
+        answer.fixer.unclosed = self.asks.unclosed.clone();
         let gate = &mut answer.gate;
         // The agent looks at repetitions itself.
         if self.agent.is_none() {

@@ -1,7 +1,7 @@
 //! Types values that a model wrote as bare text. The tool's schema decides whether a text stays a string or is the number, list
 //! or `null` that it looks like. The fixer, not this module, converts what does not fit.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(crate) enum Hint {
 
 /// The parameters of one tool and their types.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Types(View);
+pub(crate) struct Types(Arc<View>);
 
 impl Types {
     /// The parameters of `tool`. Without a tool, every value is what it looks like.

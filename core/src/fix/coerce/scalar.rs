@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::fix::keys::is_nothing;
 use crate::fix::report::Verdict;
 use crate::json::Code;
 use crate::json::number;
@@ -14,7 +15,7 @@ type Converted = (Value<'static>, Code, Verdict, &'static str);
 /// Converts a string where the schema wants another type.
 pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     let word = text.trim();
-    if types.allow(Types::NULL) && matches!(word, "null" | "None" | "undefined" | "") {
+    if types.allow(Types::NULL) && is_nothing(word) {
         return Some((Value::Null, Code::K9, Verdict::Coerced, "the word for null"));
     }
     if types.allow(Types::NUMBER)

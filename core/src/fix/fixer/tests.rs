@@ -112,7 +112,7 @@ fn a_tool_without_parameters() {
 
 #[test]
 fn arguments_beyond_the_limit_are_not_collected() {
-    let mut fixer = fixer().with_limit(100);
+    let mut fixer = Fixer { limit: 100, ..fixer() };
     let lines = run(&mut fixer, call(0, "book_room", &["{\"town\":\"", &"x".repeat(200), "\"}"], true));
     assert!(lines[0].starts_with("refused book_room TooLarge(100)"), "{lines:?}");
 }
@@ -155,7 +155,7 @@ fn the_log_shows_values_only_if_it_may() {
         for source in sources {
             let log = Arc::new(Log::default());
             tracing::subscriber::with_default(Arc::clone(&log), || {
-                run(&mut fixer().with_excerpts(excerpts), call(0, "book_room", &[source], true));
+                run(&mut Fixer { excerpts, ..fixer() }, call(0, "book_room", &[source], true));
             });
             let text = log.0.lock().unwrap();
             assert!(text.contains("rule=") || text.contains("refused"), "{text}");
@@ -167,7 +167,7 @@ fn the_log_shows_values_only_if_it_may() {
 #[test]
 fn calls_and_names_are_counted() {
     let tally = Arc::new(Tally::default());
-    let mut fixer = fixer().with_tally(Arc::clone(&tally));
+    let mut fixer = Fixer { tally: Arc::clone(&tally), ..fixer() };
     run(&mut fixer, call(0, "functions.bookRoom", &["{'town': 'Turku'}"], true));
     run(&mut fixer, call(1, "book_room", &["{\"nights\": 2}"], true));
     assert_eq!(tally.rules().collect::<Vec<_>>(), [("M1", 1), ("S5", 2)]);

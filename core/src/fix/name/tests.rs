@@ -7,11 +7,8 @@ fn tools(names: &[&str]) -> Tools {
     Tools::new(names.iter().map(|name| Tool::new(*name, "", "{}")), ToolChoice::Auto)
 }
 
-fn resolved<'t>(tools: &'t Tools, written: &str) -> Option<(&'t str, bool)> {
-    match resolve(tools, written) {
-        Resolved::Known { tool, exact } => Some((tool.name.as_str(), exact)),
-        Resolved::Unknown { .. } => None,
-    }
+fn resolved<'t>(tools: &'t Tools, written: &str) -> Option<&'t str> {
+    known_tool(tools, written).map(|tool| tool.name.as_str())
 }
 
 #[test]
@@ -64,7 +61,7 @@ fn spellings_of_one_tool() {
         ("functions_move_card_3", "move_card"),
         ("mcp_notes_tag_note", "mcp__notes__tag_note"),
     ] {
-        assert_eq!(resolved(&tools, written), Some((meant, written == meant)), "{written:?}");
+        assert_eq!(resolved(&tools, written), Some(meant), "{written:?}");
     }
 }
 
@@ -87,23 +84,20 @@ fn what_only_looks_alike_is_not_executed() {
     assert_eq!(resolved(&self::tools(&["card"]), "delete_card"), None);
     // Beside a prefix that is certain, six letters before a tool's name are one too. In the written name they may be a word.
     let tools = self::tools(&["k3x9ab_list_cards", "gozkpf_move_card", "search_for_files"]);
-    assert_eq!(resolved(&tools, "move_card"), Some(("gozkpf_move_card", false)));
-    assert_eq!(resolved(&tools, "p01kpf_move_card"), Some(("gozkpf_move_card", false)));
+    assert_eq!(resolved(&tools, "move_card"), Some("gozkpf_move_card"));
+    assert_eq!(resolved(&tools, "p01kpf_move_card"), Some("gozkpf_move_card"));
     assert_eq!(resolved(&tools, "remove_move_card"), None);
     let tools = self::tools(&["read_file", "file"]);
-    assert_eq!(resolved(&tools, "read_file"), Some(("read_file", true)));
-    assert_eq!(resolved(&tools, "file"), Some(("file", true)));
+    assert_eq!(resolved(&tools, "read_file"), Some("read_file"));
+    assert_eq!(resolved(&tools, "file"), Some("file"));
     assert_eq!(resolved(&self::tools(&["open_file"]), "file"), None, "four letters are no random prefix");
 }
 
 #[test]
 fn suggestions_are_near_and_few() {
     let tools = tools(&["read_page", "write_page", "list_pages", "read_pages", "reboot_the_machine"]);
-    match resolve(&tools, "reed_page") {
-        Resolved::Unknown { near } => assert_eq!(near[..2], ["read_page", "read_pages"]),
-        known => panic!("{known:?}"),
-    }
-    assert_eq!(resolve(&tools, "qqqqqqqqqqqqqqqqqq"), Resolved::Unknown { near: vec![] });
+    assert_eq!(near(&tools, "reed_page")[..2], ["read_page", "read_pages"]);
+    assert_eq!(unknown(&tools, "qqqqqqqqqqqqqqqqqq"), Some(Why::UnknownTool(String::new())));
 }
 
 #[test]
@@ -112,6 +106,6 @@ fn wire_names_count() {
     for tool in tools.iter_mut() {
         tool.wire_name = "board_sync".to_owned();
     }
-    assert_eq!(resolved(&tools, "board_sync"), Some(("board/sync", true)));
-    assert_eq!(resolved(&tools, "boardSync"), Some(("board/sync", false)));
+    assert_eq!(resolved(&tools, "board_sync"), Some("board/sync"));
+    assert_eq!(resolved(&tools, "boardSync"), Some("board/sync"));
 }

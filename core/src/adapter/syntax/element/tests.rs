@@ -299,7 +299,8 @@ fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_no
         let (tools, schemas) = (Arc::new(tools()), schemas());
         let options = Options { elements: true, may_ask: MayAsk::Now, ..Options::default() };
         let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
-        let (mut fixer, mut seen) = (Fixer::new(tools, schemas).with_unclosed(Some(told.to_owned())), Seen::default());
+        let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
+        fixer.unclosed = Some(told.to_owned());
         let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
         scanner.push(Channel::Content, text, &mut out);
         scanner.finish(reason, &mut out);
