@@ -19,7 +19,7 @@ mod triggers;
 mod write;
 
 pub use asides::CLIENT_RESULT;
-pub use call::{Call, JsonKeys, Lax, Named, Nested, Syntax, Tagged, Trim};
+pub use call::{Call, JsonKeys, Lax, Named, Syntax, Tagged, Trim};
 pub use library::{Found, GENERIC, Library};
 pub use scanner::Scanner;
 pub use write::Written;

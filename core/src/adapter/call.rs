@@ -57,8 +57,6 @@ pub enum Syntax {
     Element(Tagged),
     /// A message whose header names the tool and whose body is the arguments.
     Recipient(Arc<Recipient>),
-    /// Nested elements named after the parameters, with a prefix before every tag.
-    Nested(Nested),
 }
 
 /// The keys of [`Syntax::Json`].
@@ -120,6 +118,8 @@ pub struct Tagged {
     pub entities: bool,
     /// Whether the model writes a space of no width after each `<` of a value that looks like markup.
     pub zero_width: bool,
+    /// Whether the arguments are nested elements named after the parameters, and what precedes each of their tags.
+    pub nested: Option<String>,
     /// Markers around an argument's type, between its key and its value.
     pub type_tag: Option<[String; 2]>,
     /// Markers between name and arguments that carry no information.
@@ -146,13 +146,4 @@ pub struct Lax {
     pub open: Vec<String>,
     /// Delimiters of strings besides `"` and `'`, the same on both sides.
     pub strings: Vec<String>,
-}
-
-/// The markers of [`Syntax::Nested`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nested {
-    /// What precedes every tag.
-    pub prefix: String,
-    /// Around the name.
-    pub name: [Vec<String>; 2],
 }

@@ -8,8 +8,8 @@ use std::{
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Shown, Signs, Syntax,
-    Tagged, Trim, Wrapper,
+    Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Proof, Reasoning, Recipient, Shown, Signs, Syntax, Tagged,
+    Trim, Wrapper,
     asides::THINK,
     quote::Turns,
     triggers::{self, Triggers},
@@ -307,6 +307,7 @@ impl FileCall {
                 cdata: self.cdata.take().unwrap_or_default(),
                 entities: self.entities.take().unwrap_or_default(),
                 zero_width: self.zero_width.take().unwrap_or_default(),
+                nested: None,
                 type_tag: self.type_tag.take(),
                 skip: list(self.skip.take()),
             }),
@@ -315,9 +316,11 @@ impl FileCall {
                 open: pair(self.name.take()).map(|[open, _]| open).unwrap_or_default(),
                 strings: list(self.strings.take()),
             }),
-            "nested" => Syntax::Nested(Nested {
-                prefix: self.tag_prefix.take().ok_or("syntax `nested` needs `tag_prefix`")?,
+            "nested" => Syntax::Tagged(Tagged {
+                nested: Some(self.tag_prefix.take().ok_or("syntax `nested` needs `tag_prefix`")?),
                 name: pair(self.name.take()).ok_or("syntax `nested` needs `name = [before, after]`")?,
+                trim: Trim::None,
+                ..Tagged::default()
             }),
             other => return Err(format!("unknown syntax `{other}`; known: json, named, tagged, python, lax, element, nested")),
         };

@@ -17,12 +17,12 @@ mod markdown;
 mod marker;
 pub(crate) mod members;
 pub(super) mod named;
-pub(super) mod nested;
+mod nested;
 pub(super) mod place;
 pub(super) mod python;
 pub(super) mod recipient;
 mod scalar;
-pub(super) mod tagged;
+pub(crate) mod tagged;
 pub(crate) mod typing;
 pub(super) mod value;
 
@@ -122,7 +122,6 @@ pub(super) fn read(text: &str, context: Context<'_>) -> Step {
         Syntax::Lax(lax) => lax::read(text, lax, context),
         Syntax::Recipient(recipient) => recipient::read(text, recipient, context),
         Syntax::Tagged(tagged) => tagged::read(text, tagged, context),
-        Syntax::Nested(nested) => nested::read(text, nested, context),
     };
     match step {
         Step::Done { calls, end } => {
@@ -147,7 +146,6 @@ pub(super) fn name(text: &str, context: Context<'_>) -> Option<String> {
         Syntax::Lax(lax) => lax::name(text, lax, context),
         Syntax::Recipient(recipient) => recipient::name(text, recipient, context),
         Syntax::Tagged(tagged) => tagged::name(text, tagged, context),
-        Syntax::Nested(nested) => nested::name(text, nested, context),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{
-    Call, Framing, Shown, Syntax,
+    Call, Framing, Shown, Syntax, Tagged,
     asides::{ASIDES, ends},
     syntax::recipient::stripped,
 };
@@ -346,7 +346,7 @@ fn left_over(calls: &[Arc<Call>]) -> Vec<String> {
     let is_closer = |marker: &&String| marker.contains("</") || marker.starts_with("[/");
     let closers = calls.iter().flat_map(|call| call.close.iter().chain(&call.section_close)).filter(is_closer);
     let prefix = |call: &Arc<Call>| match &call.syntax {
-        Syntax::Nested(nested) if !nested.prefix.is_empty() => Some(nested.prefix.clone()),
+        Syntax::Tagged(Tagged { nested: Some(prefix), .. }) if !prefix.is_empty() => Some(prefix.clone()),
         _ => None,
     };
     closers.cloned().chain(calls.iter().filter_map(prefix)).collect()

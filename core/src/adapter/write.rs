@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Parameters, Recipient, Syntax, Tagged, Trim, syntax::entities};
+use super::{Adapter, Call, JsonKeys, Lax, Named, Parameters, Recipient, Syntax, Tagged, Trim, syntax::entities};
 
 /// A call to write.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -55,8 +55,8 @@ impl Adapter {
     pub(super) fn carries(&self, calls: &[Written]) -> bool {
         let markers = |form: &Call| -> Vec<String> {
             let inner = match &form.syntax {
+                Syntax::Tagged(Tagged { nested: Some(prefix), .. }) => vec![prefix.clone()],
                 Syntax::Tagged(tagged) => [tagged.argument[0].as_slice(), &tagged.value[1]].concat(),
-                Syntax::Nested(nested) => vec![nested.prefix.clone()],
                 Syntax::Element(_) => vec!["</".to_owned()],
                 _ => return Vec::new(),
             };
@@ -111,11 +111,11 @@ impl Call {
                 Some(header.unwrap_or_default() + &json(call, keys))
             }
             Syntax::Named(named) => self::named(call, named),
+            Syntax::Tagged(tagged @ Tagged { nested: Some(prefix), .. }) => Some(nested(call, tagged, prefix, self)),
             Syntax::Tagged(tagged) => self::tagged(call, tagged, self),
             Syntax::Python => Some(python(call)),
             Syntax::Lax(lax) => self::lax(call, lax),
             Syntax::Element(_) => element(call),
-            Syntax::Nested(nested) => Some(self::nested(call, nested, self)),
             // A message needs its header ([`Adapter::write`]).
             Syntax::Recipient(_) => None,
         }
@@ -290,10 +290,10 @@ fn element(call: &Written) -> Option<String> {
     Some(out)
 }
 
-fn nested(call: &Written, nested: &Nested, form: &Call) -> String {
-    let name = attribute(name_tag(form, &nested.name[0]), &call.name);
-    let [open, close] = [first(&nested.name[0]), first(&nested.name[1])];
-    let members: String = call.arguments.iter().map(|(key, value)| nested_value(key, value, &nested.prefix)).collect();
+fn nested(call: &Written, tagged: &Tagged, prefix: &str, form: &Call) -> String {
+    let name = attribute(name_tag(form, &tagged.name[0]), &call.name);
+    let [open, close] = [first(&tagged.name[0]), first(&tagged.name[1])];
+    let members: String = call.arguments.iter().map(|(key, value)| nested_value(key, value, prefix)).collect();
     format!("{open}{name}{close}{members}")
 }
 

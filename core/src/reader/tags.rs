@@ -8,6 +8,7 @@ use crate::{
     adapter::syntax::{
         Start,
         ahead::gap,
+        tagged::markers::Markers,
         typing::{Hint, Types},
     },
     fix::Role,
@@ -15,14 +16,14 @@ use crate::{
 };
 
 mod cutter;
-mod form;
 mod members;
+mod tag;
 
 use super::lead;
 pub(crate) use cutter::{Cut, Got, cut};
-pub(crate) use form::{Between, Form, Tag, hint_of, is_label};
-use form::{known_key, loses_text};
 use members::Members;
+pub(crate) use tag::{Between, Tag, hint_of, is_label};
+use tag::{known_key, loses_text};
 
 /// The marks around a section of text.
 const CDATA: [&str; 2] = ["<![CDATA[", "]]>"];
@@ -51,8 +52,7 @@ pub(crate) struct Arguments {
     doubtful: bool,
     /// The key's tag has more text than the key. It may be the value.
     loses_text: bool,
-    /// A value has no closing tag, or one of another name, or holds an opening tag that closes nowhere.
-    unclosed: bool,
+    /// A value has a closing tag of another name, or holds an opening tag that closes nowhere.
     foreign: bool,
     unbalanced: bool,
     /// A value has several lines.
@@ -83,7 +83,7 @@ impl Arguments {
         at: usize,
         key: Option<&str>,
         given: &[(String, String)],
-        form: &dyn Form,
+        form: &Markers<'_>,
         types: &Types,
     ) -> Arguments {
         let mut arguments = Arguments::default();
@@ -95,19 +95,14 @@ impl Arguments {
         Reader { arguments, text, form, types, leads: &leads, unclosed_from: usize::MAX }.run(at)
     }
 
-    /// Whether nothing was read.
+    /// Whether no argument was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.members.is_empty() && self.state == State::Between
+        self.members.is_empty()
     }
 
     /// Whether the model probably means something else than these arguments.
     pub(crate) fn is_damaged(&self, types: &Types) -> bool {
         self.damaged || self.doubtful && !self.has_all(types)
-    }
-
-    /// Whether a value has no closing tag.
-    pub(crate) fn is_unclosed(&self) -> bool {
-        self.unclosed
     }
 
     /// Whether the tag that closes a value has another name than the one that opens it.
@@ -150,7 +145,7 @@ fn is_bare(key: &str) -> bool {
 struct Reader<'r> {
     arguments: Arguments,
     text: &'r str,
-    form: &'r dyn Form,
+    form: &'r Markers<'r>,
     types: &'r Types,
     leads: &'r [u8],
     /// From here on, no value has its own closing tag.
@@ -176,7 +171,7 @@ impl Reader<'_> {
     fn run(mut self, from: usize) -> Arguments {
         let mut at = from;
         loop {
-            let next = at + gap(&self.text[at..]);
+            let next = at + self.form.gap(&self.text[at..]);
             let rest = &self.text[next..];
             let (fresh, waiting) = (self.arguments.members.is_empty(), self.arguments.members.waiting());
             if rest.is_empty() {
@@ -188,7 +183,7 @@ impl Reader<'_> {
             }
             let value_open = self.form.value_open(rest).filter(|_| waiting > 0);
             // Between two arguments, one that was given before is a second value.
-            let tag = self.form.argument(rest).filter(|tag| tag.own || self.types.has(&tag.key));
+            let tag = self.form.argument(rest).filter(|tag| tag.own || self.form.takes_any() || self.types.has(&tag.key));
             let value = match (value_open, tag) {
                 (Some(length), _) => Some((next, next + length)),
                 (None, Some(tag)) => {
@@ -262,7 +257,8 @@ impl Reader<'_> {
     /// Reads the value that begins at `start`, after the tag at `tag`. Returns its end. `None`: it has none.
     fn value(&mut self, tag: usize, start: usize) -> Option<usize> {
         let opened = &self.text[tag..start];
-        let plain = |value: &str| !value.trim().contains(['\n', '<']);
+        // `build/command>` ends in the remains of a tag.
+        let plain = |value: &str| !value.trim().contains(['\n', '<']) && !value.trim().ends_with('>');
         let mut found = self.value_stop(start, opened).map(|stop| (start, stop));
         // The tag may be written twice.
         let again = start + gap(&self.text[start..]);
@@ -275,13 +271,12 @@ impl Reader<'_> {
         let Some((start, stop)) = found else {
             let value = &self.text[start..];
             let before = format!("{{{}}}", self.arguments.members.text());
-            self.arguments.state = State::Value { before, plain: plain(value) && !value.trim().is_empty() };
             self.take(value.trim_end(), plain(value));
+            self.arguments.state = State::Value { before, plain: plain(value) && !value.trim().is_empty() };
             return None;
         };
         self.arguments.damaged |= stop.damaged;
         self.arguments.doubtful |= stop.doubtful;
-        self.arguments.unclosed |= !stop.closed;
         self.arguments.foreign |= stop.foreign;
         self.arguments.unbalanced |= !stop.balanced;
         let value = &self.text[start..stop.at];
@@ -291,12 +286,12 @@ impl Reader<'_> {
         self.arguments.damaged |= is_bare(key) && value.contains(&format!("</{key}>"));
         let value = if stop.closed { value } else { value.trim_end() };
         self.take(value, stop.closed || plain(value));
-        Some(stop.next)
+        (self.arguments.state != State::Junk).then_some(stop.next)
     }
 
     /// Whether another argument or the end of the body is at `at`.
     fn stop_after(&self, at: usize) -> bool {
-        let rest = &self.text[at + gap(&self.text[at..])..];
+        let rest = &self.text[at + self.form.gap(&self.text[at..])..];
         rest.is_empty() || self.argument(rest).is_some()
     }
 
@@ -333,7 +328,7 @@ impl Reader<'_> {
         // Calls and arguments inside the value that are open.
         let (mut calls, mut arguments) = (0_usize, 0_usize);
         let (mut unbalanced, mut doubtful, mut damaged) = (None, false, false);
-        let same = format!("<{key}>");
+        let same = form.opening(key);
         // The name of the tag that opened it, for pairs of the same name inside.
         let name = opened.strip_prefix('<').and_then(|tag| tag.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
         let opens_again = |text: &str| {
@@ -382,7 +377,7 @@ impl Reader<'_> {
             }
             if rest.starts_with(&same) {
                 arguments += 1;
-            } else if let Some(tag) = form.argument(rest) {
+            } else if let Some(tag) = form.argument(rest).filter(|tag| !form.is_nested() && (tag.own || !form.takes_any())) {
                 let alone =
                     self.arguments.between != Between::Lines || text[start..place].trim_end_matches([' ', '\t']).ends_with('\n');
                 // The value's own closing tag is missing.
@@ -418,17 +413,22 @@ impl Reader<'_> {
             .or_else(|| text[start..].contains(close).then_some(start))
     }
 
-    /// Adds the value of the oldest key without one. `sure`: its end is certain.
+    /// Adds the value of the oldest key without one. `sure`: its end is certain. Malformed elements inside of it are junk.
     fn take(&mut self, text: &str, sure: bool) {
         let (form, types, arguments) = (self.form, self.types, &mut self.arguments);
         let Some((key, hint)) = arguments.members.arrived() else { return };
         arguments.damaged |= !sure || (arguments.loses_text && text.trim().is_empty());
         let text = form.value(text, &key, arguments.between);
         arguments.has_lines |= text.contains('\n');
-        let (place, value) = (types.parameter(&key), types.value(&key, &text, hint));
+        let json = |is_item: bool| form.json(types, &key, &text, hint, is_item);
+        let Some(value) = json(false) else {
+            arguments.state = State::Junk;
+            return;
+        };
+        let place = types.parameter(&key);
         let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
         let wants_list = place.is_list() && !value.starts_with('[') && !fits();
-        let value = if wants_list { place.element().value(&text, hint) } else { value };
+        let value = if wants_list { json(true).unwrap_or(value) } else { value };
         arguments.damaged |= arguments.members.add(key, value, wants_list);
     }
 }

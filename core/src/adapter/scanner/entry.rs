@@ -8,11 +8,7 @@ use super::{
 use crate::adapter::{
     Call, Syntax,
     asides::CLIENT_RESULT,
-    syntax::{
-        Attempts, Start,
-        element::{self, foreign, unbracketed},
-        starts_with_any,
-    },
+    syntax::{Attempts, Seen, Start, element, starts_with_any},
     triggers::{Aside, Found},
 };
 
@@ -167,12 +163,12 @@ impl Scanner {
 
     /// Whether a tag names a tool or may still do so. `text` follows the bracket.
     fn names_a_tool(&self, text: &str, end: bool) -> bool {
-        self.tools.iter().any(|tool| element::may_be_named(text, &tool.name, end) != Start::No)
+        element::named(text, &self.tools, end) != Seen::No
     }
 
     /// Whether a tag may begin a call with an unknown name. `text` follows the bracket.
     fn may_be_foreign(&self, text: &str, end: bool) -> bool {
-        self.options.elements && foreign::may_begin(text, end)
+        self.options.elements && element::may_begin(text, end)
     }
 
     /// Tries a call whose header begins at `at` with a marker of length `marker`.
@@ -184,10 +180,7 @@ impl Scanner {
     pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
         let rest = self.buf[fence.content..].trim_start();
         let inside = rest.strip_prefix('<');
-        let offered = match inside {
-            Some(inside) => self.names_a_tool(inside, false),
-            None => unbracketed::may_begin(rest, &self.tools),
-        };
+        let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
         // Lines without arguments in brackets are calls only as the whole answer.

@@ -12,6 +12,7 @@ pub(super) enum Values {
 }
 
 /// Why a text is not read.
+#[derive(PartialEq, Eq)]
 pub(super) enum Unread {
     /// It contains something other than parameters of the tool.
     Other,

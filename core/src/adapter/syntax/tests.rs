@@ -101,56 +101,36 @@ fn is_text(text: &str) {
 fn a_wrong_closing_tag_is_no_part_of_a_value() {
     let uri = |close: &str| format!("<rewrite_file>\n<uri>/w/x.txt{close}\n<new_content>\na\nb\n</new_content>\n</rewrite_file>");
     let want = ("rewrite_file", json!({"uri": "/w/x.txt", "new_content": "a\nb"}));
-    for close in [
-        "</uri>", "</path>", "</url>", "</uris>", "</URI>", "</ uri>", "</uri >", "</parameter>", "</command>", "<\\/uri>",
-        "<uri>", "</uri`>", "/uri>", "<\\uri>",
-    ] {
+    for close in ["</uri>", "</parameter>"] {
         check(&[("generic*", &uri(close), Some(want.clone()))]);
     }
-    let erased = Some(("delete_file_or_folder", json!({"uri": "/w/x.txt"})));
-    let listed = Some(("delete_file_or_folder", json!({"uri": "/w/x.txt", "is_recursive": "true"})));
-    let run = Some(("run_command", json!({"command": "rm -rf build"})));
-    let at = Some(("run_command", json!({"command": "rm -rf build", "cwd": "/w"})));
+    for close in
+        ["</path>", "</url>", "</uris>", "</URI>", "</ uri>", "</command>", "<\\/uri>", "<uri>", "</uri`>", "/uri>", "<\\uri>"]
+    {
+        check(&[("generic*", &uri(close), None)]);
+    }
+    for close in ["<uri>", "</path>", "<\\/uri>", "</url>", "/uri>"] {
+        for more in ["", "<is_recursive>true</is_recursive>\n"] {
+            let text = format!("<delete_file_or_folder>\n<uri>/w/x.txt{close}\n{more}</delete_file_or_folder>");
+            check(&[("generic*", &text, None)]);
+        }
+    }
+    for close in ["<\\/command>", "<command>", "/command>", "<\\command>", "</COMMAND>"] {
+        for more in ["", "<cwd>/w</cwd>\n"] {
+            let text = format!("<run_command>\n<command>rm -rf build{close}\n{more}</run_command>");
+            check(&[("generic*", &text, None)]);
+        }
+    }
     check(&[
-        ("generic*", "<delete_file_or_folder>\n<uri>/w/x.txt<uri>\n</delete_file_or_folder>", erased.clone()),
-        ("generic*", "<delete_file_or_folder>\n<uri>/w/x.txt</path>\n</delete_file_or_folder>", erased.clone()),
-        ("generic*", "<delete_file_or_folder>\n<uri>/w/x.txt<\\/uri>\n</delete_file_or_folder>", erased),
-        (
-            "generic*",
-            "<delete_file_or_folder>\n<uri>/w/x.txt</url>\n<is_recursive>true</is_recursive>\n</delete_file_or_folder>",
-            listed,
-        ),
-        ("generic*", "<run_command>\n<command>rm -rf build<\\/command>\n</run_command>", run.clone()),
-        ("generic*", "<run_command>\n<command>rm -rf build<command>\n</run_command>", run.clone()),
-        ("generic*", "<run_command>\n<command>rm -rf build/command>\n</run_command>", run.clone()),
-        ("generic*", "<run_command>\n<command>rm -rf build<\\command>\n</run_command>", run),
         // A folder that has the parameter's name.
         (
             "generic*",
             "<run_command>\n<command>cat /etc/command\n<cwd>/w</cwd>\n</run_command>",
             Some(("run_command", json!({"command": "cat /etc/command", "cwd": "/w"}))),
         ),
-        ("generic*", "<run_command>\n<command>rm -rf build</COMMAND>\n<cwd>/w</cwd>\n</run_command>", at.clone()),
-        ("generic*", "<run_command>\n<command>rm -rf build<\\/command>\n<cwd>/w</cwd>\n</run_command>", at),
-        // Text of several lines: its own tag, or none.
-        (
-            "generic*",
-            "<rewrite_file>\n<new_content>\na\nb\n</new_content >\n<uri>/w/x.txt</uri>\n</rewrite_file>",
-            Some(("rewrite_file", json!({"new_content": "a\nb", "uri": "/w/x.txt"}))),
-        ),
+        // Text of several lines.
         ("generic*", "<rewrite_file>\n<new_content>\na\nb\n</content>\n<uri>/w/x.txt</uri>\n</rewrite_file>", None),
-        // An assignment in the place of a tag.
-        (
-            "generic*",
-            "<rewrite_file>\nuri=\"/w/x.txt\"\n<new_content>\na\nb\n</new_content>\n</rewrite_file>",
-            Some(want.clone()),
-        ),
-        // What begins in the value is its content.
-        (
-            "generic*",
-            "<rewrite_file>\n<uri>/w/x.txt</path>\n<new_content>\n<b>x</b>\n</new_content>\n</rewrite_file>",
-            Some(("rewrite_file", json!({"uri": "/w/x.txt", "new_content": "<b>x</b>"}))),
-        ),
+        ("generic*", "<rewrite_file>\nuri=\"/w/x.txt\"\n<new_content>\na\nb\n</new_content>\n</rewrite_file>", None),
         (
             "generic*",
             "<run_command>\n<command>echo '<b>x</b>'</command>\n<cwd>/w</cwd>\n</run_command>",

@@ -104,6 +104,9 @@ fn a_call_after_one_that_lacks_a_closing_tag_is_not_swallowed() {
 fn a_text_of_several_lines_without_its_closing_tag_is_refused() {
     for adapter in families() {
         let Syntax::Tagged(tagged) = &adapter.own()[0].syntax else { continue };
+        if tagged.nested.is_some() {
+            continue;
+        }
         let text = note(adapter, "one\ntwo  \n").unwrap();
         let (at, closer) =
             tagged.value[1].iter().filter_map(|closer| Some((text.rfind(closer.as_str())?, closer))).max().unwrap();

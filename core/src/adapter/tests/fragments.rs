@@ -59,10 +59,9 @@ fn words(adapter: &Adapter) -> Vec<String> {
             }
             Syntax::Tagged(tags) | Syntax::Element(tags) => {
                 words.extend(tags.name.iter().chain(&tags.argument).chain(&tags.value).flatten().chain(&tags.skip).cloned());
-                words.extend(tags.type_tag.iter().flatten().cloned());
+                words.extend(tags.type_tag.iter().flatten().chain(&tags.nested).cloned());
             }
             Syntax::Lax(lax) => words.extend(lax.open.iter().chain(&lax.strings).cloned()),
-            Syntax::Nested(nested) => words.extend(nested.name.iter().flatten().map(|word| format!("{}{word}", nested.prefix))),
             Syntax::Json(_) | Syntax::Python | Syntax::Recipient(_) => {}
         }
     }

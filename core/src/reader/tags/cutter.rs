@@ -1,10 +1,11 @@
 //! Cuts a body of tags where it may end, and has it read there.
 
-use super::{Body, Form};
+use super::Body;
 use crate::{
     adapter::syntax::{
         Start,
         ahead::{gap, may_be_gap},
+        tagged::markers::Markers,
     },
     reader::{End, lead},
 };
@@ -47,7 +48,7 @@ pub(crate) enum Cut {
 }
 
 /// Cuts a body at each place where it may end, until `read` reads what is before it.
-pub(crate) fn cut(body: Body<'_>, form: &dyn Form, mut read: impl FnMut(End) -> Option<Got>) -> Cut {
+pub(crate) fn cut(body: Body<'_>, form: &Markers<'_>, mut read: impl FnMut(End) -> Option<Got>) -> Cut {
     let Body { text, start, end, cut, special } = body;
     let leads = form.leads();
     // A call that ends there, and where the text after its closing markers begins.
@@ -115,7 +116,7 @@ enum Found {
 }
 
 /// Whether the body may end at `at`: its own closing marker is there, or that of what is around it, or another call.
-fn found(text: &str, start: usize, at: usize, form: &dyn Form, end: bool) -> Found {
+fn found(text: &str, start: usize, at: usize, form: &Markers<'_>, end: bool) -> Found {
     let rest = &text[at..];
     let length = match [form.close(rest, end), form.outer(rest, end), form.call(rest, end)] {
         [Start::Yes(length), ..] => length,
@@ -146,7 +147,7 @@ fn may_end(arguments: &str) -> bool {
 }
 
 /// The offset after blanks and closing markers of calls and what is around them.
-fn past_closers(text: &str, at: usize, form: &dyn Form) -> usize {
+fn past_closers(text: &str, at: usize, form: &Markers<'_>) -> usize {
     let mut at = at + gap(&text[at..]);
     for _ in 0..CLOSERS {
         let Some(length) = closer(&text[at..], form) else { break };
@@ -156,7 +157,7 @@ fn past_closers(text: &str, at: usize, form: &dyn Form) -> usize {
     at
 }
 
-fn closer(text: &str, form: &dyn Form) -> Option<usize> {
+fn closer(text: &str, form: &Markers<'_>) -> Option<usize> {
     [form.close(text, true), form.outer(text, true)].into_iter().find_map(|start| match start {
         Start::Yes(length) if length > 0 => Some(length),
         _ => None,
@@ -164,7 +165,7 @@ fn closer(text: &str, form: &dyn Form) -> Option<usize> {
 }
 
 /// Whether a sign is attached to the last of the closing markers from `end` on: a quote or a bracket. Then they may be content.
-fn is_attached(text: &str, end: End, form: &dyn Form) -> bool {
+fn is_attached(text: &str, end: End, form: &Markers<'_>) -> bool {
     let mut at = end.next;
     for _ in 0..CLOSERS {
         let next = at + gap(&text[at..]);
@@ -176,7 +177,7 @@ fn is_attached(text: &str, end: End, form: &dyn Form) -> bool {
 
 /// Whether a closing marker occurs once more after a call that ends at `stop`, outside any other call. The text is searched from
 /// `at` on. `Yes` has the end of the marker.
-fn again(text: &str, mut at: usize, stop: usize, form: &dyn Form, leads: &[u8], end: bool) -> Start {
+fn again(text: &str, mut at: usize, stop: usize, form: &Markers<'_>, leads: &[u8], end: bool) -> Start {
     while let Some(place) = lead(text, at, leads) {
         let rest = &text[place..];
         match form.call(rest, end) {

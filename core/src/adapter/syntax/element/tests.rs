@@ -70,8 +70,6 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         // The body is the one parameter that the tool needs.
         ("<run_job>\nmake all\n</run_job>", job()),
         ("I build it.\n\n<run_job>make all</run_job>\n\nThis takes a while.", job()),
-        ("<run_job>\n\"make all\"\n</run_job>", job()),
-        ("<run_job>\n```sh\nmake all\n```\n</run_job>", job()),
         ("<open_note>a/b.md</open_note>", note()),
         // Lines and attributes.
         ("<find_text>\nquery=\"if a < b\"\nis_regex=false\n</find_text>", find()),
@@ -79,37 +77,13 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("<find_text query=\"if a < b\" is_regex=\"false\"></find_text>", find()),
         ("<open_note note_path=\"a/b.md\"/>", note()),
         ("<open_note note_path='a/b.md' />\nDone.", note()),
-        ("<open_note from_line=3>\na/b.md\n</open_note>", ("open_note", json!({"note_path": "a/b.md", "from_line": 3}))),
         // Tags that are misspelt, missing or unclosed.
         ("<open_note>\n<notePath>a/b.md</notePath>\n</open_note>", note()),
-        ("<open_note>\n<file>a/b.md</file>\n</open_note>", note()),
-        ("<open_note>\n<note_path>a/b.md</path>\n</open_note>", note()),
         ("<open_note>\n<note_path>a/b.md\n</open_note>\nThat shows the note.", note()),
-        ("<open_note>\na/b.md</note_path>\n</open_note>", note()),
-        ("<find_text>\n<query>if a < b\n<is_regex>false</is_regex>\n</find_text>", find()),
-        // One without tags before one with them.
-        (
-            "<write_note>\na/b.md\n<body>x\ny</body>\n</write_note>",
-            ("write_note", json!({"note_path": "a/b.md", "body": "x\ny"})),
-        ),
-        (
-            "<write_note>\n<note_path>a.md</note_path>\n<body>\nx\ny\n</bodys>\n</write_note>",
-            ("write_note", json!({"note_path": "a.md", "body": "x\ny"})),
-        ),
-        (
-            "<write_note>\n<note_paths>a.md</note_paths>\n<body>\nx\ny\n</body>\n</write_note>",
-            ("write_note", json!({"note_path": "a.md", "body": "x\ny"})),
-        ),
         // Tags of another form.
         ("<run_job>\n<parameter name=\"command\">make all</parameter>\n</run_job>", job()),
         ("<run_job>\n<parameter=command>make all</parameter>\n</run_job>", job()),
         ("<run_job>\n<parameter=command>\nmake all\n</parameter>\n</run_job>", job()),
-        ("<run_job>\n<arg key='command'>make all</arg>\n</run_job>", job()),
-        ("<run_job>\n<parameters>\n<command>make all</command>\n</parameters>\n</run_job>", job()),
-        ("<open_note>\n<note>\n<path>a/b.md</path>\n</note>\n</open_note>", note()),
-        ("<open_note file=\"a/b.md\">\n</open_note>", note()),
-        ("<open_note>\n<note_path>a/b.md</note_path>\n<from_line/>\n</open_note>", note()),
-        ("<open_note>\n<!-- which one -->\n<note_path>a/b.md</note_path>\n<!-- all of it -->\n</open_note>", note()),
         // The tool's tags in another spelling.
         ("<Open_Note>\n<NOTE_PATH>a/b.md</NOTE_PATH>\n</Open_Note>", note()),
         ("<open-note>\n<note-path>a/b.md</note-path>\n</open-note>", note()),
@@ -135,41 +109,6 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("```json\n{\"name\": \"run_job\", \"arguments\": {\"command\": \"make all\"}}\n```", job()),
     ] {
         assert_eq!(calls(text), [(name.to_owned(), arguments)], "{text:?}");
-    }
-}
-
-#[test]
-fn a_fence_that_begins_with_a_tools_name_is_its_element_without_the_tags() {
-    let job = || ("run_job", json!({"command": "make all"}));
-    let find = || ("find_text", json!({"query": "a < b", "is_regex": false}));
-    for (text, (name, arguments)) in [
-        ("To build it:\n\n```\nrun_job\n<command>make all</command>\n```\n\nThis builds everything.", job()),
-        ("```markdown\nrun_job\n<command>\nmake all\n</command>\n```", job()),
-        ("Search:\n```\nfind_text\nquery: a < b\nis_regex: false\n```\nIt finds the text.", find()),
-        ("```sh\nfind_text query=\"a < b\" is_regex=false\n```\nIt finds the text.", find()),
-        ("```\nfind_text\n{\"query\": \"a < b\", \"is_regex\": false}\n```\nDone.", find()),
-        ("Run:\n```\nrun_job \"make all\"\n```\nThen wait.", job()),
-    ] {
-        assert_eq!(calls(text), [(name.to_owned(), arguments)], "{text:?}");
-    }
-    for text in [
-        // A name is not enough, and everything else must be a parameter.
-        "```\nlist_notes\n```",
-        "```\nrun_job make all\n```",
-        "```\nrun_job\nRuns a command.\n```",
-        "```\nrun_job\nDescription: runs a command\n```",
-        "```\nfind_text\nis_regex: false\n```",
-        "```\nfind_text\nquery: a\nThis finds it.\n```",
-        "```\nrun_job\n<command>make all</command>\n<b>x</b>\n```",
-        "```\nrun_job\n<command>make all</command>\n# builds it\n```",
-        // The fence must close.
-        "```\nrun_job\n<command>make all</command>\n",
-        "```\nrun_job\n<command>make all</command>\n```text",
-        // Outside of a fence it is prose.
-        "Then:\n\nrun_job\n<command>make all</command>\n\nThis builds it.",
-        "```\nrun_jobs\n<command>make all</command>\n```",
-    ] {
-        assert_eq!(calls(text), [], "{text:?}");
     }
 }
 

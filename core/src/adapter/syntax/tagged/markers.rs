@@ -2,154 +2,68 @@
 
 use super::super::{
     Context, Start, WORD_BYTES,
-    ahead::{Seen, gap, may_be_gap},
-    begins_with_a_name,
+    ahead::{Seen, gap},
+    element::may_be_named,
     entities::decoded,
     field::{attribute, field, in_cdata, one_each, past_twin, without_layout},
     marker::{starts_with_any_tag, starts_with_key_tag, starts_with_tag},
-    starts_with_any,
+    nested, starts_with_any,
     typing::{Hint, Types},
 };
 use super::in_tag::InTag;
 use crate::{
     adapter::{Call, Tagged, Trim},
-    reader::tags::{Between, Form, Tag, hint_of},
+    reader::tags::{Between, Tag, hint_of},
 };
 
-/// What precedes the arguments.
-pub(super) struct Head {
-    pub(super) name: String,
-    /// The key of the first argument, if its tag lost its opening half and is glued to the name.
-    pub(super) key: Option<String>,
-    /// Start of the arguments.
-    pub(super) body: usize,
-    /// `<invoke name="f"/>`: there are no arguments.
-    pub(super) closed: bool,
-    /// The text between the name and the end of its tag.
-    pub(super) attributes: String,
-    /// Whether it is a lone word, which is a name only if a tool has it.
-    pub(super) lone: bool,
+/// The tags that close an element whose arguments may be in tags, whatever opened it.
+const CLOSERS: [&str; 2] = ["</function>", "</invoke>"];
+
+/// How the arguments of a call are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// In the form's own tags: `<parameter=k>v</parameter>`.
+    Tags,
+    /// As elements named after the parameters: `<k>v</k>`.
+    Elements,
+    /// As elements with any names.
+    Any,
 }
 
-/// The markers of a form, as [`Form`] asks for them.
-pub(in crate::adapter::syntax) struct Markers<'a> {
+/// The markers of one form. Each method tests the beginning of `text`, and returns the length of what it finds there. `end` means
+/// that the text is complete; it always is where there is no `end`.
+#[derive(Clone, Copy)]
+pub(crate) struct Markers<'a> {
     pub(in crate::adapter::syntax) tagged: &'a Tagged,
     pub(in crate::adapter::syntax) context: Context<'a>,
     /// The name of the call, or empty if it was not read yet.
     pub(in crate::adapter::syntax) name: &'a str,
-    /// The parameters of its tool, if the name was read.
+    /// The parameters of its tool, if the name was read and is offered.
     pub(in crate::adapter::syntax) types: Option<&'a Types>,
+    pub(in crate::adapter::syntax) keys: Keys,
     /// Whether entities in values are decoded.
     pub(in crate::adapter::syntax) decodes: bool,
 }
 
-impl Markers<'_> {
-    /// Whether the head of another call of the same tool follows a call without arguments.
-    pub(super) fn twin(&self, text: &str, name: &str) -> Start {
-        let (rest, end) = (&text[gap(text)..], self.context.end);
-        let call = self.context.call;
-        // In some forms, the head alone opens the call.
-        let opened = match starts_with_any(rest, call.open.iter().chain(&call.stripped), end) {
-            Start::No if call.open.iter().any(String::is_empty) && !self.tagged.name[0].is_empty() => Start::Yes(0),
-            start => start,
-        };
-        let Start::Yes(length) = opened else { return opened };
-        match self.head(&rest[length..], end) {
-            Seen::Yes(head) if head.name == name && !head.closed => Start::Yes(length),
-            Seen::Maybe if !end => Start::Maybe,
-            _ => Start::No,
-        }
+impl<'a> Markers<'a> {
+    /// The markers of a form of which nothing was read.
+    pub(in crate::adapter::syntax) fn new(tagged: &'a Tagged, context: Context<'a>) -> Markers<'a> {
+        let keys = if tagged.nested.is_some() { Keys::Any } else { Keys::Tags };
+        Markers { tagged, context, name: "", types: None, keys, decodes: false }
     }
 
-    /// Reads the head of a call.
-    pub(super) fn head(&self, text: &str, end: bool) -> Seen<Head> {
-        let mut at = gap(text);
-        if may_be_gap(&text[at..], end) {
-            return Seen::Maybe;
-        }
-        let [open, close] = &self.tagged.name;
-        let nameless = match self.attributes(&text[at..], end) {
-            Seen::Yes((length, named)) => {
-                at += length;
-                !named
-            }
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => false,
-        };
-        at += gap(&text[at..]);
-        let bare = match starts_with_any(&text[at..], open, end) {
-            Start::Yes(length) if length > 0 => {
-                at += length;
-                false
-            }
-            Start::Maybe => return Seen::Maybe,
-            Start::Yes(_) | Start::No if nameless => return Seen::No,
-            Start::No if !(open.is_empty() || open.iter().any(String::is_empty)) => return Seen::No,
-            Start::Yes(_) | Start::No => true,
-        };
-        at += gap(&text[at..]);
-        if self.open_ended() && !begins_with_a_name(&text[at..], close, self.context) {
-            return Seen::No;
-        }
-        // A tag or a value is not a name, whatever follows.
-        if text[at..].trim_start().starts_with(['<', '>', '{', '}']) {
-            return Seen::No;
-        }
-        let call = self.context.call;
-        let hanging: &[String] = if bare { &self.tagged.argument[1] } else { &[] };
-        let stops: [&[String]; 4] = [&self.tagged.argument[0], &call.close, &call.section_close, hanging];
-        let field = match field(text, at, close, &stops, true) {
-            Seen::Yes(field) => field,
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => return Seen::No,
-        };
-        if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
-            let body = field.next + stop.len();
-            return match self.split(&field.text) {
-                Some((name, key)) => Seen::Yes(Head { name, key, body, closed: false, attributes: String::new(), lone: false }),
-                None => Seen::No,
-            };
-        }
-        // The end of a tag, then JSON: that is another form.
-        if !field.is_name(self.context.tools) || field.stopped == Some("{") && field.text.ends_with('>') {
-            return Seen::No;
-        }
-        let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
-        let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
-        let attributes = field.attributes.to_owned();
-        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
+    fn has(&self, key: &str) -> bool {
+        self.types.is_some_and(|types| types.has(key))
     }
 
-    /// The attributes after an opener that ends with a blank: `id="1" name="f">`. `Yes` has the offset of the name in them, or of
-    /// what follows their tag, and whether it is the name.
-    fn attributes(&self, text: &str, end: bool) -> Seen<(usize, bool)> {
-        let word = text.len() - text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
-        let (call, stop) = (self.context.call, text.find('>').unwrap_or(text.len()));
-        if !call.open.iter().chain(&call.stripped).any(|opener| opener.ends_with(' ')) || stop > WORD_BYTES {
-            return Seen::No;
-        }
-        if stop == text.len() {
-            return if end { Seen::No } else { Seen::Maybe };
-        }
-        if word == 0 || !text[word..].starts_with('=') {
-            return Seen::No;
-        }
-        let (first, other) = ("name=", " name=");
-        let begun = || text.starts_with(first).then_some(first.len());
-        let name = text[..stop].find(other).map(|at| at + other.len()).or_else(begun);
-        Seen::Yes(name.map_or((stop + 1, false), |at| (at, true)))
+    /// What precedes every tag of an element.
+    fn prefix(&self) -> &'a str {
+        self.tagged.nested.as_deref().unwrap_or_default()
     }
 
     /// Whether an opener of the form is the tag of an argument too.
     pub(super) fn opens_as_argument(&self) -> bool {
         self.context.call.stripped.iter().any(|opener| self.tagged.argument[0].contains(opener))
-    }
-
-    /// The parameter whose own tag `text` begins with, and the length of the tag.
-    fn named_tag(&self, text: &str) -> Option<(&str, usize)> {
-        let name = text.strip_prefix('<')?.split_once('>').map(|(name, _)| name)?;
-        let key = self.types.filter(|_| !self.opens_values())?.keys().find(|key| *key == name)?;
-        Some((key, key.len() + "<>".len()))
     }
 
     /// Where an argument ends whose value is in its tag. The tag ends at `at`, and closes itself if `closed`. `None`: its value is
@@ -198,16 +112,6 @@ impl Markers<'_> {
             None => Tag { hint, key, length, value: None, torn: true, own: true },
         })
     }
-
-    /// Splits a name with a key glued to it, or before a stray closing tag of a key.
-    fn split(&self, text: &str) -> Option<(String, Option<String>)> {
-        let fits = self.context.tools.iter().filter_map(|tool| {
-            let key = text.strip_prefix(tool.name.as_str())?.trim();
-            let known = key.is_empty() || Types::new(Some(tool)).has(key);
-            known.then(|| (tool.name.clone(), (!key.is_empty()).then(|| key.to_owned())))
-        });
-        fits.max_by_key(|(name, _)| name.len())
-    }
 }
 
 /// The closing tags of a call that repeat its name: `</f>`, and `</PREFIXf>` if a prefix opens the tag.
@@ -231,94 +135,191 @@ fn own_closers<'a>(closers: &'a [String], opened: &str) -> Vec<&'a String> {
     if own.is_empty() { closers.iter().collect() } else { own }
 }
 
-/// The length of the closing tag of this name that `text` begins with.
-pub(in crate::adapter::syntax) fn closes_name(text: &str, name: &str) -> Option<usize> {
-    text.strip_prefix("</")?.strip_prefix(name)?.starts_with('>').then_some(name.len() + "</>".len())
+/// The element that `text` begins with, after a prefix: its name, and the length of its opening tag.
+pub(in crate::adapter::syntax) fn opens_element<'t>(text: &'t str, prefix: &str) -> Option<(&'t str, usize)> {
+    let inside = text.strip_prefix(prefix)?.trim_start_matches(' ').strip_prefix('<')?;
+    let name = &inside[..inside.find(|c: char| !(c.is_alphanumeric() || "_-.$:\\".contains(c)))?];
+    let is_tag = !name.is_empty() && name.len() <= WORD_BYTES && inside[name.len()..].starts_with('>');
+    is_tag.then(|| (name, text.len() - inside.len() + name.len() + 1))
 }
 
-impl Form for Markers<'_> {
-    fn argument_begins(&self, text: &str, end: bool) -> Start {
-        starts_with_key_tag(text, &self.tagged.argument[0], false, end)
+/// The length of the closing tag of this name that `text` begins with.
+pub(in crate::adapter::syntax) fn closes_element(text: &str, prefix: &str, name: &str) -> Option<usize> {
+    let inside = text.strip_prefix(prefix)?.trim_start_matches(' ').strip_prefix("</")?;
+    let after = inside.strip_prefix(name).filter(|_| !name.is_empty())?.strip_prefix('>')?;
+    Some(text.len() - after.len())
+}
+
+/// Whether `text` begins with the tag of an element of this name. `open` is what precedes the name.
+pub(in crate::adapter::syntax) fn tag(text: &str, open: [&str; 2], name: &str, end: bool) -> Start {
+    let mut rest = text;
+    for part in [open[0], open[1], name, ">"] {
+        match rest.strip_prefix(part) {
+            Some(after) => rest = after,
+            None if part.starts_with(rest) && !end => return Start::Maybe,
+            None => return Start::No,
+        }
+    }
+    Start::Yes(text.len() - rest.len())
+}
+
+/// The better of some answers: `Yes` before `Maybe` before `No`.
+fn best(starts: impl IntoIterator<Item = Start>) -> Start {
+    starts.into_iter().fold(Start::No, |best, start| match (best, start) {
+        (Start::Yes(length), _) | (_, Start::Yes(length)) => Start::Yes(length),
+        (Start::Maybe, _) | (_, Start::Maybe) => Start::Maybe,
+        _ => Start::No,
+    })
+}
+
+impl Markers<'_> {
+    /// Whether an argument's tag begins here.
+    pub(crate) fn argument_begins(&self, text: &str, end: bool) -> Start {
+        match self.types.filter(|_| self.keys != Keys::Tags) {
+            Some(types) => best(types.keys().map(|key| tag(text, [self.prefix(), "<"], key, end))),
+            None => starts_with_key_tag(text, &self.tagged.argument[0], false, end),
+        }
     }
 
-    fn argument(&self, text: &str) -> Option<Tag> {
-        if let Some((key, length)) = self.named_tag(text) {
-            return Some(Tag { own: false, ..Tag::plain(key, length) });
+    /// Reads an argument's whole tag, also in the tags of another form.
+    pub(crate) fn argument(&self, text: &str) -> Option<Tag> {
+        if let Some((key, length)) = opens_element(text, self.prefix()) {
+            let own = match self.keys {
+                Keys::Tags => false,
+                Keys::Elements => true,
+                Keys::Any => self.is_nested() || self.types.is_none_or(|types| types.has(key)),
+            };
+            if self.keys == Keys::Any || (self.has(key) && !self.opens_values()) {
+                return Some(Tag { own, ..Tag::plain(key, length) });
+            }
         }
         let markers = &self.tagged.argument[0];
         let Start::Yes(length) = starts_with_key_tag(text, markers, true, true) else { return None };
         let is_own = starts_with_key_tag(text, markers, false, true) != Start::No;
         // Some models write its tags twice.
         let length = past_twin(text, length, markers);
-        Some(Tag { own: is_own, ..self.argument_at(text, length)? })
+        let tag = Tag { own: is_own, ..self.argument_at(text, length)? };
+        (self.keys == Keys::Tags || self.has(&tag.key)).then_some(tag)
     }
 
-    fn value_open(&self, text: &str) -> Option<usize> {
+    /// Whether arguments are elements with elements inside.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.tagged.nested.is_some()
+    }
+
+    /// Whether a tag with any name is an argument.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.keys == Keys::Any
+    }
+
+    /// The tag that opens a value. Always `None` if the form has none.
+    pub(crate) fn value_open(&self, text: &str) -> Option<usize> {
         let open = self.opens_values().then(|| starts_with_tag(text, &self.tagged.value[0], true));
         if let Some(Start::Yes(length)) = open { Some(length) } else { None }
     }
 
-    fn opens_values(&self) -> bool {
-        !self.tagged.value[0].iter().any(String::is_empty)
+    /// Whether the form has a tag that opens values.
+    pub(crate) fn opens_values(&self) -> bool {
+        self.keys == Keys::Tags && !self.tagged.value[0].iter().any(String::is_empty)
     }
 
-    fn type_tag(&self) -> Option<&[String; 2]> {
+    /// The markers around a type between key and value.
+    pub(crate) fn type_tag(&self) -> Option<&[String; 2]> {
         self.tagged.type_tag.as_ref()
     }
 
-    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
-        if own {
-            if opened.strip_prefix('<').and_then(|name| name.strip_suffix('>')).is_some_and(|name| name == key) {
-                return closes_name(text, key);
-            }
-            let start = starts_with_tag(text, own_closers(&self.tagged.value[1], opened), true);
-            return if let Start::Yes(length) = start { Some(length) } else { None };
-        }
-        match starts_with_any_tag(text, &self.tagged.value[1], true) {
-            Start::Yes(length) => Some(length),
-            // Some models close the parameter by its name.
-            _ if !key.is_empty() && text.starts_with('<') => closes_name(text, key),
-            _ => None,
-        }
+    /// The element of the argument `key`, as it is written.
+    pub(crate) fn opening(&self, key: &str) -> String {
+        format!("{}<{key}>", self.prefix())
     }
 
-    fn close(&self, text: &str, end: bool) -> Start {
-        match starts_with_any_tag(text, &self.context.call.close, end) {
+    /// The tag that closes the value of argument `key`. `opened`: the tag that opened it. `own`: only a tag of the same name does.
+    pub(crate) fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
+        let named = || closes_element(text, self.prefix(), key);
+        let closers = &self.tagged.value[1];
+        let is_element = opened.strip_suffix('>').and_then(|tag| tag.strip_suffix(key)).is_some_and(|tag| tag.ends_with('<'));
+        let start = match own {
+            true if is_element => return named(),
+            true => starts_with_tag(text, own_closers(closers, opened), true),
+            false => starts_with_any_tag(text, closers, true),
+        };
+        // Some models close the parameter by its name.
+        if let Start::Yes(length) = start { Some(length) } else { named().filter(|_| !own) }
+    }
+
+    /// Whether the call closes here.
+    pub(crate) fn close(&self, text: &str, end: bool) -> Start {
+        let own = match self.keys {
+            _ if self.is_nested() => starts_with_any(text, &self.context.call.close, end),
+            Keys::Tags => starts_with_any_tag(text, &self.context.call.close, end),
+            Keys::Elements | Keys::Any => self.closes_tool(text, end),
+        };
+        match own {
             // Some models close the call by its name.
             Start::No if !self.name.is_empty() && text.starts_with('<') => {
-                starts_with_any(text, named_closers(self.name, self.context.call), end)
+                let usual = CLOSERS.iter().filter(|_| self.keys != Keys::Tags).map(|closer| (*closer).to_owned());
+                starts_with_any(text, named_closers(self.name, self.context.call).chain(usual), end)
             }
             start => start,
         }
     }
 
-    fn is_own_close(&self, text: &str) -> bool {
-        matches!(starts_with_tag(text, &self.context.call.close, true), Start::Yes(_))
+    /// Whether the element of the tool closes here.
+    fn closes_tool(&self, text: &str, end: bool) -> Start {
+        let undecided = if end { Start::No } else { Start::Maybe };
+        let Some(inside) = text.strip_prefix("</") else {
+            return if "</".starts_with(text) { undecided } else { Start::No };
+        };
+        match may_be_named(inside, self.name, end) {
+            Start::Yes(length) => match inside[length..].trim_start_matches(' ') {
+                "" => undecided,
+                rest if rest.starts_with('>') => Start::Yes(text.len() - rest.len() + 1),
+                _ => Start::No,
+            },
+            start => start,
+        }
     }
 
-    fn outer(&self, text: &str, end: bool) -> Start {
+    /// Whether the tag that closes the call here is the form's own.
+    pub(crate) fn is_own_close(&self, text: &str) -> bool {
+        let start = match self.keys {
+            Keys::Elements | Keys::Any if !self.is_nested() => self.closes_tool(text, true),
+            _ => starts_with_tag(text, &self.context.call.close, true),
+        };
+        matches!(start, Start::Yes(_))
+    }
+
+    /// Whether the section or fence around the calls closes here.
+    pub(crate) fn outer(&self, text: &str, end: bool) -> Start {
         starts_with_any(text, self.context.call.section_close.iter().chain(self.context.close), end)
     }
 
-    fn call(&self, text: &str, end: bool) -> Start {
+    /// Whether another call begins here.
+    pub(crate) fn call(&self, text: &str, end: bool) -> Start {
         let call = self.context.call;
-        let openings =
-            [&call.open, &call.section, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
-        let found = openings.into_iter().find(|start| matches!(start, Start::Yes(_)));
-        found.or_else(|| openings.into_iter().find(|&start| start == Start::Maybe)).unwrap_or(Start::No)
+        let openings = [&call.open, &call.section, &call.stripped, &self.tagged.name[0]];
+        let openings = openings.into_iter().map(|markers| starts_with_any(text, markers, end));
+        let tools = self.context.tools.iter().filter(|_| self.keys != Keys::Tags && !self.is_nested());
+        best(openings.chain(tools.map(|tool| tag(text, ["", "<"], &tool.name, end))))
     }
 
-    fn nested(&self, text: &str) -> Option<usize> {
+    /// The head of a call, if structure follows it.
+    pub(crate) fn nested(&self, text: &str) -> Option<usize> {
         let call = self.context.call;
-        let opened = [&call.open, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, true));
-        let length = match opened {
-            [Start::Yes(length), ..] | [_, Start::Yes(length), _] => length,
-            [_, _, Start::Yes(_)] => 0,
-            _ => return None,
-        };
-        let body = match self.head(&text[length..], true) {
-            Seen::Yes(head) if !head.closed => length + head.body,
-            _ => return None,
+        let body = if self.keys == Keys::Tags || self.is_nested() {
+            let opened = [&call.open, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, true));
+            let length = match opened {
+                [Start::Yes(length), ..] | [_, Start::Yes(length), _] => length,
+                [_, _, Start::Yes(_)] => 0,
+                _ => return None,
+            };
+            match self.head(&text[length..], true) {
+                Seen::Yes(head) if !head.closed => length + head.body,
+                _ => return None,
+            }
+        } else {
+            let Start::Yes(length) = tag(text, ["", "<"], self.name, true) else { return None };
+            length
         };
         let rest = &text[body..];
         let rest = &rest[gap(rest)..];
@@ -326,15 +327,39 @@ impl Form for Markers<'_> {
         begins.iter().any(|start| matches!(start, Start::Yes(_))).then_some(body)
     }
 
-    fn open_ended(&self) -> bool {
+    /// Whether only the end of the text closes the call.
+    pub(crate) fn open_ended(&self) -> bool {
         self.context.call.whole_answer && self.context.close.is_empty()
     }
 
-    fn cdata(&self) -> bool {
+    /// Whether `<![CDATA[` is markup.
+    pub(crate) fn cdata(&self) -> bool {
         self.tagged.cdata
     }
 
-    fn value(&self, text: &str, key: &str, between: Between) -> String {
+    /// The value of argument `key` as JSON text. `is_item`: it is an item of the list that the parameter is. `None`: elements inside are
+    /// malformed.
+    pub(crate) fn json(&self, types: &Types, key: &str, text: &str, hint: Hint, is_item: bool) -> Option<String> {
+        let place = types.parameter(key);
+        let place = if is_item { place.element() } else { place };
+        match &self.tagged.nested {
+            Some(prefix) => nested::value(text, prefix, place),
+            None if is_item => Some(place.value(text, hint)),
+            None => Some(types.value(key, text, hint)),
+        }
+    }
+
+    /// The length of what separates two tags here. Text beside tags that are special tokens is no argument.
+    pub(crate) fn gap(&self, text: &str) -> usize {
+        let gap = gap(text);
+        match self.prefix() {
+            prefix if !prefix.is_empty() && !text[gap..].starts_with('{') => text.find(prefix).unwrap_or(text.len()),
+            _ => gap,
+        }
+    }
+
+    /// The value of argument `key` without what belongs to the form.
+    pub(crate) fn value(&self, text: &str, key: &str, between: Between) -> String {
         if let Some(inner) = in_cdata(text).filter(|_| self.tagged.cdata) {
             return inner.to_owned();
         }
@@ -348,12 +373,14 @@ impl Form for Markers<'_> {
         if self.decodes { decoded(&plain) } else { plain }
     }
 
-    fn leads(&self) -> Vec<u8> {
+    /// The first bytes of all markers.
+    pub(crate) fn leads(&self) -> Vec<u8> {
         let call = self.context.call;
         let Tagged { name, argument, value, .. } = self.tagged;
         let lists =
             [&name[0], &argument[0], &value[1], &call.open, &call.stripped, &call.section, &call.close, &call.section_close];
-        let mut leads: Vec<u8> = lists.into_iter().flatten().filter_map(|marker| marker.bytes().next()).collect();
+        let elements = (self.keys != Keys::Tags).then(|| *self.prefix().as_bytes().first().unwrap_or(&b'<'));
+        let mut leads: Vec<u8> = lists.into_iter().flatten().filter_map(|marker| marker.bytes().next()).chain(elements).collect();
         leads.sort_unstable();
         leads.dedup();
         leads

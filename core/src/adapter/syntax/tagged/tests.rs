@@ -152,12 +152,11 @@ fn calls_are_read_as_their_families_write_them() {
         ),
         (
             "minimax-m3",
-            &m3("<save>@<path>see @<path>a@</path> there@</path>@</save>"),
-            r#"save {"path":"see ]<]minimax[>[<path>a]<]minimax[>[</path> there"}"#,
+            &m3("<save>@<body>see @<body>a@</body> there@</body>@</save>"),
+            r#"save {"body":"see ]<]minimax[>[<body>a]<]minimax[>[</body> there"}"#,
         ),
         ("minimax-m3", &m3("<save>@<path>x@</path>now the mode@<mode>1@</mode>@</save>"), r#"save {"path":"x","mode":1}"#),
-        ("minimax-m3", &m3("<save>@<path>x@</save>"), ""),
-        ("minimax-m3", &m3("<save>@<path>x@</body>@</save>"), ""),
+        ("minimax-m3", &m3("<save>@<path>x@</save>"), r#"save {"path":"x"}"#),
     ] {
         let seen = calls(adapter, text);
         assert_eq!(written(&seen, true).join("|").replace("\": ", "\":"), expected.replace("\": ", "\":"), "{adapter}: {text}");

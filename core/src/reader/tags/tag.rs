@@ -1,9 +1,6 @@
-//! What the reader of tags must know about a form: its markers, and what is between them.
+//! The tag of an argument, and what it says besides the key.
 
-use crate::adapter::syntax::{
-    Start,
-    typing::{Hint, Types},
-};
+use crate::adapter::syntax::typing::{Hint, Types};
 
 /// An argument's opening tag.
 pub(crate) struct Tag {
@@ -23,41 +20,6 @@ impl Tag {
     pub(crate) fn plain(key: &str, length: usize) -> Tag {
         Tag { key: key.to_owned(), hint: Hint::None, length, value: None, torn: false, own: true }
     }
-}
-
-/// The markers of one form. Each method tests the beginning of `text`, and returns the length of what it finds there. `end` means
-/// that the text is complete; it always is where there is no `end`.
-pub(crate) trait Form {
-    /// Whether an argument's tag begins here.
-    fn argument_begins(&self, text: &str, end: bool) -> Start;
-    /// Reads an argument's whole tag, also in the tags of another form.
-    fn argument(&self, text: &str) -> Option<Tag>;
-    /// The tag that opens a value. Always `None` if the form has none.
-    fn value_open(&self, text: &str) -> Option<usize>;
-    /// Whether the form has a tag that opens values.
-    fn opens_values(&self) -> bool;
-    /// The markers around a type between key and value.
-    fn type_tag(&self) -> Option<&[String; 2]>;
-    /// The tag that closes the value of argument `key`. `opened`: the tag that opened it. `own`: only a tag of the same name does.
-    fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize>;
-    /// Whether the call closes here.
-    fn close(&self, text: &str, end: bool) -> Start;
-    /// Whether the tag that closes the call here is the form's own.
-    fn is_own_close(&self, text: &str) -> bool;
-    /// Whether the section or fence around the calls closes here.
-    fn outer(&self, text: &str, end: bool) -> Start;
-    /// Whether another call begins here.
-    fn call(&self, text: &str, end: bool) -> Start;
-    /// The head of a call, if structure follows it.
-    fn nested(&self, text: &str) -> Option<usize>;
-    /// Whether only the end of the text closes the call.
-    fn open_ended(&self) -> bool;
-    /// Whether `<![CDATA[` is markup.
-    fn cdata(&self) -> bool;
-    /// The value of argument `key` without what belongs to the form.
-    fn value(&self, text: &str, key: &str, between: Between) -> String;
-    /// The first bytes of all markers.
-    fn leads(&self) -> Vec<u8>;
 }
 
 /// What the model writes between the tags of a call.
