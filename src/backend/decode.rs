@@ -26,7 +26,7 @@ mod tests;
 pub struct Decoder {
     dialect: Dialect,
     answer: Answer,
-    /// The pattern of the last frame that held nothing but a text.
+    /// The pattern of the last frame that gave nothing but a text.
     pattern: Option<Pattern>,
     done: bool,
 }
@@ -65,9 +65,7 @@ impl Decoder {
         }
         let frame = frame.trim_ascii();
         if let Some((channel, text)) = self.pattern.as_ref().and_then(|pattern| pattern.read(frame)) {
-            if let Some(text) = text.some() {
-                self.answer.text(channel, text, out);
-            }
+            self.answer.text(channel, &text, out);
             return Ok(());
         }
         if frame == b"[DONE]" {
@@ -86,16 +84,22 @@ impl Decoder {
                 elements.into_iter().map(|element| element.get().as_bytes()).filter(|frame| !frame.starts_with(b"["));
             return frames.try_for_each(|frame| self.frame(frame, out));
         }
-        let lone = match self.dialect {
-            Dialect::Ollama => ollama::frame(frame, &mut self.answer, out)?,
-            Dialect::OpenAi => openai::frame(frame, &mut self.answer, out)?,
-            Dialect::Google => {
-                google::frame(frame, &mut self.answer, out)?;
-                None
-            }
+        let read = match self.dialect {
+            Dialect::Ollama => ollama::frame,
+            Dialect::OpenAi => openai::frame,
+            Dialect::Google => google::frame,
         };
-        if let Some(lone) = lone {
-            self.pattern = Pattern::of(frame, lone);
+        let before = self.answer.state();
+        let (mut deltas, mut pattern) = (0, None);
+        read(frame, &mut self.answer, &mut |delta: Delta<'_>| {
+            deltas += 1;
+            if let Delta::Text(channel, text) = delta {
+                pattern = Pattern::of(frame, channel, text);
+            }
+            out(delta);
+        })?;
+        if deltas == 1 && self.answer.state().is_some_and(|after| Some(after) == before) {
+            self.pattern = pattern;
         }
         if self.answer.closed { self.finish(out) } else { Ok(()) }
     }
@@ -142,6 +146,12 @@ impl Answer {
             self.calls.before_text(out);
         }
         out(Delta::Text(channel, text));
+    }
+
+    /// All but the text; `None`: a call is open.
+    fn state(&self) -> Option<impl PartialEq + use<>> {
+        let closed = (self.called, self.closed, self.finish, self.stop_sequence.clone());
+        self.calls.writing().is_none().then_some((self.usage, closed, self.calls.given()))
     }
 }
 

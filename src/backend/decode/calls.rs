@@ -90,6 +90,11 @@ impl Calls {
         self.pending.last().map(|pending| (pending.name.as_str(), pending.arguments.len()))
     }
 
+    /// The number of calls that were yielded or dropped.
+    pub(super) fn given(&self) -> u64 {
+        self.given
+    }
+
     /// Yields all calls, complete or not.
     pub(super) fn flush(&mut self, out: &mut Out<'_>) {
         while let Some(first) = self.first() {

@@ -1,12 +1,9 @@
 //! Types for JSON fields as real backends write them. Each accepts null, absence and the usual other types without an error, and
 //! copies nothing unless it has to unescape.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, value::RawValue};
 
 /// A string. Null and absence are empty, a number is its digits, a list of parts (`[{"text": ...}]`) is their text.
@@ -35,155 +32,66 @@ pub(super) struct Function<'a> {
     pub(super) arguments: Arguments<'a>,
 }
 
-struct TextVisitor;
-
 impl Text<'_> {
     pub(super) fn some(&self) -> Option<&str> {
         (!self.0.is_empty()).then_some(&*self.0)
     }
 }
 
-impl<'a> Text<'a> {
-    /// The raw text of the JSON string, if it contains no escapes.
-    pub(super) fn written(&self) -> Option<&'a str> {
-        match self.0 {
-            Cow::Borrowed(text) => Some(text),
-            Cow::Owned(_) => None,
-        }
-    }
-}
-
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor).map(Text)
-    }
-}
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(""))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(""))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(number.to_string()))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(number.to_string()))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(number.to_string()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
-        let mut all = String::new();
-        while let Some(part) = parts.next_element::<Text<'de>>()? {
-            all.push_str(&part.0);
-        }
-        Ok(Cow::Owned(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Self::Value, A::Error> {
-        let mut text = Cow::Borrowed("");
-        while let Some(key) = part.next_key::<Text<'de>>()? {
-            if key.0 == "text" {
-                text = part.next_value::<Text<'de>>()?.0;
-            } else {
-                part.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(text)
+        Content::deserialize(deserializer).map(|content| content.text)
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
+        content(<&RawValue>::deserialize(deserializer)?, LISTS).map_err(D::Error::custom)
     }
 }
 
-struct ContentVisitor;
+/// A part of a content, whose own fields may be lists of parts.
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    thinking: Option<&'a RawValue>,
+}
 
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
+/// So many lists of parts may be in each other; those below are empty.
+const LISTS: usize = 4;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string or a list of parts")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        TextVisitor.visit_borrowed_str(text).map(Content::from)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        TextVisitor.visit_str(text).map(Content::from)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(Content::default())
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Content::default())
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-        TextVisitor.visit_u64(number).map(Content::from)
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-        TextVisitor.visit_i64(number).map(Content::from)
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
-        TextVisitor.visit_f64(number).map(Content::from)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
-        let mut all = Content::default();
-        while let Some(part) = parts.next_element::<Content<'de>>()? {
-            all.text.0.to_mut().push_str(&part.text.0);
-            all.thinking.0.to_mut().push_str(&part.thinking.0);
-        }
-        Ok(all)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Self::Value, A::Error> {
-        let mut content = Content::default();
-        while let Some(key) = part.next_key::<Text<'de>>()? {
-            match &*key.0 {
-                "text" => content.text = part.next_value()?,
-                "thinking" => content.thinking = part.next_value()?,
-                _ => drop(part.next_value::<IgnoredAny>()?),
+fn content(value: &RawValue, lists: usize) -> serde_json::Result<Content<'_>> {
+    let json = value.get();
+    let text = |text| Ok(Content { text: Text(text), ..Content::default() });
+    match json.as_bytes().first() {
+        Some(b'"') => text(string(json)?),
+        Some(b'[') if lists > 0 => {
+            let mut all = Content::default();
+            for part in serde_json::from_str::<Vec<&RawValue>>(json)? {
+                let part = content(part, lists - 1)?;
+                all.text.0.to_mut().push_str(&part.text.0);
+                all.thinking.0.to_mut().push_str(&part.thinking.0);
             }
+            Ok(all)
         }
-        Ok(content)
+        Some(b'{') if lists > 0 => {
+            let part: Part<'_> = serde_json::from_str(json)?;
+            let [text, thinking] = [part.text, part.thinking].map(|field| field.map(|field| content(field, lists - 1)));
+            Ok(Content {
+                text: text.transpose()?.unwrap_or_default().text,
+                thinking: thinking.transpose()?.unwrap_or_default().text,
+            })
+        }
+        Some(b'-' | b'0'..=b'9') => text(json.into()),
+        _ => text("".into()),
     }
 }
 
-impl<'a> From<Cow<'a, str>> for Content<'a> {
-    fn from(text: Cow<'a, str>) -> Content<'a> {
-        Content { text: Text(text), ..Content::default() }
-    }
+/// The text of a JSON string.
+fn string(json: &str) -> serde_json::Result<Cow<'_, str>> {
+    if json.contains('\\') { serde_json::from_str(json).map(Cow::Owned) } else { Ok(json.trim_matches('"').into()) }
 }
 
 impl<'de> Deserialize<'de> for Number {
@@ -203,7 +111,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?.get();
         Ok(Arguments(match raw.as_bytes().first() {
-            Some(b'"') => Some(serde_json::from_str::<Text<'a>>(raw).map_err(D::Error::custom)?.0),
+            Some(b'"') => Some(string(raw).map_err(D::Error::custom)?),
             Some(b'n') => None,
             _ => Some(Cow::Borrowed(raw)),
         }))

@@ -9,7 +9,6 @@ use super::{
     Answer, Out,
     calls::Fragment,
     loose::{Function, Number, Text},
-    pattern::Lone,
     reported, unreadable,
 };
 use crate::{
@@ -25,7 +24,6 @@ struct Line<'a> {
     thinking: Text<'a>,
     done: Option<bool>,
     done_reason: Text<'a>,
-    created_at: Text<'a>,
     prompt_eval_count: Number,
     eval_count: Number,
     #[serde(borrow)]
@@ -47,33 +45,9 @@ struct Call<'a> {
     function: Option<Function<'a>>,
 }
 
-impl<'a> Line<'a> {
-    /// The text, if the line contains nothing else.
-    fn lone(&self) -> Option<Lone<'a>> {
-        let Line { message, response, thinking, done, error: None, created_at, .. } = self else { return None };
-        let (content, own, calls) = match message {
-            Some(Message { content, thinking, tool_calls }) => (Some(content), Some(thinking), tool_calls.as_ref()),
-            None => (None, None, None),
-        };
-        let texts = [
-            (Channel::Content, Some(response)),
-            (Channel::Content, content),
-            (Channel::Reasoning, Some(thinking)),
-            (Channel::Reasoning, own),
-        ];
-        let mut said =
-            texts.into_iter().filter_map(|(channel, text)| Some((channel, text.filter(|text| text.some().is_some())?)));
-        let ((channel, text), None) = (said.next()?, said.next()) else { return None };
-        let goes_on = *done != Some(true) && calls.is_none_or(Vec::is_empty);
-        let time = created_at.written().unwrap_or_default();
-        text.written().filter(|_| goes_on).map(|text| Lone { channel, text, time })
-    }
-}
-
-/// Decodes a line. Returns its text if it contains nothing else.
-pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<Option<Lone<'a>>, Error> {
+/// Decodes a line.
+pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
     let line: Line<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
-    let lone = line.lone();
     if let Some(error) = line.error {
         reported(error)?;
     }
@@ -103,5 +77,5 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
         }
         answer.closed = true;
     }
-    Ok(lone)
+    Ok(())
 }

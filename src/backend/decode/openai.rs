@@ -2,19 +2,13 @@
 //! under any of its names, calls in fragments, usage, errors inside the stream. Also chunks of `/v1/completions`, which contain
 //! only text.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{SeqAccess, Visitor},
-};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
     Answer, Out,
     calls::Fragment,
     loose::{Content, Function, Number, Text},
-    pattern::Lone,
     reported, unreadable,
 };
 use crate::{
@@ -26,17 +20,12 @@ use crate::{
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Chunk<'a> {
-    choices: Option<Choices<'a>>,
+    choices: Option<Vec<Choice<'a>>>,
     usage: Option<Counts>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     object: Text<'a>,
 }
-
-/// The first choice, and the calls of another one: gateways write one answer as two choices, its text and its calls
-/// (goose#2177). Everything else in other choices is ignored: toolglot never asks for several answers.
-#[derive(Default)]
-struct Choices<'a>(Option<Choice<'a>>, Option<Vec<Call<'a>>>);
 
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -93,63 +82,9 @@ struct Details {
     reasoning_tokens: Number,
 }
 
-impl<'a> Chunk<'a> {
-    /// The text, if the chunk contains nothing else.
-    fn lone(&self) -> Option<Lone<'a>> {
-        let Chunk { choices: Some(Choices(Some(choice), None)), usage: None, error: None, object: _ } = self else { return None };
-        let Choice { delta: Some(message), message: None, .. } = choice else { return None };
-        let Message { content, refusal, reasoning_content, reasoning, thinking, tool_calls, function_call: None } = message
-        else {
-            return None;
-        };
-        let texts = [&content.text, reasoning_content, reasoning, thinking];
-        let mut said = texts.into_iter().enumerate().filter(|(_, text)| text.some().is_some());
-        let ((at, text), None) = (said.next()?, said.next()) else { return None };
-        let others = [&choice.text, &choice.finish_reason, refusal, &content.thinking].into_iter().find_map(Text::some);
-        let is_alone = others.is_none() && tool_calls.as_ref().is_none_or(Vec::is_empty);
-        let channel = if at == 0 { Channel::Content } else { Channel::Reasoning };
-        text.written().filter(|_| is_alone).map(|text| Lone { channel, text, time: "" })
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ChoicesVisitor)
-    }
-}
-
-/// Reads a list without keeping it: a chunk of prose allocates nothing.
-struct ChoicesVisitor;
-
-impl<'de> Visitor<'de> for ChoicesVisitor {
-    type Value = Choices<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of choices")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Choices::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let Choices(mut first, mut calls) = Choices::default();
-        while let Some(choice) = list.next_element::<Choice<'de>>()? {
-            if first.is_none() && choice.index.0.unwrap_or(0) == 0 {
-                first = Some(choice);
-            } else if calls.is_none() {
-                let message = choice.delta.or(choice.message);
-                calls = message.and_then(|message| message.tool_calls).filter(|calls| !calls.is_empty());
-            }
-        }
-        Ok(Choices(first, calls))
-    }
-}
-
-/// Decodes a frame. Returns its text if it contains nothing else.
-pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<Option<Lone<'a>>, Error> {
+/// Decodes a frame.
+pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
     let chunk: Chunk<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
-    let lone = chunk.lone();
     if let Some(error) = chunk.error {
         reported(error)?;
     }
@@ -170,8 +105,9 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
             reasoning_tokens: counts.completion_tokens_details.and_then(|details| details.reasoning_tokens.0).unwrap_or_default(),
         });
     }
-    let Choices(first, others) = chunk.choices.unwrap_or_default();
-    if let Some(choice) = first {
+    let mut choices = chunk.choices.unwrap_or_default();
+    let first = choices.iter().position(|choice| choice.index.0.unwrap_or(0) == 0);
+    if let Some(choice) = first.map(|first| choices.remove(first)) {
         let whole = choice.message.is_some();
         if let Some(text) = choice.text.some() {
             out(Delta::Text(Channel::Content, text));
@@ -187,10 +123,14 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
             answer.finish.get_or_insert(FinishReason::Stop);
         }
     }
+    // Gateways write one answer as two choices, its text and its calls (goose#2177). Everything else in other choices is ignored:
+    // toolglot never asks for several answers.
+    let messages = choices.into_iter().filter_map(|choice| choice.delta.or(choice.message));
+    let others = messages.filter_map(|message| message.tool_calls).find(|calls| !calls.is_empty());
     if let Some(calls) = others.filter(|_| !answer.called) {
         take_calls(calls, answer, out);
     }
-    Ok(lone)
+    Ok(())
 }
 
 /// Yields the content of a message or delta.
