@@ -33,6 +33,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
+pub use schema::each_schema;
 pub(super) use schema::subset;
 pub use system::join_system;
 

@@ -30,8 +30,8 @@ pub enum Refusal {
     Parser,
 }
 
-/// Texts of other refusals than those of the conversation's form, in lower case; `*` matches any text. The first row found in the
-/// message decides.
+/// Texts of other refusals than those of the conversation's form or of a field, in lower case; `*` matches any text. The first row
+/// found in the message decides.
 const REFUSALS: &[(&str, Refusal)] = &[
     ("does not support tool", Refusal::Tools),
     ("does not support function calling", Refusal::Tools),
@@ -39,13 +39,6 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("requires --enable-auto-tool-choice", Refusal::Tools),
     ("tools param requires --jinja", Refusal::Tools),
     ("no endpoints found that support tool use", Refusal::Tools),
-    ("unknown name \"", Refusal::Fields),
-    ("unrecognized request argument", Refusal::Fields),
-    ("extra inputs are not permitted", Refusal::Fields),
-    ("additional properties are not allowed", Refusal::Fields),
-    ("unknown parameter", Refusal::Fields),
-    ("unknown field", Refusal::Fields),
-    ("' is unsupported", Refusal::Fields),
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
@@ -99,9 +92,9 @@ impl Refusal {
         if matches!(message.trim(), "eof" | "unexpected eof") {
             return Some(Refusal::Parser);
         }
-        match REFUSALS.iter().find(|(text, _)| says(&message, text))?.1 {
-            Refusal::Fields => Some(field::refused(&error.message)),
-            ref refusal => Some(refusal.clone()),
+        match REFUSALS.iter().find(|(text, _)| says(&message, text)) {
+            Some((_, refusal)) => Some(refusal.clone()),
+            None => field::refused(&error.message),
         }
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
                 open.add(&message);
             }
             "tool" => {
+                say_refusal(&mut message);
                 say_parts(&mut message, at, notes);
                 break_turns(&mut message, turns);
                 if let Some(place) = answer(&mut message, &mut open) {
@@ -72,7 +73,7 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
     }
 }
 
-/// Makes the refusal of an assistant its text: it is in a field or in a part of its own, which only OpenAI's servers know.
+/// Makes a refusal text: it is in a field or in a part of its own, which only OpenAI's servers know.
 fn say_refusal(message: &mut Cow<'_, Message>) {
     let refusal = |value: &Value| value.get("refusal").and_then(Value::as_str).map(|text| json!({"type": "text", "text": text}));
     if let Content::Parts(parts) = &message.content
@@ -101,12 +102,10 @@ fn say_parts(message: &mut Cow<'_, Message>, at: usize, notes: &mut Vec<Note>) {
         if is_known(part) {
             return part.clone();
         }
-        let text = part.get("refusal").and_then(Value::as_str).map(str::to_owned).unwrap_or_else(|| {
-            let text = format!("`{}` cannot be a part of a tool's result and was left out", in_message(at, part));
-            notes.push(Note::Warning { code: "field_dropped", text });
-            format!("[a part of type {}: not supported]", part.get("type").and_then(Value::as_str).unwrap_or("unknown"))
-        });
-        json!({"type": "text", "text": text})
+        let text = format!("`{}` cannot be a part of a tool's result and was left out", in_message(at, part));
+        notes.push(Note::Warning { code: "field_dropped", text });
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or("unknown");
+        json!({"type": "text", "text": format!("[a part of type {kind}: not supported]")})
     });
     let said = said.collect();
     message.to_mut().content = Content::Parts(said);
@@ -164,31 +163,24 @@ pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool, fi
 
 /// Replaces an image or a file by a line of text, and adds it to `images` if the model sees it.
 fn show_image(part: &mut Value, images: &mut Vec<Value>, vision: bool, files: bool) {
-    if let Some(file) = part.get("file") {
+    let (kind, name, is_seen, unseen) = if let Some(file) = part.get("file") {
         let name = file.get("filename").and_then(Value::as_str).map_or_else(|| "without a name".to_owned(), file_name);
-        let mut file = std::mem::take(part);
-        if let Some(written) = file.pointer_mut("/file/filename") {
+        if let Some(written) = part.pointer_mut("/file/filename") {
             *written = json!(name);
         }
-        let text = if files {
-            images.push(file);
-            format!("[file {}: {name}, attached below]", images.len())
-        } else {
-            format!("[a file, {name}: this model cannot read files]")
-        };
-        *part = json!({"type": "text", "text": text});
-        return;
-    }
-    if part.get("image_url").is_none() {
-        return;
-    }
-    let kind = mime(part).unwrap_or("image").to_owned();
-    let image = std::mem::take(part);
-    let text = if vision {
-        images.push(image);
-        format!("[image {}: {kind}, attached below]", images.len())
+        ("file", name, files, "a file")
+    } else if part.get("image_url").is_some() {
+        ("image", mime(part).unwrap_or("image").to_owned(), vision, "an image")
     } else {
-        format!("[an image, {kind}: this model cannot see images]")
+        return;
+    };
+    let image = std::mem::take(part);
+    let text = if is_seen {
+        images.push(image);
+        format!("[{kind} {}: {name}, attached below]", images.len())
+    } else {
+        let cannot = if kind == "file" { "read files" } else { "see images" };
+        format!("[{unseen}, {name}: this model cannot {cannot}]")
     };
     *part = json!({"type": "text", "text": text});
 }
@@ -241,11 +233,10 @@ fn is_placeholder(content: &Content) -> bool {
 
 /// Makes the arguments of each call one JSON object, and adds ids where there are none.
 fn mend(message: &mut Cow<'_, Message>, at: usize, notes: &mut Vec<Note>) {
-    let calls = message.tool_calls.iter().enumerate();
-    let mended = calls.filter_map(|(position, call)| Some((position, mended(call, at, position, notes)?)));
-    let mended: Vec<(usize, ToolCall)> = mended.collect();
-    for (position, call) in mended {
-        message.to_mut().tool_calls[position] = call;
+    for position in 0..message.tool_calls.len() {
+        if let Some(call) = mended(&message.tool_calls[position], at, position, notes) {
+            message.to_mut().tool_calls[position] = call;
+        }
     }
 }
 

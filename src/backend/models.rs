@@ -57,24 +57,26 @@ const MODELS: usize = 10_000;
 /// # Errors
 /// The backend cannot be reached, answers with an error, or sends no list.
 pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Error> {
-    let list = match backend.kind {
+    let (path, field, read): (&str, &str, fn(&Value) -> Option<Model>) = match backend.kind {
         Kind::Replay => return Ok(backend.replay.models()),
-        Kind::Ollama => get(client, backend, &backend.url, "/api/tags").await?,
-        Kind::OpenAi | Kind::Google => get(client, backend, &backend.url, "/models").await?,
+        Kind::Ollama => ("/api/tags", "models", ollama_model),
+        Kind::OpenAi => ("/models", "data", openai_model),
+        Kind::Google => ("/models", "models", google_model),
     };
-    let (field, read): (&str, fn(&Value) -> Option<Model>) = match backend.kind {
-        Kind::OpenAi => ("data", openai_model),
-        Kind::Google => ("models", google_model),
-        Kind::Ollama | Kind::Replay => ("models", ollama_model),
-    };
-    match list.get(field).and_then(Value::as_array).or(list.as_array()) {
-        Some(models) => {
-            if models.len() > MODELS {
-                tracing::warn!(backend = backend.name, listed = models.len(), "only the first {MODELS} models are used");
-            }
-            Ok(models.iter().take(MODELS).filter_map(read).collect())
-        }
-        None => Err(Error::backend(format!("the backend `{}` did not answer with a list of models", backend.name))),
+    let models = list(client, backend, path, field).await?;
+    if models.len() > MODELS {
+        tracing::warn!(backend = backend.name, listed = models.len(), "only the first {MODELS} models are used");
+    }
+    Ok(models.iter().take(MODELS).filter_map(read).collect())
+}
+
+/// The entries of a list of models.
+pub(super) async fn list(client: &Client, backend: &Backend, path: &str, field: &str) -> Result<Vec<Value>, Error> {
+    let mut answer = get(client, backend, &backend.url, path).await?;
+    let found = if answer.is_array() { answer } else { answer.get_mut(field).map(Value::take).unwrap_or_default() };
+    match found {
+        Value::Array(models) => Ok(models),
+        _ => Err(Error::backend(format!("the backend `{}` did not answer with a list of models", backend.name))),
     }
 }
 
@@ -267,14 +269,11 @@ fn llama_facts(listed: Model, props: &Value) -> Model {
     // Newer servers report what the template supports; older ones accept tools with every template.
     let told = props.get("chat_template_caps").and_then(|caps| caps.get("supports_tools")?.as_bool());
     Model {
-        base: file.filter(|file| *file != listed.id).or(listed.base),
+        base: file.filter(|file| *file != listed.id).or_else(|| listed.base.clone()),
         capabilities: Some(Capabilities { tools: told.unwrap_or(true), thinking: false, vision: vision.unwrap_or(false) }),
         context: number(settings, "n_ctx").or_else(|| number(props, "n_ctx")).or(listed.context),
         template: text(props, "chat_template"),
-        context_set: None,
-        repeat_penalty_set: false,
-        entry: None,
-        id: listed.id,
+        ..listed
     }
 }
 

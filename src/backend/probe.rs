@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
-use super::{Backend, Kind, Profile, models::get};
+use super::{
+    Backend, Kind, Profile,
+    models::{get, list},
+};
 use crate::{error::Error, upstream::Client};
 
 #[cfg(test)]
@@ -14,10 +17,7 @@ mod tests;
 /// # Errors
 /// The backend cannot be reached, or sends no list of models.
 pub async fn profile(client: &Client, backend: &Backend) -> Result<Profile, Error> {
-    let list = get(client, backend, &backend.url, "/models").await?;
-    let Some(models) = list.get("data").and_then(Value::as_array).or(list.as_array()) else {
-        return Err(Error::backend(format!("the backend `{}` did not answer with a list of models", backend.name)));
-    };
+    let models = list(client, backend, "/models", "data").await?;
     let owner = models.first().and_then(|model| model.get("owned_by")?.as_str()).unwrap_or_default();
     Ok(match owner {
         "llamacpp" => Profile::LlamaCpp,

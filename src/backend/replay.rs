@@ -8,6 +8,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serde_json::json;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{Dialect, Model, Prepared};
 use crate::{
@@ -45,9 +46,13 @@ impl Replay {
     /// The recordings in the `.txt` files of a folder and its subfolders, in the order of their paths. A file that is not a
     /// recording is skipped with a warning.
     pub fn of_folder(folder: &Path) -> Replay {
-        let mut fixtures = Vec::new();
-        collect(folder, &mut fixtures);
-        Replay::new(fixtures)
+        let files = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter().flatten().map(DirEntry::into_path);
+        let recordings = files.filter(|path| path.extension().is_some_and(|extension| extension == "txt") && path.is_file());
+        Replay::new(recordings.filter_map(|path| {
+            let read = fs::read_to_string(&path).map_err(|error| error.to_string());
+            let fixture = read.and_then(|text| Fixture::parse(&text).map_err(|error| error.to_string()));
+            fixture.inspect_err(|error| tracing::warn!("{} is not a recording: {error}", path.display())).ok()
+        }))
     }
 
     /// The models that were recorded, each once.
@@ -127,23 +132,6 @@ fn explained(recorded: &[&Round], asked: &Place) -> String {
         "[toolglot] This is a recording, not a model. It answers: {}. For anything else, start Ollama or another server.",
         questions.join(", ")
     )
-}
-
-/// Reads the recordings in a folder and its subfolders.
-fn collect(folder: &Path, fixtures: &mut Vec<Fixture>) {
-    let mut paths: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, fixtures);
-        } else if path.extension().is_some_and(|extension| extension == "txt") {
-            let read = fs::read_to_string(&path).map_err(|error| error.to_string());
-            match read.and_then(|text| Fixture::parse(&text).map_err(|error| error.to_string())) {
-                Ok(fixture) => fixtures.push(fixture),
-                Err(error) => tracing::warn!("{} is not a recording: {error}", path.display()),
-            }
-        }
-    }
 }
 
 /// One line of text as an answer.

@@ -198,20 +198,10 @@ pub(super) fn parameters_of(tool: &Tool) -> Value {
 
 /// Replaces `true` as the schema of a property (anything goes), because backends with typed schemas fail on it.
 fn without_booleans(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            for property in
-                object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(|map| map.values_mut())
-            {
-                if property.is_boolean() {
-                    *property = json!({});
-                }
-            }
-            object.values_mut().for_each(without_booleans);
-        }
-        Value::Array(list) => list.iter_mut().for_each(without_booleans),
-        _ => {}
-    }
+    conversation::each_schema(schema, &mut |object| {
+        let properties = object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
+        properties.filter(|property| property.is_boolean()).for_each(|property| *property = json!({}));
+    });
 }
 
 /// Whether [`without_booleans`] would change the schema.

@@ -50,10 +50,9 @@ fn spelt(backend: &Backend, names: Names, name: &str) -> String {
 fn spelled(backend: &Backend, name: &str) -> String {
     match backend.traits().spelling {
         Spelling::Snake => snake_case(name),
-        Spelling::Plain => name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect(),
+        Spelling::Plain => letters(name, "-"),
         Spelling::Google => {
-            let plain: String =
-                name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect();
+            let plain = letters(name, "-.");
             if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { plain } else { format!("_{plain}") }
         }
         Spelling::Any => name.to_owned(),
@@ -62,13 +61,16 @@ fn spelled(backend: &Backend, name: &str) -> String {
 
 /// The name in the letters of the model's family.
 fn limited(names: Names, name: String) -> String {
-    let word = || -> String { name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect() };
     match names {
         Names::Any => name,
-        Names::Word => word(),
-        Names::Identifier if name.starts_with(|c: char| c.is_ascii_digit()) => format!("_{}", word()),
-        Names::Identifier => word(),
+        Names::Identifier if name.starts_with(|c: char| c.is_ascii_digit()) => format!("_{}", letters(&name, "")),
+        Names::Word | Names::Identifier => letters(&name, ""),
     }
+}
+
+/// The name with `_` in the place of everything that is no letter, no digit and none of these signs.
+fn letters(name: &str, signs: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || signs.contains(c) { c } else { '_' }).collect()
 }
 
 /// The name as LM Studio spells it: `readFile` and `Read-File` become `read_file`.

@@ -10,6 +10,7 @@ use crate::{
         Adapter,
         quote::{self, Turns},
     },
+    backend::each_schema,
     client::Incoming,
     config::{self, RESULT_BYTES_AT_LEAST},
     error::Error,
@@ -124,19 +125,13 @@ pub fn offer(incoming: &mut Incoming, tools: &[Offered], turns: &Turns) {
 }
 
 fn break_prose(schema: &mut Value, turns: &Turns) {
-    match schema {
-        Value::Object(object) => {
-            for (key, value) in object {
-                match (key.as_str(), value) {
-                    ("description" | "title" | "$comment", Value::String(text)) => *text = turns.broken(text).into_owned(),
-                    ("enum" | "const" | "default" | "examples", _) => {}
-                    (_, value) => break_prose(value, turns),
-                }
+    each_schema(schema, &mut |object| {
+        for (key, value) in object {
+            if let ("description" | "title" | "$comment", Value::String(text)) = (key.as_str(), value) {
+                *text = turns.broken(text).into_owned();
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|value| break_prose(value, turns)),
-        _ => {}
-    }
+    });
 }
 
 /// Puts text after the system text.

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
+    backend::each_schema,
     event::{Note, Tool, Tools},
-    fix::View,
     openai::{ChatRequest, tokens},
 };
 
@@ -14,16 +14,15 @@ struct Rule {
     name: &'static str,
     /// How the tool's own description is shortened.
     tool: fn(&str) -> &str,
-    /// How the descriptions of required and of optional parameters are shortened.
-    required: fn(&str) -> &str,
-    optional: fn(&str) -> &str,
+    /// How the descriptions of parameters are shortened.
+    parameter: fn(&str) -> &str,
 }
 
 const RULES: [Rule; 4] = [
-    Rule { name: "notes about schemas were left out", tool: whole, required: whole, optional: whole },
-    Rule { name: "descriptions were cut to their first paragraph", tool: paragraph, required: paragraph, optional: paragraph },
-    Rule { name: "descriptions were cut to their first sentence", tool: sentence, required: sentence, optional: sentence },
-    Rule { name: "descriptions of parameters were left out", tool: sentence, required: nothing, optional: nothing },
+    Rule { name: "notes about schemas were left out", tool: whole, parameter: whole },
+    Rule { name: "descriptions were cut to their first paragraph", tool: paragraph, parameter: paragraph },
+    Rule { name: "descriptions were cut to their first sentence", tool: sentence, parameter: sentence },
+    Rule { name: "descriptions of parameters were left out", tool: sentence, parameter: nothing },
 ];
 
 /// Keys of a schema, apart from the description, that do not affect what is valid.
@@ -80,38 +79,15 @@ impl Rule {
         }
     }
 
-    /// The descriptions of a schema's properties, at any depth.
+    /// The descriptions in a schema, at any depth, but not its own.
     fn schema(&self, schema: &mut Value) {
-        let required: Vec<String> = View::within(schema, schema).root().required().map(str::to_owned).collect();
-        let Some(object) = schema.as_object_mut() else { return };
-        object.retain(|key, _| !NOTES.contains(&key.as_str()));
-        if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
-            for (name, property) in properties {
-                let shorten = if required.iter().any(|key| key == name) { self.required } else { self.optional };
-                property.as_object_mut().into_iter().for_each(|property| shortened(property, shorten));
-                self.schema(property);
+        let mut is_root = true;
+        each_schema(schema, &mut |object| {
+            object.retain(|key, _| !NOTES.contains(&key.as_str()));
+            if !std::mem::take(&mut is_root) {
+                shortened(object, self.parameter);
             }
-        }
-        for key in ["items", "additionalProperties"] {
-            object.get_mut(key).into_iter().for_each(|part| self.part(part));
-        }
-        for key in ["anyOf", "oneOf", "allOf"] {
-            object.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten().for_each(|part| self.part(part));
-        }
-        for key in ["$defs", "definitions"] {
-            object
-                .get_mut(key)
-                .and_then(Value::as_object_mut)
-                .into_iter()
-                .flat_map(Map::values_mut)
-                .for_each(|part| self.part(part));
-        }
-    }
-
-    /// A schema that is no property itself.
-    fn part(&self, schema: &mut Value) {
-        schema.as_object_mut().into_iter().for_each(|schema| shortened(schema, self.optional));
-        self.schema(schema);
+        });
     }
 }
 
@@ -184,7 +160,7 @@ mod tests {
     /// A schema without any text for people.
     fn bare(schema: &Value) -> Value {
         let mut schema = schema.clone();
-        Rule { name: "", tool: nothing, required: nothing, optional: nothing }.schema(&mut schema);
+        Rule { name: "", tool: nothing, parameter: nothing }.schema(&mut schema);
         schema
     }
 

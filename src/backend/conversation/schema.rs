@@ -20,35 +20,39 @@ const REPEATED: u64 = 1000;
 
 /// Removes patterns, formats and large lengths: servers that hold a model to a schema by a grammar refuse what they cannot express.
 pub(super) fn without_patterns(schema: &mut Value) {
-    without(schema, &|key, value| match key {
-        _ if LETTERS.contains(&key) => value.is_string(),
-        _ if BOUNDS.contains(&key) => value.as_u64().is_some_and(|bound| bound > REPEATED),
-        _ => false,
+    each_schema(schema, &mut |object| {
+        object.retain(|key, value| match key.as_str() {
+            key if LETTERS.contains(&key) => !value.is_string(),
+            key if BOUNDS.contains(&key) => value.as_u64().is_none_or(|bound| bound <= REPEATED),
+            _ => true,
+        });
     });
 }
 
 /// Leaves types, properties, lists of values and descriptions.
 pub(super) fn plain(schema: &mut Value) {
     *schema = subset(schema);
-    without(schema, &|key, _| LETTERS.contains(&key) || BOUNDS.contains(&key));
+    each_schema(schema, &mut |object| {
+        object.retain(|key, _| !LETTERS.contains(&key.as_str()) && !BOUNDS.contains(&key.as_str()))
+    });
 }
 
-/// Removes these keys from a schema and those in it.
-fn without(schema: &mut Value, is_removed: &impl Fn(&str, &Value) -> bool) {
+/// Changes a schema and those in it, the outer ones first.
+pub fn each_schema(schema: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
     match schema {
         Value::Object(object) => {
-            object.retain(|key, value| !is_removed(key, value));
+            change(object);
             for (key, value) in object {
                 match (key.as_str(), value) {
-                    ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
-                        named.values_mut().for_each(|schema| without(schema, is_removed));
+                    ("properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions", Value::Object(named)) => {
+                        named.values_mut().for_each(|schema| each_schema(schema, change));
                     }
-                    ("enum" | "const" | "default" | "examples" | "example", _) => {}
-                    (_, value) => without(value, is_removed),
+                    ("enum" | "const" | "default" | "examples" | "example" | "dependentRequired", _) => {}
+                    (_, value) => each_schema(value, change),
                 }
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|schema| without(schema, is_removed)),
+        Value::Array(list) => list.iter_mut().for_each(|schema| each_schema(schema, change)),
         _ => {}
     }
 }

@@ -40,31 +40,13 @@ struct Pending {
     id: String,
     name: String,
     arguments: String,
-    pieces: Pieces,
     extra: Option<String>,
     /// Whether the arguments are complete, once they were read.
     complete: Cell<Option<bool>>,
 }
 
-/// How the pieces of a call's arguments relate to each other.
-#[derive(Debug, Default)]
-enum Pieces {
-    /// There was none yet.
-    #[default]
-    None,
-    /// Each begins with the one before it, so many times in a row. `whole`: they have replaced each other.
-    Growing { last: String, times: usize, whole: bool },
-    /// Each goes on where the one before it ends.
-    Apart,
-}
-
-/// Arguments that grew beyond this without a piece that replaced them do not grow, in bytes.
-const GROWN_BYTES: usize = 64 * 1024;
 /// So many calls may be open at once. With more, the first one leaves as it is.
 const OPEN_CALLS: usize = 64;
-/// After so many pieces that begin with the one before them, arguments may be sent as a whole each time.
-const GROWN: usize = 2;
-
 impl Calls {
     /// Takes a fragment. Complete calls are yielded when the next one begins.
     pub(super) fn take(&mut self, fragment: Fragment<'_>, out: &mut Out<'_>) {
@@ -158,12 +140,6 @@ impl Calls {
     }
 }
 
-impl Pieces {
-    fn of(first: &str) -> Pieces {
-        if first.is_empty() { Pieces::None } else { Pieces::Growing { last: first.to_owned(), times: 0, whole: false } }
-    }
-}
-
 impl Pending {
     fn new(fragment: &Fragment<'_>) -> Pending {
         Pending {
@@ -171,7 +147,6 @@ impl Pending {
             id: fragment.id.to_owned(),
             name: fragment.name.to_owned(),
             arguments: fragment.arguments.to_owned(),
-            pieces: Pieces::of(fragment.arguments),
             extra: fragment.extra.map(str::to_owned),
             complete: Cell::default(),
         }
@@ -218,36 +193,11 @@ impl Pending {
         {
             self.arguments.clear();
         }
-        if self.grows(fragment.arguments) {
-            self.arguments.clear();
-        }
         self.complete = Cell::default();
         self.arguments.push_str(fragment.arguments);
         if let Some(extra) = fragment.extra {
             self.extra = Some(extra.to_owned());
         }
-    }
-
-    /// Whether each piece has all of the arguments so far, so that this one replaces what came before it. A piece of ordinary
-    /// arguments may look like their beginning (`{"a": {"a": 1}}`), so this is believed only where the pieces put together are no
-    /// JSON, nor the beginning of it, and this piece alone is.
-    fn grows(&mut self, piece: &str) -> bool {
-        let (times, whole) = match &self.pieces {
-            _ if piece.is_empty() => return false,
-            Pieces::None => (0, false),
-            Pieces::Growing { last, times, whole }
-                if (*whole || self.arguments.len() <= GROWN_BYTES) && piece.len() > last.len() && piece.starts_with(last) =>
-            {
-                (times + 1, *whole)
-            }
-            Pieces::Growing { .. } | Pieces::Apart => {
-                self.pieces = Pieces::Apart;
-                return false;
-            }
-        };
-        let whole = whole || times >= GROWN && !begins_json(&format!("{}{piece}", self.arguments)) && begins_json(piece);
-        self.pieces = Pieces::Growing { last: piece.to_owned(), times, whole };
-        whole
     }
 
     /// Whether its arguments are one JSON value. They are read once, however much text follows them.
@@ -258,9 +208,4 @@ impl Pending {
         self.complete.set(Some(complete));
         complete
     }
-}
-
-/// Whether a text is JSON, or the beginning of it.
-fn begins_json(text: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(text).err().is_none_or(|error| error.is_eof())
 }

@@ -314,27 +314,6 @@ fn calls_come_in_the_order_of_their_indices() {
 }
 
 #[test]
-fn arguments_that_are_sent_as_a_whole_each_time_replace_each_other() {
-    let pieces = |pieces: &[&str]| {
-        let piece = |arguments: &str| serde_json::json!({"index": 0, "function": {"arguments": arguments}}).to_string();
-        let head = r#"{"index":0,"id":"c","function":{"name":"look","arguments":""}}"#.to_owned();
-        let fragments: Vec<String> = std::iter::once(head).chain(pieces.iter().map(|text| piece(text))).collect();
-        calls(&fragments.iter().map(String::as_str).collect::<Vec<_>>()).concat()
-    };
-    let whole = r#"{"path":"a.txt","n":[1,2]}"#;
-    for step in [1, 3, 7] {
-        let growing: Vec<&str> = (1..whole.len()).step_by(step).chain([whole.len()]).map(|end| &whole[..end]).collect();
-        assert_eq!(pieces(&growing), format!("call c look {whole}"), "{step}");
-    }
-    // Ordinary pieces that look like the beginning.
-    assert_eq!(pieces(&[r#"{"a":"#, r#"{"a":"#, r#"{"a":1}}}"#]), r#"call c look {"a":{"a":{"a":1}}}"#);
-    assert_eq!(pieces(&[r#"{"a":"#, r#"{"a":1"#, "}}"]), r#"call c look {"a":{"a":1}}"#);
-    assert_eq!(pieces(&["  ", "   ", "    ", "{}"]), "call c look          {}");
-    let nested = [r#"{"a":["#, r#"{"a":[{"a":["#, r#"{"a":[{"a":[]}]}"#];
-    assert_eq!(pieces(&nested), format!("call c look {}", nested.concat()), "the beginning of JSON still");
-}
-
-#[test]
 fn a_call_leaves_before_the_text_that_follows_it() {
     let stream = openai(
         &[

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{QUIET, constrain, functions, named};
 use crate::{
-    backend::{Profile, Round, chat::Chat, conversation},
+    backend::{Learned, Profile, Round, chat::Chat, conversation},
     event::{Note, ToolChoice, Tools},
 };
 
@@ -51,37 +51,29 @@ pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Rou
         options.insert("include_usage".into(), json!(true));
     }
     without_unknown(&mut chat, round, notes);
-    if round.learned.plain {
-        plain(&mut chat);
-    }
     chat
 }
 
-/// Removes the fields that the backend has refused by name: of the request, of messages, of tools.
+/// Removes the fields of the request, of messages and of tools that the backend has refused by name, or all that not every server of
+/// this API knows.
 fn without_unknown(chat: &mut Chat<'_>, round: &Round<'_>, notes: &mut Vec<Note>) {
-    for name in &round.learned.refused {
-        let was_sent = chat.rest.shift_remove(name).is_some() && round.chat.rest.contains_key(name);
-        if was_sent && !QUIET.contains(&name.as_str()) {
-            let text = format!("the backend refuses `{name}`, so it was left out");
-            notes.push(Note::Warning { code: "field_dropped", text });
-        }
-        for message in chat.messages.iter_mut().filter(|message| message.rest.contains_key(name)) {
-            message.to_mut().rest.shift_remove(name);
-        }
-        let is_needed = matches!(name.as_str(), "name" | "description" | "parameters");
-        for tool in chat.tools.iter_mut().filter(|tool| !is_needed && tool["function"].get(name).is_some()) {
-            tool.to_mut()["function"].as_object_mut().map(|function| function.shift_remove(name));
+    let Learned { refused, plain, .. } = round.learned;
+    let was_sent = |name: &&String| chat.rest.contains_key(*name) && round.chat.rest.contains_key(*name);
+    for name in refused.iter().filter(was_sent).filter(|name| !QUIET.contains(&name.as_str())) {
+        let text = format!("the backend refuses `{name}`, so it was left out");
+        notes.push(Note::Warning { code: "field_dropped", text });
+    }
+    let stays = |name: &str, is_known: bool| !round.learned.refuses(name) && (is_known || !plain);
+    chat.rest.retain(|name, _| stays(name, !LATE.contains(&name.as_str())));
+    for message in &mut chat.messages {
+        if !message.rest.keys().all(|name| stays(name, name == "name")) {
+            message.to_mut().rest.retain(|name, _| stays(name, name == "name"));
         }
     }
-}
-
-/// Removes fields that not every server of this API knows.
-fn plain(chat: &mut Chat<'_>) {
-    chat.rest.retain(|name, _| !LATE.contains(&name.as_str()));
-    for message in chat.messages.iter_mut().filter(|message| message.rest.keys().any(|name| name != "name")) {
-        message.to_mut().rest.retain(|name, _| name == "name");
-    }
-    for tool in chat.tools.iter_mut().filter(|tool| tool.pointer("/function/strict").is_some()) {
-        tool.to_mut().get_mut("function").and_then(Value::as_object_mut).map(|function| function.shift_remove("strict"));
+    let of_tool = |name: &str| matches!(name, "name" | "description" | "parameters") || stays(name, name != "strict");
+    for tool in &mut chat.tools {
+        if tool["function"].as_object().is_some_and(|function| !function.keys().all(|name| of_tool(name))) {
+            tool.to_mut()["function"].as_object_mut().into_iter().for_each(|function| function.retain(|name, _| of_tool(name)));
+        }
     }
 }
