@@ -41,7 +41,7 @@ pub use context::{Bounds, Loaded, Size, Window};
 pub use conversation::{Rewrite, each_schema, join_system, suspects_schemas};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from, is_loading, pace_headers, refusal_of, retry_after, unusable};
-pub use history::leaked::{marked_bytes, without_calls};
+pub use history::leaked::marked_bytes;
 pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};
 pub use ollama::{garbles_tools, load_anew, may_garble_tools, unparsed};

@@ -14,7 +14,7 @@
 //! | `nudge`, `quoted` | what the user orders and the model announces, in Void; calls in results |
 //! | `react` | runs tools in mode `react` |
 //! | `spool` | calls of mode `shell`, for `toolglot call` |
-//! | `fit`, `count` | makes the context large enough; estimates a prompt's tokens |
+//! | `fit` | makes the context large enough; estimates a prompt's tokens |
 //! | `extras` | data that a backend wants back with a call (thought signatures) |
 //! | `prefix` | how much of a request the backend had read before |
 //! | `tap` | lets others observe a turn |
@@ -36,15 +36,14 @@ use crate::{
     fix::{Schemas, Tally},
     mcp::pool::Pool,
     plan::Plan,
-    store::{Common, Store},
+    store::{Common, Key, Store},
     upstream::{Client, Silence},
 };
 
 pub mod answer;
 mod attempts;
-pub mod count;
 mod extras;
-mod fit;
+pub mod fit;
 mod gate;
 mod nudge;
 mod outlet;
@@ -82,6 +81,13 @@ pub struct Shared {
     pub without_client: Arc<Semaphore>,
 }
 
+/// What is kept under these keys, each with what belongs to the key. The store is asked once.
+async fn kept_under<T>(shared: &Shared, wanted: Vec<(T, Key)>) -> impl Iterator<Item = (T, Bytes)> {
+    let (of, keys): (Vec<T>, Vec<Key>) = wanted.into_iter().unzip();
+    let found = shared.store.get_all(&keys).await;
+    of.into_iter().zip(found).filter_map(|(of, found)| Some((of, found?)))
+}
+
 /// Room for the turns that finish their calls without a client.
 pub fn without_client() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(react::WITHOUT_CLIENT))
@@ -102,13 +108,8 @@ struct Written {
     bytes: BytesMut,
     begun: Instant,
     /// Text that is written together with the next text of the same piece.
-    held: Held,
-}
-
-/// Adjacent pieces of text, or of reasoning.
-#[derive(Debug, Default)]
-struct Held {
-    text: String,
+    held: String,
+    /// Whether that is reasoning.
     is_reasoning: bool,
 }
 
@@ -122,7 +123,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
     let mut opening = BytesMut::new();
     front.open(&mut opening);
     let signs = front.signs();
-    let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
+    let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: String::new(), is_reasoning: false };
     let mut rounds = Rounds::new(plan, shared, taps, written);
     async_stream::stream! {
         let mut opened = false;
@@ -132,30 +133,26 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
                 let step = rounds.step();
                 pin!(step);
                 loop {
-                    let stepped = tokio::select! {
+                    tokio::select! {
                         biased;
-                        stepped = &mut step => Some(stepped),
-                        () = silence.over() => None,
-                    };
-                    if let Some(stepped) = stepped {
-                        break stepped;
+                        stepped = &mut step => break stepped,
+                        () = silence.over() => opened = true,
                     }
-                    opened = true;
                     silence.broken(NEXT_SIGN);
                     signs.put(&mut opening);
                     yield Ok(opening.split().freeze());
                 }
             };
-            rounds.outlet.out.flush();
+            let out = &mut rounds.outlet.out;
+            out.flush();
             if stepped.as_ref().is_err_and(|error| error.code.as_deref() == Some(spool::NOT_KEPT)) {
-                rounds.outlet.out.bytes.clear();
+                out.bytes.clear();
             }
             let more = match stepped {
                 Ok(more) => more,
-                Err(error) if opened || !rounds.outlet.out.bytes.is_empty() => {
+                Err(error) if opened || !out.bytes.is_empty() => {
                     tracing::warn!(status = error.status, code = error.code, "{error}");
-                    let Written { front, bytes, .. } = &mut rounds.outlet.out;
-                    front.fault(&error, bytes);
+                    out.front.fault(&error, &mut out.bytes);
                     false
                 }
                 Err(error) => {
@@ -163,11 +160,11 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
                     return;
                 }
             };
-            if !rounds.outlet.out.bytes.is_empty() {
+            if !out.bytes.is_empty() {
                 let is_whole = !opened && !more;
                 opened = true;
                 silence.broken(NEXT_SIGN);
-                let bytes = after(&mut opening, rounds.outlet.out.bytes.split());
+                let bytes = after(&mut opening, out.bytes.split());
                 rounds.outlet.tell(|tap| tap.client(&bytes));
                 yield Ok(bytes);
                 if is_whole {
@@ -221,13 +218,11 @@ fn after(opening: &mut BytesMut, bytes: BytesMut) -> Bytes {
 impl Written {
     /// Writes the held text.
     fn flush(&mut self) {
-        let Held { text, is_reasoning } = &mut self.held;
-        if text.is_empty() {
-            return;
+        if !self.held.is_empty() {
+            let event = if self.is_reasoning { Event::Reasoning(&self.held) } else { Event::Text(&self.held) };
+            self.front.event(event, &mut self.bytes);
+            self.held.clear();
         }
-        let event = if *is_reasoning { Event::Reasoning(text) } else { Event::Text(text) };
-        self.front.event(event, &mut self.bytes);
-        text.clear();
     }
 }
 
@@ -245,11 +240,11 @@ impl Sink for Written {
                 return self.front.event(event, &mut self.bytes);
             }
         };
-        if self.held.is_reasoning != is_reasoning {
+        if self.is_reasoning != is_reasoning {
             self.flush();
-            self.held.is_reasoning = is_reasoning;
+            self.is_reasoning = is_reasoning;
         }
-        self.held.text.push_str(text);
+        self.held.push_str(text);
     }
 
     fn divide(&mut self) {

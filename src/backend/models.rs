@@ -49,6 +49,9 @@ pub struct Capabilities {
 /// Longest answer that is read, in bytes, and maximum number of JSON values in it.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 const ANSWER_VALUES: usize = 250_000;
+/// What reads an entry of a list of models.
+type Entry = fn(&Value) -> Option<Model>;
+
 /// Maximum number of models of one backend.
 const MODELS: usize = 10_000;
 
@@ -57,7 +60,7 @@ const MODELS: usize = 10_000;
 /// # Errors
 /// The backend cannot be reached, answers with an error, or sends no list.
 pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Error> {
-    let (path, field, read): (&str, &str, fn(&Value) -> Option<Model>) = match backend.kind {
+    let (path, field, read): (_, _, Entry) = match backend.kind {
         Kind::Replay => return Ok(backend.replay.models()),
         Kind::Ollama => ("/api/tags", "models", ollama_model),
         Kind::OpenAi => ("/models", "data", openai_model),

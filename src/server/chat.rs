@@ -61,7 +61,7 @@ pub(super) async fn message(app: App, asked: Asked) -> Result<Response, Error> {
 pub(super) async fn count_tokens(app: App, asked: Asked) -> Result<Response, Error> {
     let chat = messages::read(&asked.received.body)?;
     let plan = answer::plan(&app, &asked, chat).await?;
-    let tokens = turn::count::tokens(&plan, &app.turns).await?;
+    let tokens = turn::fit::tokens(&plan, &app.turns).await?;
     Ok(reply::json(&json!({"input_tokens": tokens})))
 }
 

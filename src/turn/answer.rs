@@ -8,7 +8,7 @@ use std::sync::Arc;
 mod unwanted;
 
 use self::unwanted::Unwanted;
-use super::gate::Gate;
+use super::gate::{Before, Gate};
 pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
@@ -87,18 +87,21 @@ impl Setup {
 impl Answer {
     /// A reader for an answer that has not begun.
     pub fn new(setup: Setup) -> Answer {
+        Answer::after(setup, Before::default())
+    }
+
+    /// The same for an answer that others may precede in its turn.
+    pub(super) fn after(setup: Setup, before: Before) -> Answer {
         let Setup { adapter, tools, schemas, scanner, policy } = setup;
         let limit = scanner.argument_bytes;
-        let mut gate = Gate::new(policy);
-        gate.before.tools = Arc::clone(&tools);
         let mut fixer = Fixer::new(Arc::clone(&tools), Arc::clone(&schemas));
         (fixer.limit, fixer.markers) = (limit, adapter.value_markers());
         Answer {
             unwanted: Unwanted::new(&adapter, &tools),
             scanner: Scanner::new(adapter, Arc::clone(&tools), schemas, scanner),
-            tools,
+            tools: Arc::clone(&tools),
             fixer,
-            gate,
+            gate: Gate::new(policy, tools, before),
             native: None,
             heard: false,
             began_inside: None,

@@ -6,7 +6,7 @@ use std::{collections::HashMap, time::Duration};
 
 use sha2::{Digest, Sha256};
 
-use super::Shared;
+use super::{Shared, kept_under};
 use crate::{
     backend::Rewrite,
     client::front,
@@ -102,18 +102,13 @@ impl Extras {
 
 /// Puts back what the client has dropped.
 pub(super) async fn put_back(shared: &Shared, plan: &mut Plan, extras: &Extras) {
-    let calls = plan.chat.messages.iter().enumerate().flat_map(|(at, message)| {
-        let calls = message.tool_calls.iter().enumerate();
-        calls.filter(|(_, call)| call.extra.is_none()).map(move |(position, call)| (at, position, call.id.clone()))
-    });
-    let (places, keys): (Vec<_>, Vec<_>) =
-        calls.map(|(at, position, id)| ((at, position), extras.key(plan, Kind::CallExtra, &id))).unzip();
-    for ((at, position), extra) in places.into_iter().zip(shared.store.get_all(&keys).await) {
-        let Some(extra) = extra else { continue };
-        let call = plan.chat.messages.get_mut(at).and_then(|message| message.tool_calls.get_mut(position));
-        if let (Some(call), Ok(extra)) = (call, serde_json::from_slice(&extra)) {
-            call.extra = Some(extra);
-        }
+    let mut wanted = Vec::new();
+    for (at, message) in plan.chat.messages.iter().enumerate() {
+        let calls = message.tool_calls.iter().enumerate().filter(|(_, call)| call.extra.is_none());
+        wanted.extend(calls.map(|(position, call)| ((at, position), extras.key(plan, Kind::CallExtra, &call.id))));
+    }
+    for ((at, position), extra) in kept_under(shared, wanted).await {
+        plan.chat.messages[at].tool_calls[position].extra = serde_json::from_slice(&extra).ok();
     }
 }
 
@@ -122,15 +117,14 @@ pub(super) async fn put_back_reasoning(shared: &Shared, plan: &mut Plan, extras:
     if !plan.adapter.prompt.reasoning && !plan.asking.learned.needs(Rewrite::Reasoning) {
         return;
     }
-    let lacks =
-        |message: &Message| !["reasoning_content", "reasoning", "thinking"].iter().any(|name| message.rest.contains_key(*name));
-    let lacking = plan.chat.messages.iter().enumerate().filter(|(_, message)| lacks(message));
-    let first_call = |message: &Message| Some(extras.key(plan, Kind::CallReasoning, &message.tool_calls.first()?.id));
-    let (places, keys): (Vec<_>, Vec<_>) = lacking.filter_map(|(at, message)| Some((at, first_call(message)?))).unzip();
-    for (at, kept) in places.into_iter().zip(shared.store.get_all(&keys).await) {
-        let kept = kept.and_then(|kept| String::from_utf8(kept.into()).ok());
-        if let (Some(message), Some(kept)) = (plan.chat.messages.get_mut(at), kept) {
-            message.rest.insert("reasoning_content".into(), kept.into());
+    let has =
+        |message: &Message| ["reasoning_content", "reasoning", "thinking"].iter().any(|name| message.rest.contains_key(*name));
+    let lacking = plan.chat.messages.iter().enumerate().filter(|(_, message)| !has(message));
+    let first_calls = lacking.filter_map(|(at, message)| Some((at, message.tool_calls.first()?)));
+    let wanted = first_calls.map(|(at, call)| (at, extras.key(plan, Kind::CallReasoning, &call.id)));
+    for (at, kept) in kept_under(shared, wanted.collect()).await {
+        if let Ok(kept) = String::from_utf8(kept.into()) {
+            plan.chat.messages[at].rest.insert("reasoning_content".into(), kept.into());
         }
     }
 }

@@ -1,18 +1,22 @@
 //! Compares a conversation with the context of its model: requests a context size from Ollama, and refuses what cannot fit before
-//! it is sent.
+//! it is sent. Estimates the tokens of a prompt: from the backend's tokenizer if it has one, otherwise from the counts in its earlier
+//! answers.
 
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::Shared;
 use crate::{
     backend::{self, Kind, Loaded, Size, Window},
     error::Error,
-    event::{Note, Tools},
+    event::{Note, Tools, Usage},
     plan::Plan,
     store::{self, Key},
 };
 
 /// The result of the comparison.
+#[derive(Default)]
 pub(super) struct Context {
     /// The context to request from Ollama, in tokens; `None`: Ollama decides.
     pub(super) num_ctx: Option<u64>,
@@ -22,7 +26,14 @@ pub(super) struct Context {
     pub(super) notes: Vec<Note>,
 }
 
-/// How long to wait until Ollama reports what is loaded.
+/// The last prompt whose tokens the backend has counted for a model.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Counted {
+    bytes: u64,
+    tokens: u64,
+}
+
+/// How long to wait until a backend says what is loaded, or counts tokens.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Compares the conversation with the context of its model.
@@ -37,13 +48,13 @@ pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> 
     };
     if plan.backend.kind != Kind::Ollama {
         size.check(plan.asking.context.most)?;
-        return Ok(Context { num_ctx: None, cuttable: None, notes: Vec::new() });
+        return Ok(Context::default());
     }
     let cuttable = Some(size);
     if plan.chat.has_option("num_ctx") {
-        return Ok(Context { num_ctx: None, cuttable, notes: Vec::new() }); // the client knows what it wants
+        return Ok(Context { cuttable, ..Context::default() }); // the client knows what it wants
     }
-    let key = key(plan);
+    let key = key(plan, "context");
     let kept = store::read::<Window>(&*shared.store, &key).await.unwrap_or_default();
     let mut window = kept;
     let loaded = loaded(shared, plan).await;
@@ -68,7 +79,35 @@ async fn loaded(shared: &Shared, plan: &Plan) -> Option<Loaded> {
     tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?
 }
 
-fn key(plan: &Plan) -> Key {
+/// The tokens of this chat's prompt as it would be sent: counted by the backend's tokenizer within 2 s, else estimated.
+///
+/// # Errors
+/// As making the request itself (`backend::request`).
+pub async fn tokens(plan: &Plan, shared: &Shared) -> Result<u64, Error> {
+    let prepared = backend::request(&plan.round(true, None))?;
+    let asked = backend::tokens(&shared.client, &plan.backend, &prepared.outgoing);
+    if let Ok(Some(tokens)) = tokio::time::timeout(PATIENCE, asked).await {
+        return Ok(tokens);
+    }
+    let size = Size::of(&plan.chat, &plan.tools);
+    let counted = store::read::<Counted>(&*shared.store, &key(plan, "tokens")).await;
+    Ok(match counted {
+        Some(Counted { bytes, tokens }) if bytes > 0 => size.bytes * tokens / bytes + size.image_tokens(),
+        _ => size.estimate(),
+    })
+}
+
+/// Remembers how many tokens the backend has counted for this prompt.
+pub(super) async fn learn(plan: &Plan, shared: &Shared, usage: Usage) {
+    let size = Size::of(&plan.chat, &plan.tools);
+    let tokens = usage.prompt_tokens;
+    if tokens == 0 || size.images > 0 {
+        return;
+    }
+    store::write(&*shared.store, key(plan, "tokens"), &Counted { bytes: size.bytes, tokens }, store::DAY).await;
+}
+
+fn key(plan: &Plan, of: &str) -> Key {
     let key = plan.learned_key();
-    Key { id: format!("{}\ncontext", key.id), ..key }
+    Key { id: format!("{}\n{of}", key.id), ..key }
 }

@@ -64,7 +64,9 @@ pub(super) struct Gate {
     policy: Policy,
     /// The client's form. Calls that it cannot carry are refused.
     pub(super) carrier: Carrier,
-    pub(super) before: Before,
+    /// The tools of the request.
+    tools: Arc<Tools>,
+    before: Before,
     delivered: Delivered,
     /// All calls of this answer so far.
     written: Written,
@@ -74,7 +76,10 @@ pub(super) struct Gate {
     open: Assembly,
     withheld: String,
     refused: u32,
-    again: Again,
+    /// Why the model is to be asked again.
+    reask: Option<Reask>,
+    /// Whether the backend itself had read the call that it is asked about.
+    asks_about_native: bool,
     said: Said,
     /// The prose of this answer so far, while a call may replace it, because the client has prose of an earlier answer.
     preface: Option<String>,
@@ -90,34 +95,24 @@ struct Refused<'a> {
     written: &'a str,
 }
 
-/// What precedes the answer.
-#[derive(Debug, Default)]
+/// What precedes the answer in its turn.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Before {
-    /// The earlier calls of this turn that have results.
-    repeats: Repeats,
-    /// The tools of the request.
-    pub(super) tools: Arc<Tools>,
+    /// The earlier calls of this turn that have results. Calls that repeat one of these are refused.
+    pub(super) repeats: Repeats,
     /// The results that the model has read. It is asked whether it means a call that is in there.
     pub(super) quoted: Arc<Quoted>,
-}
-
-/// How the model was asked before this answer, and is asked after it.
-#[derive(Debug, Default)]
-struct Again {
     /// Whether the model was asked again for this answer.
-    asked: bool,
+    pub(super) asked: bool,
+    /// The call that it was asked about.
+    pub(super) about: Option<same::Call>,
     /// What the user reads if this answer says nothing.
-    left: Option<String>,
-    /// Why the model is to be asked again.
-    reask: Option<Reask>,
-    /// Whether the backend itself had read the call that was refused.
-    native: bool,
-    /// The call that the model was asked about before this answer.
-    about: Option<same::Call>,
-    /// Valid calls after a refused one: of an earlier answer, or of this one once `reask` is set.
-    kept: Vec<ToolCall>,
-    /// The prose of earlier answers that the client has.
-    said: Vec<String>,
+    pub(super) left: Option<String>,
+    /// Valid calls after a refused one: of an earlier answer, or of this one once the model is to be asked again.
+    pub(super) kept: Vec<ToolCall>,
+    /// The prose of earlier answers that the client has. A model that is asked again often begins with the same words, or says the
+    /// same in others.
+    pub(super) said: Vec<String>,
 }
 
 /// How the answer ended, besides its finish reason.
@@ -150,27 +145,33 @@ const EQUAL_CALLS: usize = 2;
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
 impl Gate {
-    pub(super) fn new(policy: Policy) -> Gate {
-        let prose_bytes = if policy.nudges || policy.call_alone { PROSE_BYTES } else { 0 };
+    pub(super) fn new(policy: Policy, tools: Arc<Tools>, before: Before) -> Gate {
+        let prose_bytes = match () {
+            () if !policy.answers_refused && tools.iter().any(|tool| tool.input.is_patch()) => WITHHELD_BYTES,
+            () if policy.nudges || policy.call_alone => PROSE_BYTES,
+            () => 0,
+        };
         Gate {
             policy,
             carrier: Carrier::default(),
-            before: Before::default(),
+            tools,
             delivered: Delivered::default(),
             written: Written::default(),
             native: false,
             open: Assembly::default(),
             withheld: String::new(),
             refused: 0,
-            again: Again::default(),
+            reask: None,
+            asks_about_native: false,
             said: Said::new(prose_bytes),
-            preface: None,
+            preface: (!before.said.is_empty()).then(String::new),
             ended: Ended::default(),
+            before,
         }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        if self.again.reask.is_some() {
+        if self.reask.is_some() {
             return self.after_refused(&event, out);
         }
         match event {
@@ -197,7 +198,7 @@ impl Gate {
             Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
-                if self.again.reask.is_none() {
+                if self.reask.is_none() {
                     if let Some(stop) = self.ended.stop_sequence.take().filter(|_| reason == FinishReason::Stop) {
                         out.event(Event::Note(&Note::StopSequence(stop)));
                     }
@@ -209,7 +210,7 @@ impl Gate {
 
     /// Handles what follows a refused call that the model is asked about.
     fn after_refused(&mut self, event: &Event<'_>, out: &mut dyn Sink) {
-        let Again { reask: Some(reask), kept, native, .. } = &mut self.again else { return };
+        let Some(reask) = &mut self.reask else { return };
         if let (Event::Text(text), Some(said)) = (event, reask.text_mut()) {
             if said.len() < WITHHELD_BYTES {
                 said.push_str(text);
@@ -221,35 +222,14 @@ impl Gate {
             return;
         }
         let is_copied = matches!(reask, Reask::Refused { name, written, .. }
-            if *native && *name == call.name && is_beginning(written, &call.arguments));
-        if is_copied && !self.native && kept.is_empty() {
-            (self.again.reask, self.refused) = (None, self.refused - 1);
+            if self.asks_about_native && *name == call.name && is_beginning(written, &call.arguments));
+        if is_copied && !self.native && self.before.kept.is_empty() {
+            (self.reask, self.refused) = (None, self.refused - 1);
             return self.deliver(&call.name, None, &call.arguments, None, out);
         }
         if reask.keeps_others() {
-            kept.push(call);
+            self.before.kept.push(call);
         }
-    }
-
-    /// Sets the earlier calls: from now on, calls that repeat one of these are refused.
-    pub(super) fn after(&mut self, repeats: Repeats) {
-        if self.before.tools.iter().any(|tool| tool.input.is_patch()) {
-            self.said.prose_bytes = WITHHELD_BYTES;
-        }
-        self.before.repeats = repeats;
-    }
-
-    /// Continues after an answer in which a call was refused. `kept`: the valid calls after it. `left`: what the user reads if
-    /// this answer says nothing. `about`: the refused call.
-    pub(super) fn again(&mut self, kept: Vec<ToolCall>, left: Option<String>, about: Option<same::Call>) {
-        self.again = Again { asked: true, left, kept, about, said: std::mem::take(&mut self.again.said), ..Again::default() };
-    }
-
-    /// Sets the prose of earlier answers that the client has. A model that is asked again often begins with the same words, or
-    /// says the same in others.
-    pub(super) fn echoing(&mut self, said: Vec<String>) {
-        self.preface = (!said.is_empty()).then(String::new);
-        self.again.said = said;
     }
 
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
@@ -267,7 +247,7 @@ impl Gate {
                 "answer was gated"
             );
         }
-        (self.delivered.count, self.again.reask, self.again.kept)
+        (self.delivered.count, self.reask, self.before.kept)
     }
 
     fn text(&mut self, text: &str, out: &mut dyn Sink) {
@@ -300,7 +280,7 @@ impl Gate {
     fn release(&mut self, out: &mut dyn Sink) {
         let preface = self.preface.take().unwrap_or_default();
         let mut fresh = preface.as_str();
-        for said in self.again.said.iter().map(|said| said.trim_start()) {
+        for said in self.before.said.iter().map(|said| said.trim_start()) {
             let (said, blank) = said.split_at(said.trim_end().len());
             let is_sentence = said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '：']);
             fresh = match fresh.trim_start().strip_prefix(said) {
@@ -327,14 +307,14 @@ impl Gate {
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
         let refused = |why| Refused { name, why, raw: arguments, written: arguments };
-        let reads = self.before.tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
+        let reads = self.tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         if self.policy.reads_only && !reads {
             return;
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
             return self.refuse(refused(&why), out);
         }
-        if self.again.asked && arguments.contains(WHOLE_LINE) {
+        if self.before.asked && arguments.contains(WHOLE_LINE) {
             return self.refuse(refused(&Why::Placeholders), out);
         }
         let may_ask = self.policy.may_reask && self.delivered.count == 0 && !self.policy.call_alone;
@@ -386,7 +366,7 @@ impl Gate {
         let limited = matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter));
         let may_ask = match () {
             // A guess that the model confirms is what it meant.
-            () if matches!(why, Why::Guess(_)) && self.again.about.as_ref() == Some(&same::Call::new(name, raw)) => {
+            () if matches!(why, Why::Guess(_)) && self.before.about.as_ref() == Some(&same::Call::new(name, raw)) => {
                 MayAsk::NoLonger
             }
             () if self.policy.may_reask && self.delivered.count == 0 => MayAsk::Now,
@@ -395,8 +375,8 @@ impl Gate {
         match scanner::verdict(why.cell(), scanner::Rules { may_ask, limited, ..scanner::Rules::default() }) {
             Verdict::Ask => {
                 let [name, raw, written] = [name, raw, written].map(str::to_owned);
-                self.again.reask = Some(Reask::Refused { name, why: why.clone(), raw, written });
-                self.again.native = self.native;
+                self.reask = Some(Reask::Refused { name, why: why.clone(), raw, written });
+                self.asks_about_native = self.native;
             }
             Verdict::Call => self.deliver(name, None, raw, None, out),
             Verdict::Text => self.text(why.text().unwrap_or_default(), out),

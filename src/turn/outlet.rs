@@ -21,8 +21,11 @@ pub(super) struct Outlet<O> {
     pub(super) sent: Sent,
     /// What the backend wants back with its calls.
     pub(super) extras: Extras,
-    /// Warnings to show in the answer.
-    pub(super) aside: Aside,
+    /// The warnings of this turn, for users who read neither the log nor the headers: they are shown as text at the end of the
+    /// answer, unless it ends with a call. `None`: they are not shown.
+    pub(super) aside: Option<String>,
+    /// Whether a call was delivered.
+    pub(super) called: bool,
     /// The answer's id.
     pub(super) id: String,
     /// The ids of the conversation's calls.
@@ -33,15 +36,6 @@ pub(super) struct Outlet<O> {
 pub(super) struct Onward<'a, O> {
     pub(super) outlet: &'a mut Outlet<O>,
     pub(super) agent: Option<&'a mut Agent>,
-}
-
-/// Shows the warnings of a turn in the answer, for users who read neither the log nor the headers: as text at its end, unless it
-/// ends with a call.
-pub(super) struct Aside {
-    wanted: bool,
-    lines: String,
-    /// Whether a call was delivered, so that nothing may be said after it.
-    called: bool,
 }
 
 impl<O: Sink> Sink for Onward<'_, O> {
@@ -66,11 +60,8 @@ impl<O: Sink> Sink for Onward<'_, O> {
 impl<O: Sink> Sink for Outlet<O> {
     fn event(&mut self, event: Event<'_>) {
         self.tell(|tap| tap.event(&event));
-        let Outlet { shape, out, sent, extras, aside, id, .. } = self;
+        let Outlet { shape, out, sent, extras, aside, called, id, .. } = self;
         extras.event(&event, id);
-        if let Some(text) = aside.event(&event) {
-            shape.event(Event::Text(&text), out);
-        }
         let event = match event {
             Event::Text(text) => {
                 if sent.prose(text) {
@@ -85,12 +76,22 @@ impl<O: Sink> Sink for Outlet<O> {
                 event
             }
             Event::Finish { reason, usage } => {
-                sent.something();
+                if let Some(lines) = aside.take().filter(|lines| !*called && !lines.is_empty()) {
+                    shape.event(Event::Text(&lines), out);
+                }
+                sent.any = true;
                 Event::Finish { reason, usage: usage.map(|usage| sent.with_spent(usage)) }
             }
-            Event::Note(_) | Event::Refused { .. } => event,
+            Event::Note(note) => {
+                if let (Note::Warning { text, .. }, Some(lines)) = (note, aside) {
+                    *lines += &format!("\n[toolglot] {text}\n");
+                }
+                event
+            }
+            Event::Refused { .. } => event,
             event => {
-                sent.something();
+                *called |= matches!(event, Event::CallStart { .. });
+                sent.any = true;
                 event
             }
         };
@@ -102,27 +103,5 @@ impl<O> Outlet<O> {
     /// Tells all observers.
     pub(super) fn tell(&mut self, tell: impl FnMut(&mut Box<dyn Tap>)) {
         self.taps.iter_mut().for_each(tell);
-    }
-}
-
-impl Aside {
-    pub(super) fn new(wanted: bool) -> Aside {
-        Aside { wanted, lines: String::new(), called: false }
-    }
-
-    /// Whether a call was delivered.
-    pub(super) fn has_called(&self) -> bool {
-        self.called
-    }
-
-    /// Takes note of warnings. At the end of the answer, returns what it says about them.
-    pub(super) fn event(&mut self, event: &Event<'_>) -> Option<String> {
-        match event {
-            Event::Note(Note::Warning { text, .. }) if self.wanted => self.lines += &format!("\n[toolglot] {text}\n"),
-            Event::CallStart { .. } => self.called = true,
-            Event::Finish { .. } if !self.called && !self.lines.is_empty() => return Some(std::mem::take(&mut self.lines)),
-            _ => {}
-        }
-        None
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     mcp::pool::Pool,
     openai::{Content, Message, ToolCall, answer::call_id, tokens},
     plan::{Ended, Plan, React, Repeats},
-    same,
+    store::Key,
 };
 
 mod collected;
@@ -32,7 +32,6 @@ mod judge;
 mod limits;
 mod observe;
 mod repeated;
-mod results;
 mod resume;
 mod runs;
 #[cfg(test)]
@@ -45,7 +44,7 @@ use flight::Flight;
 pub(super) use flight::WITHOUT_CLIENT;
 use judge::{Fate, Judge};
 use limits::Limit;
-use results::Seen;
+use repeated::Seen;
 use runs::{Done, Runner};
 use trace::Trace;
 use words::Told;
@@ -65,7 +64,9 @@ pub(super) struct Agent {
     repeats: Repeats,
     told: Told,
     trace: Trace,
-    unfinished: resume::Unfinished,
+    /// Where this turn is kept until its end. If the client breaks it off and repeats the whole request, the turn continues from
+    /// there, and nothing runs twice.
+    unfinished: Option<Key>,
 }
 
 /// The calls of one answer while they run.
@@ -113,20 +114,22 @@ impl Agent {
             repeats: Repeats::default(),
             told: Told::default(),
             trace: Trace::default(),
-            unfinished: resume::Unfinished::default(),
+            unfinished: None,
         }
     }
 
     /// Before the first answer: brings back what was kept of turns that the client had to finish.
     pub(super) async fn begin(&mut self, shared: &Shared, plan: &mut Plan) {
         if self.start.is_none() {
-            let answers = plan.chat.messages.iter().filter(|message| message.role == "assistant").count();
-            self.seen.tainted = resume::bring_back(shared, plan).await;
-            self.start = Some(resume::Start { messages: plan.chat.messages.len(), answers });
-            if let Some((results, tainted)) = self.unfinished.resume(shared, plan).await {
+            let (start, tainted) = resume::bring_back(shared, plan).await;
+            (self.start, self.seen.tainted) = (Some(start), tainted);
+            if let Some((key, kept)) = resume::broken_off(shared, plan).await {
+                let results = kept.messages.iter().filter(|message| message.role == "tool").count() as u32;
+                tracing::info!(results, "the request is repeated: its tools do not run again");
+                plan.chat.messages.extend(kept.messages);
                 self.used.answered += results;
                 self.used.calls += results;
-                self.seen.tainted = tainted;
+                (self.unfinished, self.seen.tainted) = (Some(key), kept.tainted);
             }
             // What was done before the client broke off, or before it ran its own tools, must not be done twice.
             self.repeats = Repeats::of(&plan.chat.messages, &plan.tools);
@@ -181,7 +184,9 @@ impl Agent {
 
     /// Records that the turn has ended, so that a repeated request begins a new one.
     pub(super) async fn forget(&mut self, shared: &Shared) {
-        self.unfinished.forget(shared).await;
+        if let Some(key) = self.unfinished.take() {
+            shared.store.take(&key).await;
+        }
     }
 
     /// Whether a call has got a result. If so, an empty answer is not the end.
@@ -301,7 +306,7 @@ impl Agent {
         if let Some(flight) = &mut round.flight
             && let Some(key) = flight.note(&round.calls).await
         {
-            self.unfinished.is_at(key);
+            self.unfinished = Some(key);
         }
         let Done { at, response, took } = round.runs.next().await?;
         let pending = round.calls.get_mut(at)?;
@@ -342,9 +347,6 @@ impl Agent {
                     Observation { content: Content::Text("error: the call was not run".into()), ended: Ended::Failed }
                 }
             };
-            if reads && observation.content.to_text() == observe::EMPTY {
-                self.seen.vain.insert(same::Call::new(&call.name, &call.arguments));
-            }
             run += 1;
             failed += u32::from(observation.failed());
             self.repeats.note(&call.name, &call.arguments, reads, observation.ended);
@@ -358,13 +360,21 @@ impl Agent {
         if let Some(last) = self.last.filter(|_| handed.is_empty()) {
             reask::tell(&mut plan.chat.messages, &last.to_model());
         }
-        let (tainted, seconds) = (self.seen.tainted.as_deref(), self.react.limits.keep_seconds);
-        match self.start {
-            Some(start) if handed.is_empty() => self.unfinished.keep(shared, plan, start, tainted, seconds).await,
-            Some(start) => resume::keep(shared, plan, start, &handed, tainted, seconds).await,
-            None => {}
+        if let Some(start) = &self.start {
+            let (kept, seconds) = (self.so_far(start, plan), self.react.limits.keep_seconds);
+            if handed.is_empty() {
+                self.unfinished = Some(resume::keep_unfinished(shared, plan, start, kept, seconds).await);
+            } else {
+                resume::keep(shared, plan, start, &handed, kept, seconds).await;
+            }
         }
         handed
+    }
+
+    /// What was done in this turn so far.
+    fn so_far(&self, start: &resume::Start, plan: &Plan) -> resume::Kept {
+        let messages = start.split(&plan.chat.messages).1.to_vec();
+        resume::Kept { messages, tainted: self.seen.tainted.clone(), until: None }
     }
 
     /// How the user is told what runs.

@@ -54,21 +54,15 @@ impl Reask {
 
     /// What the answer says in the place of the refused call, to add what follows it.
     pub(super) fn text_mut(&mut self) -> Option<&mut String> {
-        match self {
-            Reask::Refused { why, .. } => why.text_mut(),
-            _ => None,
-        }
+        let Reask::Refused { why, .. } = self else { return None };
+        why.text_mut()
     }
 
     /// What the user reads if nothing replaces the refused call or the hidden text: that text, or a line about the call.
     pub(super) fn left(&self) -> Option<String> {
-        match self {
-            Reask::Refused { name, why, .. } => match why.text() {
-                Some(text) => Some(text.to_owned()).filter(|text| !text.trim().is_empty()),
-                None => Some(format!("{}\n", why.notice(name))),
-            },
-            _ => None,
-        }
+        let Reask::Refused { name, why, .. } = self else { return None };
+        let left = why.text().map_or_else(|| format!("{}\n", why.notice(name)), str::to_owned);
+        Some(left).filter(|left| !left.trim().is_empty())
     }
 }
 
@@ -102,28 +96,31 @@ const CALL_ALONE: &str = "(If a tool is needed, write only its call, each parame
 /// Appends the message for the model to the conversation. `said`: the prose of the answer that the client already has. `kept`: its
 /// valid calls.
 pub(super) fn ask(reask: &Reask, said: &str, kept: &[event::ToolCall], plan: &mut Plan) {
+    let messages = &mut plan.chat.messages;
     match reask {
-        Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(&mut plan.chat.messages, GO_ON),
-        Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
+        Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(messages, GO_ON),
+        Reask::Announced => tell(messages, CALL_ALONE),
         Reask::Unread(file) => {
-            let words = format!("(You have not read {file}. Write only the call that reads it, each parameter in its own tag.)");
-            tell(&mut plan.chat.messages, &words);
+            tell(
+                messages,
+                &format!("(You have not read {file}. Write only the call that reads it, each parameter in its own tag.)"),
+            );
         }
-        Reask::Uncalled => demand(&mut plan.chat.messages, &plan.tools),
-        Reask::Unfinished => tell(&mut plan.chat.messages, GO_ON),
-        Reask::Silent if plan.rules.repeats.is_empty() => tell(&mut plan.chat.messages, BEGIN),
-        Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
+        Reask::Uncalled => demand(messages, &plan.tools),
+        Reask::Unfinished => tell(messages, GO_ON),
+        Reask::Silent if plan.rules.repeats.is_empty() => tell(messages, BEGIN),
+        Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(messages, true),
         Reask::Refused { name, why, raw, written } => {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);
             // A key that the tool does not know is not in the repaired arguments.
             let raw = if is_object(written) { written } else { raw };
-            let messages = messages(name, why, raw, said, &plan.tools, form, plan.chat.messages.len());
-            plan.chat.messages.extend(messages);
-            if let (Some(last), false) = (plan.chat.messages.last_mut(), kept.is_empty()) {
+            let [call, mut complaint] = self::messages(name, why, raw, said, &plan.tools, form, messages.len());
+            if !kept.is_empty() {
                 let names: Vec<&str> = kept.iter().map(|call| offered_name(&plan.tools, &call.name, form)).collect();
-                let others = format!("{} Do not repeat your other calls ({}).", last.content.to_text(), names.join(", "));
-                last.content = Content::Text(others);
+                let others = format!("{} Do not repeat your other calls ({}).", complaint.content.to_text(), names.join(", "));
+                complaint.content = Content::Text(others);
             }
+            messages.extend([call, complaint]);
         }
     }
 }
@@ -197,10 +194,13 @@ fn offered_name<'t>(tools: &'t Tools, name: &'t str, form: Option<shape::Kind>) 
 
 /// The call in the client's form, as far as the model wrote it. The model follows the form that it is shown.
 fn in_form(form: shape::Kind, tools: &Tools, name: &str, raw: &str, cut: bool) -> String {
-    let begun = || fix::fix(raw, None, &[], End::Whole).arguments.unwrap_or_else(|| "{}".into());
-    let call = if cut { shape::written(form, tools, name, &begun()) } else { shape::written(form, tools, name, raw) };
-    let open = |call: String| call.strip_suffix(&closing(name)).map(|call| call.trim_end().to_owned());
-    let call = if cut { call.and_then(open) } else { call };
+    let call = if cut {
+        let begun = fix::fix(raw, None, &[], End::Whole).arguments.unwrap_or_else(|| "{}".into());
+        let call = shape::written(form, tools, name, &begun);
+        call.and_then(|call| call.strip_suffix(&closing(name)).map(|call| call.trim_end().to_owned()))
+    } else {
+        shape::written(form, tools, name, raw)
+    };
     call.unwrap_or_else(|| element(name, raw))
 }
 
@@ -330,13 +330,6 @@ fn parameters(tool: &Tool) -> String {
     let names: Vec<String> =
         schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(name).collect();
     if names.is_empty() { " It has no parameters.".into() } else { format!(" Its parameters are: {}.", names.join(", ")) }
-}
-
-/// The optional arguments that were given.
-pub(super) fn options(tool: &Tool, raw: &str) -> Vec<String> {
-    let given: Map<String, Value> = serde_json::from_str(raw).unwrap_or_default();
-    let required = required(tool);
-    given.into_iter().map(|(key, _)| key).filter(|key| !required.iter().any(|(needed, _)| needed == key)).collect()
 }
 
 /// The parameters that must be given, each with its schema.

@@ -13,19 +13,17 @@ use tokio::{
 mod act;
 mod begin;
 mod learn;
-mod loading;
-mod remember;
 
-use self::loading::Loading;
+use self::learn::Loading;
 use super::{
     Shared,
     answer::{Answer, Reask},
     attempts::send,
     extras::{self, Extras},
     fit,
-    outlet::{Aside, Onward, Outlet},
+    gate::Before,
+    outlet::{Onward, Outlet},
     prefix,
-    quoted::Quoted,
     react::Agent,
     reading::{Input, Reading},
     reask,
@@ -37,8 +35,9 @@ use crate::{
     backend::{self, Held},
     client::shape::Shape,
     error::Error,
-    event::{Event, Note, Sink, ToolCall, Tools, Usage},
+    event::{Event, Note, Sink, Tools, Usage},
     plan::Plan,
+    same,
     upstream::Outgoing,
 };
 
@@ -50,7 +49,10 @@ pub(super) struct Rounds<O> {
     /// Boxed, because every step takes it out.
     reading: Option<Box<Reading>>,
     asks: Asks,
-    shown: Shown,
+    /// Whether `plan.asking.learned` has changed and is to be stored.
+    relearned: bool,
+    /// The backend's token counts for the unchanged conversation, to be stored.
+    counted: Option<Usage>,
     /// When to report again that a call is being written; `None` while none is.
     progress: Option<Instant>,
     /// In mode `react`: runs the calls of the registry's tools.
@@ -74,25 +76,10 @@ struct Asks {
     again: u8,
     /// Why the model was asked again the last time.
     because: Option<Reask>,
-    /// Valid calls of the earlier answers, which are delivered with those of the next one.
-    kept: Vec<ToolCall>,
-    /// What the user reads of the last refused call if nothing replaces it.
-    left: Option<String>,
-    /// The results that the model has read before its first answer.
-    quoted: Arc<Quoted>,
-    /// The prose of earlier answers that the client has.
-    said: Vec<String>,
+    /// What the next answer follows.
+    before: Before,
     /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
-}
-
-/// Facts from an answer that later turns need.
-#[derive(Debug, Default)]
-struct Shown {
-    /// Whether `plan.asking.learned` has changed.
-    relearned: bool,
-    /// The backend's token counts for the unchanged conversation.
-    counted: Option<Usage>,
 }
 
 /// Maximum number of bytes to read from the body of an error.
@@ -111,7 +98,7 @@ impl<O: Sink> Rounds<O> {
             Some(shell) => shape.in_shell(shell),
             None => shape,
         };
-        let aside = Aside::new(plan.reply.show_warnings);
+        let aside = plan.reply.show_warnings.then(String::new);
         let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
         let (sent, extras, id) = (Sent::default(), Extras::default(), plan.reply.head.envelope.id.clone());
         let calls = plan.chat.messages.iter().flat_map(|message| &message.tool_calls);
@@ -120,10 +107,11 @@ impl<O: Sink> Rounds<O> {
             agent,
             plan,
             shared,
-            outlet: Outlet { taps, shape, out, sent, extras, aside, id, call_ids },
+            outlet: Outlet { taps, shape, out, sent, extras, aside, called: false, id, call_ids },
             reading: None,
             asks: Asks::default(),
-            shown: Shown::default(),
+            relearned: false,
+            counted: None,
             progress: None,
             is_heavy: false,
         }
@@ -144,7 +132,7 @@ impl<O: Sink> Rounds<O> {
         };
         let stepped = match stepped {
             // The client has not seen this request.
-            Err(error) if self.asks.because.is_some() && !self.outlet.aside.has_called() => {
+            Err(error) if self.asks.because.is_some() && !self.outlet.called => {
                 self.give_first_answer(&error);
                 Ok(false)
             }
@@ -184,7 +172,7 @@ impl<O: Sink> Rounds<O> {
         let next = reading.next().await;
         let taken = self.take(next);
         let has_spooled = self.outlet.shape.has_spooled();
-        if self.outlet.extras.has_fresh() || has_spooled || self.shown.relearned || self.shown.counted.is_some() {
+        if self.outlet.extras.has_fresh() || has_spooled || self.relearned || self.counted.is_some() {
             Box::pin(self.keep()).await?;
         }
         match taken {
@@ -318,19 +306,11 @@ impl<O: Sink> Rounds<O> {
 
     /// Runs the bytes through the stages.
     fn take(&mut self, next: Result<Input, Error>) -> Result<bool, Error> {
-        let Some(mut reading) = self.reading.take() else { return Ok(false) };
-        let mut onward = self.onward();
-        let over = reading.take(next, &mut onward);
-        match over {
-            Ok(false) => {
-                self.reading = Some(reading);
-                Ok(true)
-            }
-            Ok(true) => Ok(self.close(reading.answer)),
-            Err(error) => {
-                self.reading = Some(reading);
-                Err(error)
-            }
+        let Rounds { reading: Some(reading), outlet, agent, .. } = self else { return Ok(false) };
+        let is_over = reading.take(next, &mut Onward { outlet, agent: agent.as_mut() })?;
+        match self.reading.take_if(|_| is_over) {
+            Some(reading) => Ok(self.close(reading.answer)),
+            None => Ok(true),
         }
     }
 
@@ -338,28 +318,34 @@ impl<O: Sink> Rounds<O> {
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.onward());
         if let Some(open) = outcome.began_inside {
-            self.shown.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
+            self.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
         outcome.checked.iter().for_each(|checked| self.outlet.tell(|tap| tap.checked(checked)));
         outcome.usage.into_iter().for_each(|usage| self.outlet.tell(|tap| tap.usage(usage)));
         if self.agent.is_some() {
-            self.asks.said.clear();
+            self.asks.before.said.clear();
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {
-            self.shown.counted = outcome.usage;
+            self.counted = outcome.usage;
             self.end();
             return false;
         };
         tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asks.again += 1;
-        self.asks.kept = outcome.kept;
-        self.asks.left = reask.left().or(self.asks.left.take());
+        let before = &mut self.asks.before;
+        before.asked = true;
+        before.about = match &reask {
+            Reask::Refused { name, raw, .. } => Some(same::Call::new(name, raw)),
+            _ => None,
+        };
+        before.kept = outcome.kept;
+        before.left = reask.left().or(before.left.take());
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.sent.spend(outcome.usage);
         self.repeat();
-        reask::ask(&reask, self.outlet.sent.said(), &self.asks.kept, &mut self.plan);
+        reask::ask(&reask, self.outlet.sent.said(), &self.asks.before.kept, &mut self.plan);
         self.asks.because = Some(reask);
         true
     }
@@ -368,7 +354,7 @@ impl<O: Sink> Rounds<O> {
     fn repeat(&mut self) {
         let said = self.outlet.sent.said();
         if !said.trim().is_empty() {
-            self.asks.said.push(said.to_owned());
+            self.asks.before.said.push(said.to_owned());
         }
     }
 
@@ -376,7 +362,7 @@ impl<O: Sink> Rounds<O> {
     /// error is the whole answer.
     fn abandon(&mut self) {
         let Some(answer) = self.reading.take().map(|reading| reading.answer) else { return };
-        if !self.outlet.sent.has_any() {
+        if !self.outlet.sent.any {
             return; // the error is the whole answer
         }
         answer.abandon(&mut self.onward());

@@ -5,7 +5,8 @@ use crate::event::Usage;
 /// The client's part of this turn.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    any: bool,
+    /// Whether the client has received anything of this turn. From then on, a fault is part of the answer.
+    pub(super) any: bool,
     said: String,
     /// Whether the last line of prose has no line break, and what comes next does not continue it.
     gap: bool,
@@ -21,11 +22,6 @@ pub(super) struct Sent {
 const SAID_BYTES: usize = 64 * 1024;
 
 impl Sent {
-    /// Whether the client has received anything of this turn. From then on, a fault is part of the answer.
-    pub(super) fn has_any(&self) -> bool {
-        self.any
-    }
-
     /// The prose of the current answer.
     pub(super) fn said(&self) -> &str {
         &self.said
@@ -35,11 +31,6 @@ impl Sent {
     pub(super) fn begin(&mut self) {
         self.said.clear();
         self.thought |= self.thinks;
-    }
-
-    /// Records that the client gets something that is not prose.
-    pub(super) fn something(&mut self) {
-        self.any = true;
     }
 
     /// Records prose that the client gets. Returns whether the line before it must be ended first.

@@ -7,7 +7,7 @@
 
 use serde_json::json;
 
-use super::Shared;
+use super::{Shared, kept_under};
 use crate::{
     client::shape::shell::{Spooled, history},
     error::Error,
@@ -52,10 +52,8 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) -> R
 /// Turns the commands in the history back into calls.
 pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) {
     let mut known = history::Known::new();
-    let ids: Vec<String> = history::mentioned(&plan.chat).into_iter().collect();
-    let keys: Vec<Key> = ids.iter().map(|id| past(plan, id.clone())).collect();
-    for (id, kept) in ids.into_iter().zip(shared.store.get_all(&keys).await) {
-        let Some(kept) = kept else { continue };
+    let wanted = history::mentioned(&plan.chat).into_iter().map(|id| (id.clone(), past(plan, id)));
+    for (id, kept) in kept_under(shared, wanted.collect()).await {
         let Ok(call) = serde_json::from_slice::<serde_json::Value>(&kept) else { continue };
         let text = |field: &str| call.get(field).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
         known.insert(id.clone(), Spooled { id, name: text("name"), arguments: text("arguments") });

@@ -10,13 +10,11 @@ use crate::{
     openai::{Content, Message},
 };
 
-/// The text of an answer without its calls, and the tools that these name.
-#[derive(Debug, Default)]
-pub struct Said {
-    /// The text.
-    pub text: String,
-    /// The names.
-    pub called: Vec<String>,
+/// The text of an answer without its calls.
+#[derive(Default)]
+struct Said {
+    text: String,
+    calls: usize,
 }
 
 /// How many bytes of marked text of a history are read again. The oldest come first, so that the prefix in the backend's cache
@@ -27,7 +25,7 @@ impl Sink for Said {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text(text) | Event::Reasoning(text) => self.text.push_str(text),
-            Event::CallStart { name, .. } => self.called.push(name.to_owned()),
+            Event::CallStart { .. } => self.calls += 1,
             _ => {}
         }
     }
@@ -71,18 +69,13 @@ pub fn marked_bytes(messages: &[Message], adapter: &Adapter, least: usize) -> us
 
 /// The text without its calls and control tokens.
 fn cleaned(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> String {
-    let said = without_calls(text, adapter, tools);
-    without(if said.called.is_empty() { text } else { said.text.trim_end() }, &adapter.framing.drop)
-}
-
-/// Takes the calls out of a text.
-pub fn without_calls(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> Said {
     let options = Options { framing: false, ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::default(), options);
     let mut said = Said::default();
     scanner.push(Channel::Content, text, &mut said);
     scanner.finish(FinishReason::Stop, &mut said);
-    said
+    let text = if said.calls > 0 { said.text.trim_end() } else { text };
+    without(text, &adapter.framing.drop)
 }
 
 /// The text without these tokens, except in code.

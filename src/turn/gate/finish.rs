@@ -22,14 +22,14 @@ impl Gate {
         }
         let is_silent = !self.said.text && self.refused == 0 && self.delivered.count == 0;
         if is_silent
-            && !self.again.kept.is_empty()
-            && let Some(left) = self.again.left.take()
+            && !self.before.kept.is_empty()
+            && let Some(left) = self.before.left.take()
         {
             self.text(&left, out);
         }
-        for call in std::mem::take(&mut self.again.kept) {
+        for call in std::mem::take(&mut self.before.kept) {
             let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
-            if is_new && self.again.reask.is_none() {
+            if is_new && self.reask.is_none() {
                 self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
             }
         }
@@ -38,11 +38,11 @@ impl Gate {
         }
         let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
         if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
-            self.again.reask = Some(Reask::Uncalled);
+            self.reask = Some(Reask::Uncalled);
             return reason;
         }
         // A user who waits for a call, and has read nothing yet, reads why there is none.
-        let waits = is_silent && self.policy.must_call && self.again.said.iter().all(|said| said.trim().is_empty());
+        let waits = is_silent && self.policy.must_call && self.before.said.iter().all(|said| said.trim().is_empty());
         if self.policy.call_alone && !waits {
             return FinishReason::Stop;
         }
@@ -50,23 +50,23 @@ impl Gate {
         let prose = &self.said.prose;
         let workspace = self.carrier.workspace().filter(|_| nudges && self.said.text);
         if let Some(file) = workspace.and_then(asked_about) {
-            self.again.reask = Some(Reask::Unread(file.to_owned()));
+            self.reask = Some(Reask::Unread(file.to_owned()));
             return reason;
         }
-        if nudges && (announces(prose, &self.before.tools) || (self.policy.ordered && advises(prose))) {
-            self.again.reask = Some(Reask::Announced);
+        if nudges && (announces(prose, &self.tools) || (self.policy.ordered && advises(prose))) {
+            self.reask = Some(Reask::Announced);
             return reason;
         }
-        if let Some((tool, raw)) = fix::shown_patch(prose, &self.before.tools).filter(|_| self.refused == 0) {
+        if let Some((tool, raw)) = fix::shown_patch(prose, &self.tools).filter(|_| self.refused == 0) {
             let name = tool.name.clone();
             if self.policy.may_reask {
                 let why = Why::Unannounced(String::new());
-                self.again.reask = Some(Reask::Refused { name, why, written: raw.clone(), raw });
+                self.reask = Some(Reask::Refused { name, why, written: raw.clone(), raw });
                 return reason;
             }
             // If the whole answer is a patch, the model means it.
             let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
-            if self.again.asked && is_alone {
+            if self.before.asked && is_alone {
                 self.deliver(&name, None, &raw, None, out);
             }
             if self.delivered.count > 0 {
@@ -74,13 +74,13 @@ impl Gate {
             }
         }
         if self.policy.may_reask && !self.policy.answers_refused && is_whole && self.ended.is_by_itself() {
-            let may_go_on = self.refused == 0 && !self.again.asked && self.before.tools.wanted();
-            self.again.reask = match () {
+            let may_go_on = self.refused == 0 && !self.before.asked && self.tools.wanted();
+            self.reask = match () {
                 () if is_silent => Some(Reask::Silent),
                 () if may_go_on && !self.before.repeats.is_empty() && self.said.stops_short() => Some(Reask::Unfinished),
                 () => None,
             };
-            if self.again.reask.is_some() {
+            if self.reask.is_some() {
                 return reason;
             }
         }
@@ -98,7 +98,7 @@ impl Gate {
 
     /// What the user reads instead of an answer that says nothing.
     fn instead(&mut self, reason: FinishReason) -> Option<String> {
-        if let Some(left) = self.again.left.take() {
+        if let Some(left) = self.before.left.take() {
             return Some(left);
         }
         if let Some(name) = &self.ended.excluded {

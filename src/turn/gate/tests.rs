@@ -6,8 +6,13 @@ use crate::{
     event::{Input, Tool, ToolChoice},
 };
 
+/// The gate of an answer that nothing precedes, without tools.
+fn gate(policy: Policy) -> Gate {
+    Gate::new(policy, Arc::default(), Before::default())
+}
+
 fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
-    let mut gate = Gate::new(policy);
+    let mut gate = gate(policy);
     let mut calls = Vec::new();
     for event in events {
         gate.event(event.clone(), &mut |event: Event<'_>| {
@@ -47,8 +52,8 @@ fn a_guess_is_delivered_only_if_the_model_writes_it_again() {
     let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
     assert_eq!((calls, reask), (Vec::<String>::new(), None), "nobody can be asked: a notice");
     for (about, count) in [(r#"{"path":"a"}"#, 1), (r#"{"path":"b"}"#, 0)] {
-        let mut gate = Gate::new(Policy::default());
-        gate.again(Vec::new(), None, Some(same::Call::new("write", about)));
+        let mut gate = gate(Policy::default());
+        gate.before = Before { asked: true, about: Some(same::Call::new("write", about)), ..Before::default() };
         let mut seen = 0;
         gate.event(
             Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# },
@@ -65,11 +70,12 @@ fn a_path_out_of_the_workspace_is_asked_about_once() {
     let tools = Arc::new(Tools::new([tool], Default::default()));
     let carrier = shape::Shape::new(shape::Kind::Native, tools, false).within(workspace.map(Arc::new)).carrier();
     let answer = |policy: Policy, uri: &str| {
-        let mut gate = Gate::new(policy);
+        let mut gate = gate(policy);
         gate.carrier = carrier.clone();
         let arguments = serde_json::json!({"uri": uri}).to_string();
         // What it was asked about before counts for guesses alone.
-        gate.again(Vec::new(), None, Some(same::Call::new("create", &arguments)));
+        let about = Some(same::Call::new("create", &arguments));
+        gate.before = Before { asked: true, about, ..Before::default() };
         let mut came = Vec::new();
         for event in [
             Event::CallStart { index: 0, id: None, name: "create" },
@@ -106,7 +112,7 @@ fn a_refused_call_beside_a_delivered_one_is_told() {
     };
     let refused = || Event::Refused { name: "write", why: &why, raw: "{", written: "{" };
     let seen = |events: Vec<Event<'_>>| {
-        let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
+        let mut gate = gate(Policy { may_reask: true, ..Policy::default() });
         let mut seen = Vec::new();
         for event in events {
             gate.event(event, &mut |event: Event<'_>| match event {
@@ -131,7 +137,7 @@ fn a_refused_call_beside_a_delivered_one_is_told() {
 fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
     let answer = |policy: Policy, events: &[Event<'_>]| {
-        let mut gate = Gate::new(policy);
+        let mut gate = gate(policy);
         let (mut text, mut ended) = (String::new(), false);
         for event in events {
             gate.event(event.clone(), &mut |event: Event<'_>| match event {
@@ -178,9 +184,9 @@ fn nobody_is_asked_after_a_call_that_was_delivered() {
     let mut repeats = Repeats::default();
     repeats.next_answer();
     repeats.note("read", "{}", true, crate::plan::Ended::Well);
-    let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
-    gate.before.tools = Arc::new(Tools::new([Tool::new("write", "", "{}")], ToolChoice::Auto));
-    gate.after(repeats);
+    let mut gate = gate(Policy { may_reask: true, ..Policy::default() });
+    gate.tools = Arc::new(Tools::new([Tool::new("write", "", "{}")], ToolChoice::Auto));
+    gate.before.repeats = repeats;
     for event in [
         Event::Reasoning("I write it."),
         Event::CallStart { index: 0, id: None, name: "write" },
@@ -201,10 +207,10 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
     let tools = Arc::new(Tools::new([reads, Tool::new("write", "", "{}")], ToolChoice::Auto));
     let first = Policy { may_reask: true, nudges: true, ..Policy::default() };
     let outcome = |policy: Policy, unread: Option<&str>, events: &[Event<'_>]| {
-        let mut gate = Gate::new(policy);
+        let mut gate = gate(policy);
         let words = unread.map(|file| format!("What does {file} do?")).unwrap_or_default();
         let workspace = Workspace::new("/w", Vec::new(), Vec::new(), words).unwrap().with_listed(vec!["a.rs".into()]);
-        gate.before.tools = Arc::clone(&tools);
+        gate.tools = Arc::clone(&tools);
         let shape = shape::Shape::new(shape::Kind::Native, Arc::clone(&tools), false);
         gate.carrier = shape.within(Some(Arc::new(workspace))).carrier();
         let mut calls = 0;
@@ -228,7 +234,7 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
 #[test]
 fn a_demanded_call_is_asked_for_once() {
     let outcome = |policy: Policy, said: &str, reason| {
-        let mut gate = Gate::new(policy);
+        let mut gate = gate(policy);
         for event in [Event::Text(said), Event::Finish { reason, usage: None }] {
             gate.event(event, &mut |_: Event<'_>| {});
         }
@@ -247,7 +253,7 @@ fn a_demanded_call_is_asked_for_once() {
     let refused = Event::Refused { name: "add", why: &why, raw: "{}", written: "{}" };
     assert_eq!(delivered(Policy { may_reask: false, ..again }, &[refused]).0, ["{}"]);
     // A user who has read nothing reads why.
-    let mut gate = Gate::new(Policy { may_reask: false, notice_when_empty: true, ..again });
+    let mut gate = gate(Policy { may_reask: false, notice_when_empty: true, ..again });
     let mut text = String::new();
     gate.event(Event::Finish { reason: FinishReason::Stop, usage: None }, &mut |event: Event<'_>| {
         if let Event::Text(piece) = event {
@@ -263,12 +269,8 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
     let patch = Tool { input: Input::Patch, ..Tool::new("apply_patch", "", "{}") };
     let tools = Arc::new(Tools::new([patch], ToolChoice::Auto));
     let after = |may_reask: bool, asked: bool, said: &str| {
-        let mut gate = Gate::new(Policy { may_reask, ..Policy::default() });
-        gate.before.tools = Arc::clone(&tools);
-        gate.after(Repeats::default());
-        if asked {
-            gate.again(Vec::new(), None, None);
-        }
+        let before = Before { asked, ..Before::default() };
+        let mut gate = Gate::new(Policy { may_reask, ..Policy::default() }, Arc::clone(&tools), before);
         let mut ended = None;
         for event in [Event::Text(said), Event::Finish { reason: FinishReason::Stop, usage: None }] {
             gate.event(event, &mut |event: Event<'_>| {
@@ -289,8 +291,8 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
 
 #[test]
 fn a_sentence_of_toolglots_own_question_is_no_command() {
-    let mut gate = Gate::new(Policy { may_reask: false, ..Policy::default() });
-    gate.again(Vec::new(), None, None);
+    let mut gate = gate(Policy { may_reask: false, ..Policy::default() });
+    gate.before.asked = true;
     let arguments = format!("{{\"command\":\"run: {WHOLE_LINE}.\"}}");
     let mut calls = 0;
     let call = [
@@ -309,7 +311,7 @@ fn a_sentence_of_toolglots_own_question_is_no_command() {
 fn a_native_call_without_its_arguments_gives_way_to_the_same_call_in_the_text() {
     let why = Why::Schema("no".into());
     let seen = |arguments: &str, name: &str| {
-        let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
+        let mut gate = gate(Policy { may_reask: true, ..Policy::default() });
         gate.native = true;
         gate.event(Event::Refused { name: "run", why: &why, raw: "{}", written: "{}" }, &mut |_: Event<'_>| {});
         gate.native = false;

@@ -3,15 +3,19 @@
 //! no other call begins, and a task writes down how they ended. The repeated request waits for that (`resume`). If this process
 //! ends, what was written first says that the outcome is unknown.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
+use chrono::Utc;
 use futures_util::StreamExt;
 use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 
-use super::{Agent, Observation, Pending, Round, judge::Fate, observe, resume, runs::Done};
+use super::{
+    Agent, Observation, Pending, Round,
+    judge::Fate,
+    observe,
+    resume::{self, Kept},
+    runs::Done,
+};
 use crate::{
     adapter::Adapter,
     event::{Effect, Tools},
@@ -33,8 +37,7 @@ pub(super) struct Flight {
     room: Arc<Semaphore>,
     key: Key,
     /// The messages that the client does not know; the answer with the calls is the last one.
-    messages: Vec<Message>,
-    tainted: Option<String>,
+    known: Kept,
     seconds: u64,
     /// When the last call ends.
     end: Instant,
@@ -49,10 +52,9 @@ impl Agent {
     /// Prepares for a client that leaves; `None` if no call with effects runs, because the others can simply run again.
     pub(super) fn flight(&self, shared: &Shared, plan: &Plan, calls: &[Pending]) -> Option<Flight> {
         let writes = |call: &Pending| matches!(call.fate, Fate::Run { effect: Effect::Writes | Effect::Destroys, .. });
-        let start = self.start.filter(|_| calls.iter().any(writes))?;
-        let (before, messages) = start.split(&plan.chat.messages);
-        let mut messages = messages.to_vec();
-        if let Some(answer) = messages.last_mut() {
+        let start = self.start.as_ref().filter(|_| calls.iter().any(writes))?;
+        let mut known = self.so_far(start, plan);
+        if let Some(answer) = known.messages.last_mut() {
             // The client will never see its own calls of this answer.
             let own = |id: &str| calls.iter().any(|call| call.call.id == id && !matches!(call.fate, Fate::Client));
             answer.tool_calls.retain(|call| own(&call.id));
@@ -60,9 +62,8 @@ impl Agent {
         Some(Flight {
             store: Arc::clone(&shared.store),
             room: Arc::clone(&shared.without_client),
-            key: resume::repeated(plan, before),
-            messages,
-            tainted: self.seen.tainted.clone(),
+            key: resume::repeated(plan, start.split(&plan.chat.messages).0),
+            known,
             seconds: self.react.limits.keep_seconds,
             end: self.used.begun + Duration::from_secs(self.react.limits.seconds),
             adapter: Arc::clone(&plan.adapter),
@@ -79,20 +80,19 @@ impl Flight {
         if std::mem::replace(&mut self.noted, true) {
             return None;
         }
-        let until = SystemTime::now() + self.end.saturating_duration_since(Instant::now()) + SLACK;
-        self.put(calls, Some(until)).await.then(|| self.key.clone())
+        let until = Utc::now() + self.end.saturating_duration_since(Instant::now()) + SLACK;
+        self.put(calls, Some(until.timestamp_millis())).await.then(|| self.key.clone())
     }
 
     /// Writes down the calls as far as they are known. `until`: when the others have ended.
-    async fn put(&self, calls: &[Pending], until: Option<SystemTime>) -> bool {
-        let mut tainted = self.tainted.as_deref();
-        let mut messages = self.messages.clone();
+    async fn put(&self, calls: &[Pending], until: Option<i64>) -> bool {
+        let mut kept = Kept { until, ..self.known.clone() };
         for Pending { call, fate, result } in calls {
             let content = match (fate, result) {
                 (Fate::Client, _) => continue,
                 (Fate::Answered { text, .. }, _) => Content::Text(text.clone()),
                 (Fate::Run { service, open_world, .. }, Some(Observation { content, .. })) => {
-                    tainted = tainted.or(open_world.then_some(service.server.as_str()));
+                    kept.tainted = kept.tainted.or_else(|| open_world.then(|| service.server.clone()));
                     content.clone()
                 }
                 (Fate::Run { effect: Effect::Reads, .. }, None) => {
@@ -103,10 +103,9 @@ impl Flight {
                     Content::Text(format!("error: {}: {reason}", call.name))
                 }
             };
-            messages.push(Message::result(&call.id, content));
+            kept.messages.push(Message::result(&call.id, content));
         }
-        let (store, key, seconds) = (&*self.store, self.key.clone(), self.seconds);
-        resume::put(store, key, &messages, tainted, until, seconds).await
+        kept.put(&*self.store, self.key.clone(), self.seconds).await
     }
 }
 

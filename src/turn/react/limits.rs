@@ -85,30 +85,23 @@ impl Limit {
         format!("{self}. No tool can be used any more: answer now with what is known, and say what is missing.")
     }
 
-    /// A short, stable word for machines.
-    pub(super) fn as_str(self) -> &'static str {
+    /// A short, stable word for machines, and the sentence for people.
+    pub(super) fn words(self) -> (&'static str, String) {
+        let reached = |word, limit: String| (word, format!("the limit of {limit} was reached (`react.{word}`)"));
         match self {
-            Limit::Rounds(_) => "rounds",
-            Limit::Calls(_) => "calls",
-            Limit::Seconds(_) => "seconds",
-            Limit::Tokens(_) => "tokens",
-            Limit::Repeats => "repeats",
-            Limit::Silence => "silence",
-            Limit::Failures(_) => "failures",
+            Limit::Rounds(rounds) => reached("rounds", format!("{rounds} rounds with tools")),
+            Limit::Calls(calls) => reached("calls", format!("{calls} calls")),
+            Limit::Seconds(seconds) => reached("seconds", format!("{seconds} s")),
+            Limit::Tokens(tokens) => reached("tokens", format!("{tokens} tokens")),
+            Limit::Repeats => ("repeats", "the model made the same calls again".into()),
+            Limit::Silence => ("silence", "the model's answer was empty".into()),
+            Limit::Failures(rounds) => ("failures", format!("every call of {rounds} rounds failed")),
         }
     }
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Limit::Rounds(rounds) => write!(f, "the limit of {rounds} rounds with tools was reached (`react.rounds`)"),
-            Limit::Calls(calls) => write!(f, "the limit of {calls} calls was reached (`react.calls`)"),
-            Limit::Seconds(seconds) => write!(f, "the limit of {seconds} s was reached (`react.seconds`)"),
-            Limit::Tokens(tokens) => write!(f, "the limit of {tokens} tokens was reached (`react.tokens`)"),
-            Limit::Repeats => f.write_str("the model made the same calls again"),
-            Limit::Silence => f.write_str("the model's answer was empty"),
-            Limit::Failures(rounds) => write!(f, "every call of {rounds} rounds failed"),
-        }
+        f.write_str(&self.words().1)
     }
 }

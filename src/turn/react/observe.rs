@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// What the model sees if a tool returns nothing.
-pub(super) const EMPTY: &str = "(the result is empty)";
+const EMPTY: &str = "(the result is empty)";
 
 /// The answer as the model sees it, cut to `most` bytes.
 pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter, tools: &Tools) -> Observation {

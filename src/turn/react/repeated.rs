@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::{Agent, Fate, Observation, Pending};
 use crate::{
     event::Effect,
+    mcp::response::ServiceInfo,
     openai::Content,
     plan::{Ended, Plan},
     turn::reask,
@@ -25,11 +26,6 @@ impl Agent {
             Fate::Run { effect, .. } => repeats.answers(&call.call.name, &call.call.arguments, *effect == Effect::Reads),
             Fate::Client | Fate::Answered { .. } => false,
         };
-        for call in calls.iter_mut() {
-            if let Some(text) = repeated(&*call).then(|| self.seen.take_vain(&call.call, &plan.tools)).flatten() {
-                call.fate = Fate::not_run(text);
-            }
-        }
         if calls.iter().all(repeated) {
             self.drop_all(calls, plan);
             return true;
@@ -92,4 +88,24 @@ fn sentence(name: &str, is_unknown: bool) -> String {
 /// The same for the user, who may want it to run after all.
 fn told(name: &str, is_unknown: bool) -> String {
     format!("{}. If it is wanted once more, say so in a new message", sentence(name, is_unknown))
+}
+
+/// What is known of the results that the model has seen.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The server whose results strangers may have written.
+    pub(super) tainted: Option<String>,
+    /// The services, the latest first.
+    pub(super) services: Vec<ServiceInfo>,
+}
+
+impl Seen {
+    /// Records that the model sees a result of this service, and whether strangers may have written it.
+    pub(super) fn add(&mut self, service: &ServiceInfo, open_world: bool) {
+        if open_world && self.tainted.is_none() {
+            self.tainted = Some(service.server.clone());
+        }
+        self.services.retain(|known| known != service);
+        self.services.insert(0, service.clone());
+    }
 }

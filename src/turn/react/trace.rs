@@ -52,6 +52,6 @@ impl Trace {
 
     /// The object.
     pub(super) fn to_value(&self, rounds: u32, limit: Option<Limit>) -> Value {
-        json!({"mode": "react", "rounds": rounds, "limit": limit.map(Limit::as_str), "calls": self.calls, "fixes": self.fixes})
+        json!({"mode": "react", "rounds": rounds, "limit": limit.map(|limit| limit.words().0), "calls": self.calls, "fixes": self.fixes})
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     config::Progress,
     error::Error,
     event::{Event, FinishReason, Note, Sink, Usage},
-    turn::{answer::Outcome, outlet::Outlet},
+    turn::{answer::Outcome, gate::Before, outlet::Outlet},
 };
 
 impl<O: Sink> Rounds<O> {
@@ -88,7 +88,7 @@ impl<O: Sink> Rounds<O> {
     /// or a notice, and its valid calls are delivered.
     pub(super) fn give_first_answer(&mut self, error: &Error) {
         tracing::warn!(status = error.status, code = error.code, "asking the model again failed: {error}");
-        let Asks { left, kept, .. } = std::mem::take(&mut self.asks);
+        let Asks { before: Before { left, kept, .. }, .. } = std::mem::take(&mut self.asks);
         if let Some(left) = left {
             self.outlet.sent.break_line();
             self.outlet.event(Event::Text(&left));

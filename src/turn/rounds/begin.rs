@@ -15,7 +15,7 @@ use crate::{
     adapter::scanner,
     backend::{Decoder, Dialect, Size},
     event::Sink,
-    openai, same, upstream,
+    openai, upstream,
     wire::Frames,
 };
 
@@ -28,7 +28,11 @@ impl<O: Sink> Rounds<O> {
         self.outlet.sent.begin();
         self.outlet.extras.begin();
         if self.asks.again == 0 {
-            self.asks.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
+            self.asks.before.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
+            // The agent looks at repetitions itself.
+            if self.agent.is_none() {
+                self.asks.before.repeats = self.plan.rules.repeats.clone();
+            }
         }
         let plan = &self.plan;
         Box::new(Reading {
@@ -49,9 +53,6 @@ impl<O: Sink> Rounds<O> {
         let asked = if is_spent { plan.rules.retry } else { self.asks.again };
         let may_ask = scanner::MayAsk::after(asked, plan.rules.retry);
         let setup = Setup {
-            adapter: Arc::clone(&plan.adapter),
-            tools: Arc::clone(&plan.tools),
-            schemas: Arc::clone(&self.shared.schemas),
             scanner: scanner::Options { may_ask, ..plan.scanner() },
             policy: Policy {
                 may_reask: may_ask == scanner::MayAsk::Now,
@@ -66,25 +67,12 @@ impl<O: Sink> Rounds<O> {
                     .as_ref()
                     .is_none_or(|agent| !agent.has_results() && !agent.may_ask(plan.rules.retry)),
             },
+            ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(&plan.tools), Arc::clone(&self.shared.schemas))
         };
-        let mut answer = Answer::new(setup).towards(self.outlet.shape.carrier());
+        let mut answer = Answer::after(setup, self.asks.before.clone()).towards(self.outlet.shape.carrier());
         answer.fixer.tally = Arc::clone(&self.shared.tally);
         answer.fixer.excerpts = plan.rules.log_excerpts;
         answer.fixer.unclosed = self.asks.unclosed.clone();
-        let gate = &mut answer.gate;
-        // The agent looks at repetitions itself.
-        if self.agent.is_none() {
-            gate.after(plan.rules.repeats.clone());
-        }
-        gate.before.quoted = Arc::clone(&self.asks.quoted);
-        gate.echoing(self.asks.said.clone());
-        if let Some(because) = &self.asks.because {
-            let about = match because {
-                Reask::Refused { name, raw, .. } => Some(same::Call::new(name, raw)),
-                _ => None,
-            };
-            gate.again(self.asks.kept.clone(), self.asks.left.clone(), about);
-        }
         answer
     }
 }

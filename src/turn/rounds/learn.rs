@@ -1,13 +1,35 @@
-//! Learns from a refusal how to ask the model in another way, in this turn and in later ones. `backend::errors` recognises
-//! refusals, `backend::learned` says what follows from each.
+//! What is learned while a model is asked: from a refusal how to ask it in another way, in this turn and in later ones
+//! (`backend::errors` recognises refusals, `backend::learned` says what follows from each); from an answer what later turns need;
+//! from status 503 that the server still loads the model (llama.cpp). Meanwhile the client gets signs of life.
 
-use super::Rounds;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{
+    super::{fit, spool},
+    Rounds,
+};
 use crate::{
     backend::{self, Refusal, Rewrite},
     error::Error,
-    event::Sink,
+    event::{Event, Note, Sink},
     store,
 };
+
+/// How long a server may load its model.
+const LONGEST: Duration = Duration::from_secs(300);
+/// The first pause between two attempts, and the longest. Each is half as long again as the one before.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+/// The longest pause that a server may ask for: a model may be there earlier than it says.
+const LONGEST_ASKED: Duration = Duration::from_secs(30);
+
+/// Waiting for a model.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loading {
+    since: Instant,
+    pause: Duration,
+}
 
 /// How often the form of the conversation changes in one turn.
 const REWRITES: u8 = 3;
@@ -40,7 +62,7 @@ impl<O: Sink> Rounds<O> {
             self.outlet.sent.spend(None);
             self.repeat();
         }
-        !self.outlet.aside.has_called()
+        !self.outlet.called
     }
 
     /// Asks once with the schemas of the tools in plain words, after an error that nobody knows. If that does not help, the client
@@ -102,5 +124,39 @@ impl<O: Sink> Rounds<O> {
     pub(super) async fn remember(&mut self) {
         let key = self.plan.learned_key();
         store::write(&*self.shared.store, key, &self.plan.asking.learned, store::DAY).await;
+    }
+
+    /// Stores what the latest events have shown. Must finish before the bytes are sent.
+    pub(super) async fn keep(&mut self) -> Result<(), Error> {
+        self.outlet.extras.keep(&self.shared, &self.plan).await;
+        let kept = spool::keep(&self.shared, &self.plan, self.outlet.shape.take_spooled()).await;
+        if std::mem::take(&mut self.relearned) {
+            self.remember().await;
+        }
+        if let Some(usage) = self.counted.take() {
+            fit::learn(&self.plan, &self.shared, usage).await;
+        }
+        kept
+    }
+
+    /// How long to wait before the next attempt, if the error means that the server is loading its model, and the time allowed for
+    /// that is not over. Tells the client once.
+    pub(super) fn waits_for_the_model(&mut self, error: &Error) -> Option<Duration> {
+        if !backend::is_loading(error) {
+            return None;
+        }
+        if self.asks.loading.is_none() {
+            tracing::info!(model = %self.plan.chat.model, "the backend is loading the model");
+            let text = "the backend is loading the model".to_owned();
+            self.outlet.event(Event::Note(&Note::Progress { text, shown: true }));
+        }
+        let [first, longest] = PAUSES;
+        let loading = self.asks.loading.get_or_insert_with(|| Loading { since: Instant::now(), pause: first });
+        if loading.since.elapsed() >= LONGEST {
+            return None;
+        }
+        let pause = loading.pause;
+        loading.pause = (pause + pause / 2).min(longest);
+        Some(backend::retry_after(error).map_or(pause, |asked| asked.clamp(first, LONGEST_ASKED)))
     }
 }

@@ -77,32 +77,6 @@ async fn each_kind_of_content_has_its_form() {
     }
 }
 
-/// What the model is told after each of its answers, the last result first; the tool takes what it is given and gives nothing.
-async fn told(calls: &[Value]) -> Vec<String> {
-    let server = answering(&items(json!([{"type": "text", "text": ""}])));
-    let server = json!({"s": with(server["s"].clone(), json!({"effects": {"act": "reads"}}))});
-    let answers = calls.iter().map(|arguments| call("s__act", arguments.clone())).chain([text("ok")]).collect();
-    let room = Room::with(Family::Native, answers, server, "").await;
-    assert_eq!(said(&room.answer(json!({})).await), "ok");
-    let messages = room.model.messages();
-    messages.iter().filter(|message| message["role"] != "assistant").map(|message| message["content"].to_string()).rev().collect()
-}
-
-#[tokio::test]
-async fn who_repeats_a_call_that_gave_nothing_is_told_what_it_can_leave_out() {
-    let (cut, whole) = (|| json!({"tail": 1}), || json!({}));
-    let told_once = told(&[cut(), cut()]).await;
-    assert!(told_once[0].contains("empty result. Call it without `tail`"), "{told_once:?}");
-    // It may ask without it then, and who insists is asked to answer.
-    let heeded = told(&[cut(), cut(), whole()]).await;
-    assert!(heeded[0].contains("(the result is empty)"), "{heeded:?}");
-    let insists = told(&[cut(), cut(), cut()]).await;
-    assert!(insists[0].contains("You have this result. Answer my question with it: "), "{insists:?}");
-    // Nothing to leave out.
-    let repeats = told(&[whole(), whole()]).await;
-    assert!(repeats[0].contains("You have this result."), "{repeats:?}");
-}
-
 #[tokio::test]
 async fn images_are_shown_to_models_that_see() {
     let result =
