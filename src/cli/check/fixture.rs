@@ -143,12 +143,14 @@ fn calls(events: &str) -> Vec<&str> {
     events.lines().filter(|line| line.starts_with("call ")).collect()
 }
 
-/// A line of a call without the id that may follow its name.
+/// The name and the arguments of a call's line, without the id that may follow the name and without the space between tokens.
 fn without_id(call: &str) -> String {
-    match call.split_once(" (id ").and_then(|(name, rest)| Some((name, rest.split_once(") ")?.1))) {
+    let call = match call.split_once(" (id ").and_then(|(name, rest)| Some((name, rest.split_once(") ")?.1))) {
         Some((name, arguments)) => format!("{name} {arguments}"),
         None => call.to_owned(),
-    }
+    };
+    let (head, arguments) = call.split_at(call.find('{').unwrap_or(call.len()));
+    serde_json::from_str(arguments).map_or_else(|_| call.clone(), |arguments: serde_json::Value| format!("{head}{arguments}"))
 }
 
 /// Whether the calls at the end of `text` are no calls in the whole answer: an unmarked one is an example where prose follows

@@ -8,7 +8,7 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 use super::{Engine, requests::Requests, sessions::with_service_info};
 
@@ -18,7 +18,8 @@ struct Lines<R: AsyncRead, W: AsyncWrite>(AsyncRwTransport<RoleServer, R, W>);
 impl Engine {
     /// Serves one client over these streams until its input ends.
     pub async fn stdio(&self, input: impl AsyncRead + Send + Unpin + 'static, output: impl AsyncWrite + Send + Unpin + 'static) {
-        let lines = Lines(AsyncRwTransport::new_server(input, output));
+        // The last line may lack its end.
+        let lines = Lines(AsyncRwTransport::new_server(input.chain(&b"\n"[..]), output));
         match Requests::new(Arc::clone(&self.shared)).serve(lines).await {
             Ok(running) => drop(running.waiting().await),
             Err(error) => tracing::debug!(%error, "an MCP session was not begun"),
