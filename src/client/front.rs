@@ -12,6 +12,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use serde_json::{Map, Value};
 
+use self::pieces::Piece;
 use crate::{
     error::Error,
     event::{Assembly, Event, FinishReason, Input, Note, ToolCall, Tools, Usage},
@@ -111,11 +112,8 @@ trait Protocol: std::fmt::Debug + Send {
     /// Appends what must come before everything else, even a sign of life.
     fn open(&mut self, _out: &mut BytesMut) {}
 
-    /// Appends a piece of text, which is not empty.
-    fn text(&mut self, text: &str, out: &mut BytesMut);
-
-    /// Appends a piece of reasoning, which is not empty, for a client that takes it.
-    fn reasoning(&mut self, text: &str, out: &mut BytesMut);
+    /// Appends a piece of text or, for a client that takes it, of reasoning. It is not empty.
+    fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut);
 
     /// Appends a whole call, which has an id.
     fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut);
@@ -259,7 +257,7 @@ impl Front {
             }
             // What the client shall read about a refusal has been said in text by the stages before.
             Event::Text("") | Event::Reasoning("") | Event::Refused { .. } => {}
-            Event::Text(text) => self.protocol.text(text, out),
+            Event::Text(text) => self.protocol.piece(Piece::Text, text, out),
             Event::Reasoning(text) => {
                 self.mid_line = !text.ends_with('\n');
                 self.reasoning(text, out);
@@ -276,7 +274,7 @@ impl Front {
 
     fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
         if self.takes_reasoning {
-            self.protocol.reasoning(text, out);
+            self.protocol.piece(Piece::Reasoning, text, out);
         }
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Head, Protocol,
     exact::{self, Path},
+    pieces::Piece,
 };
 use crate::{
     client::{compact::compact, front::conversation::name_calls},
@@ -77,16 +78,12 @@ impl Stream {
 }
 
 impl Protocol for Stream {
-    fn text(&mut self, text: &str, out: &mut BytesMut) {
+    fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         self.message(out, |out| {
-            out.put_slice(b"\"content\":");
-            put_string(text, out);
-        });
-    }
-
-    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
-        self.message(out, |out| {
-            out.put_slice(b"\"content\":\"\",\"thinking\":");
+            out.put_slice(match kind {
+                Piece::Text => b"\"content\":",
+                Piece::Reasoning => b"\"content\":\"\",\"thinking\":",
+            });
             put_string(text, out);
         });
     }

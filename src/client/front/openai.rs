@@ -3,7 +3,7 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{Head, Kind, Protocol, TRACE, note_text};
+use super::{Head, Kind, Protocol, TRACE, note_text, pieces::Piece};
 use crate::{
     error::Error,
     event::{FinishReason, Note, ToolCall, Usage},
@@ -38,14 +38,12 @@ impl Stream {
 }
 
 impl Protocol for Stream {
-    fn text(&mut self, text: &str, out: &mut BytesMut) {
+    fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         self.start(out);
-        write_sse(out, |out| self.chunks.content(text, out));
-    }
-
-    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
-        self.start(out);
-        write_sse(out, |out| self.chunks.reasoning(self.head.reasoning_field.unwrap_or_default(), text, out));
+        write_sse(out, |out| match kind {
+            Piece::Text => self.chunks.content(text, out),
+            Piece::Reasoning => self.chunks.reasoning(self.head.reasoning_field.unwrap_or_default(), text, out),
+        });
     }
 
     fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut) {

@@ -41,26 +41,6 @@ impl Stream {
         Stream { head, open: None, text, blank, content, reason, usage, stop_sequence: None }
     }
 
-    /// Writes a piece of a block of this kind. Ends an open block of another kind first.
-    fn piece(&mut self, piece: Piece, text: &str, out: &mut BytesMut) {
-        let Some(text) = self.blank.pass(self.open, piece, text) else { return };
-        if self.open != Some(piece) {
-            self.close(out);
-            let content = match piece {
-                Piece::Reasoning => json!({"type": "thinking", "thinking": "", "signature": ""}),
-                Piece::Text => json!({"type": "text", "text": ""}),
-            };
-            self.start(&content, out);
-            self.open = Some(piece);
-        }
-        let (kind, field) = match piece {
-            Piece::Reasoning => ("thinking_delta", "thinking"),
-            Piece::Text => ("text_delta", "text"),
-        };
-        self.delta(kind, field, &text, out);
-        self.text.push_str(&text);
-    }
-
     /// Ends the block that is open.
     fn close(&mut self, out: &mut BytesMut) {
         let Some(piece) = self.open.take() else { return };
@@ -110,12 +90,24 @@ impl Protocol for Stream {
         event("message_start", &json!({"message": message(&self.head, usage)}), out);
     }
 
-    fn text(&mut self, text: &str, out: &mut BytesMut) {
-        self.piece(Piece::Text, text, out);
-    }
-
-    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
-        self.piece(Piece::Reasoning, text, out);
+    /// Writes a piece of a block of this kind. Ends an open block of another kind first.
+    fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
+        let Some(text) = self.blank.pass(self.open, kind, text) else { return };
+        if self.open != Some(kind) {
+            self.close(out);
+            let content = match kind {
+                Piece::Reasoning => json!({"type": "thinking", "thinking": "", "signature": ""}),
+                Piece::Text => json!({"type": "text", "text": ""}),
+            };
+            self.start(&content, out);
+            self.open = Some(kind);
+        }
+        let (name, field) = match kind {
+            Piece::Reasoning => ("thinking_delta", "thinking"),
+            Piece::Text => ("text_delta", "text"),
+        };
+        self.delta(name, field, &text, out);
+        self.text.push_str(&text);
     }
 
     fn call(&mut self, _: u32, call: &ToolCall, out: &mut BytesMut) {

@@ -64,6 +64,63 @@ impl Stream {
         Stream { answer: Answer::new(head), open: None, blank: Blank::default(), ended, sequence: Arc::default() }
     }
 
+    /// Ends the item that is open.
+    fn close(&mut self, out: &mut BytesMut) {
+        let Some(Open { kind, id, text }) = self.open.take() else { return };
+        let item = match kind {
+            Piece::Reasoning => {
+                self.event("response.reasoning_summary_text.done", json!({"item_id": id, "summary_index": 0, "text": text}), out);
+                let part = json!({"item_id": id, "summary_index": 0, "part": summary(&text)});
+                self.event("response.reasoning_summary_part.done", part, out);
+                reasoning_item(&id, &text)
+            }
+            Piece::Text => {
+                self.event("response.output_text.done", json!({"item_id": id, "content_index": 0, "text": text}), out);
+                let part = json!({"item_id": id, "content_index": 0, "part": output_text(&text)});
+                self.event("response.content_part.done", part, out);
+                message_item(&id, &text)
+            }
+        };
+        self.done(item, out);
+    }
+
+    fn done(&mut self, item: Value, out: &mut BytesMut) {
+        self.event("response.output_item.done", json!({"item": item}), out);
+        self.answer.output.push(item);
+    }
+
+    /// An event of the item that is being written.
+    fn event(&mut self, name: &str, data: Value, out: &mut BytesMut) {
+        let mut whole = Map::from_iter([("output_index".to_owned(), json!(self.answer.output.len()))]);
+        whole.extend(if let Value::Object(data) = data { data } else { Map::new() });
+        self.write(name, whole, out);
+    }
+
+    fn next_number(&self) -> u64 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// An event of the whole answer.
+    fn state(&mut self, name: &str, response: Value, out: &mut BytesMut) {
+        self.write(name, Map::from_iter([("response".to_owned(), response)]), out);
+    }
+
+    fn write(&mut self, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
+        let number = self.next_number();
+        let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(number))]);
+        whole.extend(data);
+        write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
+    }
+}
+
+impl Protocol for Stream {
+    fn open(&mut self, out: &mut BytesMut) {
+        let response = self.answer.to_value("in_progress", None);
+        self.state("response.created", response.clone(), out);
+        // The same object. Only later signs of life leave out what is as large as the prompt.
+        self.state("response.in_progress", response, out);
+    }
+
     /// Writes a piece of an item of this kind. Ends an open item of another kind first.
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         let open = self.open.as_ref().map(|open| open.kind);
@@ -106,71 +163,6 @@ impl Stream {
             put_string(&text, out);
             out.put_slice(b"}");
         });
-    }
-
-    /// Ends the item that is open.
-    fn close(&mut self, out: &mut BytesMut) {
-        let Some(Open { kind, id, text }) = self.open.take() else { return };
-        let item = match kind {
-            Piece::Reasoning => {
-                self.event("response.reasoning_summary_text.done", json!({"item_id": id, "summary_index": 0, "text": text}), out);
-                let part = json!({"item_id": id, "summary_index": 0, "part": summary(&text)});
-                self.event("response.reasoning_summary_part.done", part, out);
-                reasoning_item(&id, &text)
-            }
-            Piece::Text => {
-                self.event("response.output_text.done", json!({"item_id": id, "content_index": 0, "text": text}), out);
-                let part = json!({"item_id": id, "content_index": 0, "part": output_text(&text)});
-                self.event("response.content_part.done", part, out);
-                message_item(&id, &text)
-            }
-        };
-        self.done(item, out);
-    }
-
-    fn done(&mut self, item: Value, out: &mut BytesMut) {
-        self.event("response.output_item.done", json!({"item": item}), out);
-        self.answer.output.push(item);
-    }
-
-    /// An event of the item that is being written.
-    fn event(&mut self, name: &str, data: Value, out: &mut BytesMut) {
-        let mut whole = Map::from_iter([("output_index".to_owned(), json!(self.answer.output.len()))]);
-        whole.extend(data.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
-        self.write(name, whole, out);
-    }
-
-    fn next_number(&self) -> u64 {
-        self.sequence.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// An event of the whole answer.
-    fn state(&mut self, name: &str, response: Value, out: &mut BytesMut) {
-        self.write(name, Map::from_iter([("response".to_owned(), response)]), out);
-    }
-
-    fn write(&mut self, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
-        let number = self.next_number();
-        let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(number))]);
-        whole.extend(data);
-        write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
-    }
-}
-
-impl Protocol for Stream {
-    fn open(&mut self, out: &mut BytesMut) {
-        let response = self.answer.to_value("in_progress", None);
-        self.state("response.created", response.clone(), out);
-        // The same object. Only later signs of life leave out what is as large as the prompt.
-        self.state("response.in_progress", response, out);
-    }
-
-    fn text(&mut self, text: &str, out: &mut BytesMut) {
-        self.piece(Piece::Text, text, out);
-    }
-
-    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
-        self.piece(Piece::Reasoning, text, out);
     }
 
     fn call(&mut self, _: u32, call: &ToolCall, out: &mut BytesMut) {
