@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     client::shape,
     event::{self, Origin, Tool, Tools, Why},
-    fix::{self, End, View},
+    fix::{self, End, View, name::NEAR_BYTES},
     openai::{Content, Message, ToolCall, answer::call_id, is_spoken, own_words},
     plan::Plan,
 };
@@ -255,16 +255,16 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
 /// and accepts the given arguments, the complaint shows that call. It never shows invented values, because small models copy
 /// them, and they would run.
 fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
-    let mut offered: Vec<&Tool> = tools.iter().collect();
+    let mut offered: Vec<(f64, &Tool)> = tools.iter().map(|tool| (likeness(name, tool), tool)).collect();
     // A stable sort: tools that are equally far keep the client's order.
-    offered.sort_by(|a, b| likeness(name, b).total_cmp(&likeness(name, a)));
-    let names: Vec<&str> = offered.iter().map(|tool| offered_name(tools, &tool.name, form)).collect();
-    let nearest = offered.first().filter(|tool| likeness(name, tool) >= 1.0);
-    let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
+    offered.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let names: Vec<&str> = offered.iter().map(|(_, tool)| offered_name(tools, &tool.name, form)).collect();
+    let nearest = offered.first().filter(|(likeness, _)| *likeness >= 1.0);
+    let meant = nearest.and_then(|(_, tool)| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
     let is_near = nearest.is_some() || name.is_empty();
-    let program = if is_near { None } else { offered.iter().find(|tool| fix::runs_programs(tool)) };
+    let program = if is_near { None } else { offered.iter().find(|(_, tool)| fix::runs_programs(tool)) };
     // After the names: a small model does what it was told last.
-    let program = program.map(|tool| {
+    let program = program.map(|(_, tool)| {
         let runs = offered_name(tools, &tool.name, form);
         format!(" If {name} is a program, run it with {runs}: {WHOLE_LINE}.")
     });
@@ -284,6 +284,7 @@ pub(super) const WHOLE_LINE: &str = "its `command` is the whole command line";
 /// How much a written name and a tool's name have in common: common words count first, then common letters. The name of the
 /// tool's server says nothing about the tool.
 fn likeness(written: &str, offered: &Tool) -> f64 {
+    let written = &written[..written.floor_char_boundary(NEAR_BYTES)];
     let own = match (&offered.origin, &offered.namespace) {
         (Origin::Registry { tool, .. }, _) => tool,
         (Origin::Client, Some((_, tool))) => tool,

@@ -13,7 +13,7 @@ use crate::event::{Origin, Tool, Tools, Why};
 const NAME_BYTES: usize = 512;
 
 /// How many bytes of a name are compared with others to find the nearest.
-const NEAR_BYTES: usize = 64;
+pub const NEAR_BYTES: usize = 64;
 
 /// Prefixes that models add to a name.
 const PREFIXES: [&str; 20] = [
