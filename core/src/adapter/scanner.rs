@@ -258,11 +258,8 @@ impl Scanner {
             }
             self.message.begun = true;
         }
-        if let Some(form) = self.before.call {
-            match self.swallow_closers(form, end) {
-                Some(progress) => return Err(progress),
-                None => self.before.call = None,
-            }
+        if let Some(progress) = self.swallow_closers(end) {
+            return Err(progress);
         }
         let first = self.buf.pos + blank(&self.buf[self.buf.pos..]);
         if let Some(progress) = self.step_wrap(first, end, out) {

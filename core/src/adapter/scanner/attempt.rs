@@ -112,7 +112,7 @@ impl Scanner {
         match step {
             Step::More if read_all && !end => return Decision::Waits,
             // The answer ended before the name did.
-            Step::More if read_all => candidate.end_nameless(counts, body),
+            Step::More if read_all => self.end_nameless(candidate, counts, body),
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 self.overrun(&name.unwrap_or_default(), candidate, out);
                 return Decision::Over;
@@ -151,7 +151,7 @@ impl Scanner {
                 }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
-                candidate.end_nameless(counts, body);
+                self.end_nameless(candidate, counts, body);
                 self.buf.waste(window - body);
             }
             Step::Cut { .. } if self.closes_quotes(candidate) => {
@@ -167,6 +167,13 @@ impl Scanner {
             Step::Reject => {}
         }
         Decision::Form
+    }
+
+    /// The answer ended before the end of a name. A call may begin there on a line of its own, or if a limit cut it after a further
+    /// marker, which nobody writes who only mentions the first.
+    fn end_nameless(&self, candidate: &mut Candidate, counts: bool, body: usize) {
+        let opened = self.buf.is_cut() && body > candidate.at + candidate.marker.length;
+        candidate.nameless |= counts && (opened || self.at_line_start(candidate.at));
     }
 
     /// Whether a candidate may be read beyond the limit.

@@ -40,7 +40,8 @@ pub(super) struct Candidate {
     /// Whether only whitespace and calls precede it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
-    pub(super) tried: Tried,
+    /// Whether the answer ended before the end of a name where a call may begin.
+    pub(super) nameless: bool,
     /// What was read. Set while more text is needed to decide whether it is meant.
     pub(super) read: Option<Read>,
 }
@@ -68,15 +69,6 @@ impl Read {
     }
 }
 
-/// What the forms that were tried at a candidate have shown.
-#[derive(Default)]
-pub(super) struct Tried {
-    /// Whether the answer ended after the marker and before the end of a name.
-    pub(super) nameless: bool,
-    /// Whether it ended so after a further marker, which nobody writes who only mentions the first.
-    pub(super) opened: bool,
-}
-
 /// The code fence around a candidate.
 pub(super) struct Fence {
     pub(super) ticks: Ticks,
@@ -88,12 +80,6 @@ pub(super) struct Fence {
 }
 
 impl Candidate {
-    /// Records that the answer ended before the end of a name in the body at `body`, if a call may begin there.
-    pub(super) fn end_nameless(&mut self, counts: bool, body: usize) {
-        self.tried.nameless |= counts;
-        self.tried.opened |= counts && body > self.at + self.marker.length;
-    }
-
     /// Adjusts the positions after the buffer dropped `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
         self.at -= by;

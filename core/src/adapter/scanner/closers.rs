@@ -12,8 +12,8 @@ const LEFT_OVER: [&str; 3] = ["```", "---", "***"];
 impl Scanner {
     /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
     /// mix them. `None`: other text follows.
-    pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
-        let call = self.adapter.calls.get(form)?;
+    pub(super) fn swallow_closers(&mut self, end: bool) -> Option<bool> {
+        let call = self.adapter.calls.get(self.before.call?)?;
         let at = self.buf.pos + blank(&self.buf[self.buf.pos..]);
         if at == self.buf.len() {
             self.buf.scan_to(at);
@@ -58,6 +58,7 @@ impl Scanner {
                     self.extend_waiting(at + glue);
                     return if self.buf.pos == self.buf.len() && !end { Some(false) } else { Some(true) };
                 }
+                self.before.call = None;
                 None
             }
         }

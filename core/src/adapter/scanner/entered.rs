@@ -3,43 +3,36 @@
 use super::GAP_BYTES;
 use crate::adapter::{
     Call,
-    syntax::{Start, blank, starts_with_any},
+    syntax::{Seen, Start, blank, starts_with_any},
 };
 
 /// How often an opening marker may be written in a row.
 const REPEATED_MARKERS: usize = 2;
 
-/// Whether a text enters a form: the start of the body, and whether a marker precedes it.
-pub(super) enum Entered {
-    At(usize, bool),
-    Maybe,
-    No,
-}
-
-/// Whether `text` enters this form.
-pub(super) fn entry(text: &str, call: &Call, end: bool) -> Entered {
+/// Whether `text` enters this form: where the body begins, and whether a marker precedes it.
+pub(super) fn entry(text: &str, call: &Call, end: bool) -> Seen<(usize, bool)> {
     let section = starts_with_any(text, &call.section, end);
     let mut maybe = section == Start::Maybe;
     if let Start::Yes(length) = section {
         let at = length + gap(&text[length..]);
         match opened(&text[at..], call, end) {
-            Start::Yes(open) => return Entered::At(at + open, true),
-            Start::Maybe => return Entered::Maybe,
-            Start::No if call.open.is_empty() || call.open.iter().any(String::is_empty) => return Entered::At(length, true),
+            Start::Yes(open) => return Seen::Yes((at + open, true)),
+            Start::Maybe => return Seen::Maybe,
+            Start::No if call.open.is_empty() || call.open.iter().any(String::is_empty) => return Seen::Yes((length, true)),
             Start::No => {}
         }
     }
     match opened(text, call, end) {
-        Start::Yes(length) => return Entered::At(length, true),
+        Start::Yes(length) => return Seen::Yes((length, true)),
         Start::Maybe => maybe = true,
         Start::No => {}
     }
     match starts_with_any(text, &call.stripped, end) {
-        Start::Yes(length) => return Entered::At(length, false),
+        Start::Yes(length) => return Seen::Yes((length, false)),
         Start::Maybe => maybe = true,
         Start::No => {}
     }
-    if maybe { Entered::Maybe } else { Entered::No }
+    if maybe { Seen::Maybe } else { Seen::No }
 }
 
 /// The length of the whitespace that may separate two markers.

@@ -2,8 +2,8 @@
 
 use super::{
     Region, Scanner,
-    candidate::{Candidate, Fence, Marker, Tried},
-    entered::{Entered, entry},
+    candidate::{Candidate, Fence, Marker},
+    entered::entry,
 };
 use crate::adapter::{
     Call, Syntax,
@@ -68,8 +68,8 @@ impl Scanner {
             // In reasoning, unmarked forms may be prose.
             let unmarked_here = self.region != Region::Reasoning && (self.before.fresh || !call.start_only);
             match entry(text, call, end) {
-                Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry::new(form, found.at + body, marked)),
-                Entered::Maybe => return None,
+                Seen::Yes((body, marked)) if marked || unmarked_here => entries.push(Entry::new(form, found.at + body, marked)),
+                Seen::Maybe => return None,
                 _ => {}
             }
         }
@@ -206,7 +206,7 @@ impl Scanner {
             confirmed: false,
             fresh: self.before.fresh,
             fence,
-            tried: Tried::default(),
+            nameless: false,
             mentions: false,
             read: None,
         });

@@ -5,7 +5,7 @@ use crate::{
     adapter::{
         Framing,
         asides::{ASIDES, ends},
-        syntax::{Start, starts_with_any},
+        syntax::{Seen, Start, starts_with_any},
     },
     event::Sink,
 };
@@ -50,18 +50,18 @@ impl Scanner {
         }
         let begins_line = self.at_line_start(at);
         if length >= 3 && (begins_line || tick == b'`') {
-            let (content, head) = match fence_head(&self.buf[at + length..], tick, end) {
-                Some((_, Head::Maybe)) => return false,
-                Some((content, head)) => (at + length + content, Some(head)),
-                None => (at, None),
-            };
+            let head = fence_head(&self.buf[at + length..], tick, end);
+            if matches!(head, Seen::Maybe) {
+                return false;
+            }
             // After other text on its line, a fence must have a language.
-            let is_fence = |head: &&Head| begins_line || matches!(head, Head::Block(language) if !language.is_empty());
-            if let Some(Head::Block(language) | Head::Line(language)) = head.as_ref().filter(is_fence) {
-                let one_line = matches!(head, Some(Head::Line(_)));
+            if let Seen::Yes(Head { language, content, one_line }) = head
+                && (begins_line || (!one_line && !language.is_empty()))
+            {
+                let content = at + length + content;
                 let is_dedicated = DEDICATED.contains(&language.as_str());
                 let fence = Fence { ticks, one_line, is_dedicated, content };
-                if self.options.framing && begins_line && ASIDES.result_fences.contains(language) && self.follows_call() {
+                if self.options.framing && begins_line && ASIDES.result_fences.contains(&language) && self.follows_call() {
                     self.lose_rest(at, out);
                     return false;
                 }
@@ -71,7 +71,7 @@ impl Scanner {
                         begun => return begun.is_some(),
                     }
                 }
-                if self.wanted() && self.begin_fence(at, fence, language) {
+                if self.wanted() && self.begin_fence(at, fence, &language) {
                     return true;
                 }
                 if !one_line {
@@ -134,30 +134,32 @@ impl Scanner {
 }
 
 /// What follows the ticks of a code fence.
-pub(super) enum Head {
-    /// The language. The content begins on the next line, or on this one.
-    Block(String),
-    /// The same, and the fence closes on this line.
-    Line(String),
-    Maybe,
+pub(super) struct Head {
+    pub(super) language: String,
+    /// Where the content begins: on the next line, or on this one.
+    pub(super) content: usize,
+    /// Whether the fence closes on this line.
+    pub(super) one_line: bool,
 }
 
-/// The head of a fence after its ticks, and the start of the content. `None`: this is not a fence.
-pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
+/// The head of a fence after its ticks, if this is a fence.
+pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Seen<Head> {
     // A value may begin on the first line.
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();
     // Only within the bytes held for the head: the rest may not be there yet.
     let begins = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
     let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
-    let language = |text: &str| text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let head = |language: &str, content: usize, one_line: bool| {
+        let language = language.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+        Seen::Yes(Head { language, content, one_line })
+    };
     match window.clone().position(|byte| byte == b'\n' || (byte == b'`' && tick == b'`')) {
-        Some(stop) if text.as_bytes()[stop] == b'\n' && begins => Some((body, Head::Block(language(&text[..word])))),
-        Some(stop) if text.as_bytes()[stop] == b'\n' => Some((stop + 1, Head::Block(language(&text[..stop])))),
-        Some(_) if begins => Some((body, Head::Line(language(&text[..word])))),
-        Some(_) => None,
-        None if !end && window.len() == text.len() => Some((0, Head::Maybe)),
-        None => None,
+        Some(stop) if text.as_bytes()[stop] == b'\n' && begins => head(&text[..word], body, false),
+        Some(stop) if text.as_bytes()[stop] == b'\n' => head(&text[..stop], stop + 1, false),
+        Some(_) if begins => head(&text[..word], body, true),
+        None if !end && window.len() == text.len() => Seen::Maybe,
+        Some(_) | None => Seen::No,
     }
 }
 

@@ -6,7 +6,7 @@ use super::{GAP_BYTES, Region, Scanner};
 use crate::{
     adapter::{
         Inside, Reasoning,
-        syntax::{Start, blank, starts_with_any},
+        syntax::{Start, starts_with_any},
         triggers::Found,
     },
     event::Sink,
@@ -42,7 +42,7 @@ impl Scanner {
         if divides.reasoning_open && !begins && !end && after == self.buf.len() {
             return Some(false);
         }
-        if divides.reasoning_open && (begins || self.is_between_sentences(at, after)) {
+        if divides.reasoning_open && (begins || (self.follows_sentence(at) && !self.buf[after..].starts_with(' '))) {
             let label = match reasoning.map_or(Start::No, |region| label(&self.buf[after..], region, end)) {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
@@ -59,7 +59,7 @@ impl Scanner {
         }
         if divides.reasoning_close {
             let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
-            if anywhere || ends_line || self.at_line_start(at) || self.is_before_data(at, after) {
+            if anywhere || ends_line || self.at_line_start(at) {
                 // Calls before it were drafts.
                 if self.proves_thoughts(&self.buf[at..after]) {
                     self.waiting.clear();
@@ -84,14 +84,11 @@ impl Scanner {
             return Some(true);
         }
         if divides.answer_close && self.message.in_answer {
-            match self.ends_answer(after, end) {
-                None => return Some(false),
-                Some(true) => {
-                    self.message.in_answer = false;
-                    self.remove(at, after, out);
-                    return Some(true);
-                }
-                Some(false) => {}
+            let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
+            if ends_line {
+                self.remove(at, after, out);
+                self.message.in_answer = false;
+                return Some(true);
             }
         }
         None
@@ -105,18 +102,12 @@ impl Scanner {
     /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
     fn is_in_sentence(&self, at: usize) -> bool {
         let before = self.buf.pending(at);
-        before.ends_with(' ') && !self.at_line_start(at) && !self.emitted.tail.after(before).ends_sentence()
+        before.ends_with(' ') && !self.at_line_start(at) && !self.follows_sentence(at)
     }
 
-    /// Whether a marker follows the end of a sentence, and text follows the marker without a space. Nobody mentions a marker there.
-    fn is_between_sentences(&self, at: usize, after: usize) -> bool {
-        !self.buf[after..].starts_with(' ') && self.emitted.tail.after(self.buf.pending(at)).ends_sentence()
-    }
-
-    /// Whether JSON directly follows a marker that is glued to the text before it. Nobody mentions a marker there.
-    fn is_before_data(&self, at: usize, after: usize) -> bool {
-        let spoken_of = self.buf.pending(at).ends_with(|c: char| c.is_whitespace() || "`'\"(".contains(c));
-        !spoken_of && self.buf[after..].trim_start_matches(' ').starts_with(['{', '['])
+    /// Whether a whole sentence or a colon precedes `at`: `I run it now. [TOOL_CALLS]..`.
+    pub(super) fn follows_sentence(&self, at: usize) -> bool {
+        self.emitted.tail.after(self.buf.pending(at)).ends_sentence()
     }
 
     /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.
@@ -131,30 +122,11 @@ impl Scanner {
         }
     }
 
-    /// Whether only calls and control tokens can follow `at`. `None`: more text is needed.
-    fn ends_answer(&self, at: usize, end: bool) -> Option<bool> {
-        let limit = self.buf.floor_char_boundary(at + GAP_BYTES);
-        let next = at + blank(&self.buf[at..limit]);
-        if next == limit {
-            return if limit < self.buf.len() { Some(false) } else { end.then_some(true) };
-        }
-        if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
-            return None;
-        }
-        match self.adapter.triggers.next(&self.buf, next, end) {
-            Ok(found) if found.at == next => Some(self.drops(found) || !found.mark.calls.is_empty()),
-            _ => Some(false),
-        }
-    }
-
     /// Scans reasoning: only its end counts, and calls if the family's models forget to close it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
-        if let Some(form) = self.before.call {
-            match self.swallow_closers(form, end) {
-                Some(progress) => return progress,
-                None => self.before.call = None,
-            }
+        if let Some(progress) = self.swallow_closers(end) {
+            return progress;
         }
         let found = match adapter.triggers.next(&self.buf, self.buf.pos, end) {
             Ok(found) => found,

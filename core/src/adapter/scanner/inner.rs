@@ -2,10 +2,13 @@
 
 use super::{
     Scanner,
-    entered::{Entered, entry, gap},
+    entered::{entry, gap},
     entry::Entry,
 };
-use crate::adapter::{syntax::BARS, triggers::Found};
+use crate::adapter::{
+    syntax::{BARS, Seen},
+    triggers::Found,
+};
 
 /// How many openers may follow the first one.
 const DEPTH: usize = 3;
@@ -30,13 +33,13 @@ impl Scanner {
             for &form in &inner.mark.calls {
                 let call = self.adapter.calls.get(form)?;
                 match entry(rest, call, end) {
-                    Entered::At(body, true) => entries.push(Entry::new(form, next + body, true)),
+                    Seen::Yes((body, true)) => entries.push(Entry::new(form, next + body, true)),
                     // What is no marker on its own counts only for an offered tool.
-                    Entered::At(body, false) if !self.is_barred(inner.at, inner.len) => {
+                    Seen::Yes((body, false)) if !self.is_barred(inner.at, inner.len) => {
                         entries.push(Entry { form, body: next + body, marked: true, closed_by: outer });
                     }
-                    Entered::Maybe => return None,
-                    Entered::At(..) | Entered::No => {}
+                    Seen::Maybe => return None,
+                    Seen::Yes(_) | Seen::No => {}
                 }
             }
             at = self.block(inner.at, inner.len, end)?;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner, text::Inline};
+use super::{Region, Scanner};
 use crate::{
     adapter::{
         asides::ends,
+        syntax::Start,
         triggers::{Aside, Found},
     },
     event::Sink,
@@ -89,7 +90,12 @@ impl Scanner {
             return progress;
         }
         if wanted {
-            match self.begin_at_marker(found, result.is_none(), end) {
+            let begun = match () {
+                () if !mark.calls.is_empty() => self.begin_marked(found, end),
+                () if mark.bare => Some(self.begin_bare(at, found.len)),
+                () => Some(mark.element && result.is_none() && self.begin_element(at, end)),
+            };
+            match begun {
                 None => return false,
                 Some(true) => return true,
                 Some(false) if self.is_wrapped() => {
@@ -140,13 +146,6 @@ impl Scanner {
         self.buf.pending(at).chars().next_back().or(self.emitted.end)
     }
 
-    /// Whether a whole sentence or a colon is before the marker at `at`: `I run it now. [TOOL_CALLS]..`.
-    fn follows_sentence(&self, at: usize) -> bool {
-        let before = self.line_head(at);
-        let before = before.trim_end();
-        before.ends_with(['.', '!', ':', '…', '。', '！', '：']) && !before.ends_with("..")
-    }
-
     /// Whether a marker is a control token, which is not content even if it belongs to no call.
     pub(super) fn drops(&self, found: Found<'_>) -> bool {
         (found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))) && !self.buf.is_passed(found.at)
@@ -186,18 +185,14 @@ impl Scanner {
         if self.emitted.inline == 0 {
             return None;
         }
-        match self.inline_end(at, end) {
-            Inline::Unknown => Some(false),
-            Inline::Closes(after) => {
-                self.emitted.inline = 0;
-                self.advance(after, out);
-                Some(true)
-            }
-            Inline::Never => {
-                self.emitted.inline = 0;
-                None
-            }
+        let closes = self.inline_end(at, end);
+        if closes == Start::Maybe {
+            return Some(false);
         }
+        self.emitted.inline = 0;
+        let Start::Yes(after) = closes else { return None };
+        self.advance(after, out);
+        Some(true)
     }
 
     /// Handles a marker of messages, headers, reasoning or asides. `None`: it is none of them, or a call may begin there too.
@@ -223,16 +218,6 @@ impl Scanner {
             return Some(progress);
         }
         aside.filter(|&aside| self.step_aside(aside, at, out)).map(|_| false)
-    }
-
-    /// Begins the candidate of a marker. `None`: more text is needed; `Some(false)`: no call begins there.
-    fn begin_at_marker(&mut self, found: Found<'_>, may_be_element: bool, end: bool) -> Option<bool> {
-        let (at, mark) = (found.at, found.mark);
-        match () {
-            () if !mark.calls.is_empty() => self.begin_marked(found, end),
-            () if mark.bare => Some(self.begin_bare(at, found.len)),
-            () => Some(mark.element && may_be_element && self.begin_element(at, end)),
-        }
     }
 
     /// Whether nothing but whitespace is between a call and this position.

@@ -3,9 +3,6 @@
 use super::{Region, Scanner, candidate::Candidate};
 use crate::{adapter::syntax::Parsed, event::Sink};
 
-/// More words than these after a marker are prose about it, not the beginning of a name.
-const PROSE_WORDS: usize = 4;
-
 impl Scanner {
     /// Handles a candidate that no form fits: it is text, a code fence, or a control token to drop.
     pub(super) fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
@@ -16,10 +13,7 @@ impl Scanner {
         if candidate.mentions {
             self.buf.pass_content(candidate.at + candidate.marker.length);
         }
-        let begins = (candidate.tried.opened && self.buf.is_cut()) || self.at_line_start(candidate.at);
-        let after = self.buf[candidate.at + candidate.marker.length..].trim_start();
-        let is_prose = || after.starts_with(char::is_alphabetic) && after.split_whitespace().nth(PROSE_WORDS).is_some();
-        if candidate.tried.nameless && !candidate.mentions && !lone && !self.is_drafting() && begins && !is_prose() {
+        if candidate.nameless && !candidate.mentions && !lone && !self.is_drafting() {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
         if candidate.fence.is_none() {

@@ -3,7 +3,7 @@
 
 use super::{Region, Scanner};
 use crate::{
-    adapter::syntax::{blank, is_blank},
+    adapter::syntax::{Start, blank, is_blank},
     event::{Event, Sink},
 };
 
@@ -14,13 +14,6 @@ const INLINE_BYTES: usize = 1000;
 const CODE_INDENT: usize = 4;
 /// How many bytes of a line are kept.
 const HEAD_BYTES: usize = 1024;
-
-/// Where inline code ends.
-pub(super) enum Inline {
-    Closes(usize),
-    Never,
-    Unknown,
-}
 
 /// Appends `line` to the beginning of a line, as much of it as is kept.
 pub(super) fn extend(head: &mut String, line: &str) {
@@ -159,8 +152,8 @@ impl Scanner {
         }
     }
 
-    /// Where the inline code that is open at `at` ends.
-    pub(super) fn inline_end(&self, at: usize, end: bool) -> Inline {
+    /// Where the inline code that is open at `at` ends, if it does.
+    pub(super) fn inline_end(&self, at: usize, end: bool) -> Start {
         let limit = self.buf.floor_char_boundary(at + INLINE_BYTES);
         let (line, end) = (&self.buf[at..limit], end || limit < self.buf.len());
         let newline = line.find('\n');
@@ -169,18 +162,18 @@ impl Scanner {
             let start = offset + tick;
             let run = line[start..].bytes().take_while(|&byte| byte == b'`').count();
             if start + run == line.len() && !end {
-                return Inline::Unknown;
+                return Start::Maybe;
             }
             if run == self.emitted.inline {
-                return Inline::Closes(at + start + run);
+                return Start::Yes(at + start + run);
             }
             offset = start + run;
         }
         match newline {
             // The answer was truncated inside it.
-            None if self.buf.is_cut() && limit == self.buf.len() => Inline::Closes(limit),
-            None if !end => Inline::Unknown,
-            _ => Inline::Never,
+            None if self.buf.is_cut() && limit == self.buf.len() => Start::Yes(limit),
+            None if !end => Start::Maybe,
+            _ => Start::No,
         }
     }
 }

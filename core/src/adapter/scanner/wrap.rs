@@ -4,10 +4,10 @@
 
 use super::{
     GAP_BYTES, Region, Scanner,
-    fence::{Head, Ticks, fence_head},
+    fence::{Ticks, fence_head},
 };
 use crate::{
-    adapter::syntax::{Start, blank, starts_with_any},
+    adapter::syntax::{Seen, Start, blank, starts_with_any},
     event::Sink,
 };
 
@@ -67,8 +67,8 @@ impl Scanner {
         }
         if length > INLINE_TICKS {
             return match fence_head(after, byte, end) {
-                Some((_, Head::Maybe)) => None,
-                Some((content, Head::Block(_))) => Some(Some((ticks, at + length + content))),
+                Seen::Maybe => None,
+                Seen::Yes(head) if !head.one_line => Some(Some((ticks, at + length + head.content))),
                 _ => Some(None),
             };
         }
