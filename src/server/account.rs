@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use http::HeaderMap;
@@ -91,7 +91,7 @@ pub(super) struct Ran {
     pub(super) name: String,
     pub(super) server: String,
     pub(super) failed: bool,
-    pub(super) ended: Instant,
+    pub(super) ended: SystemTime,
     pub(super) took: Duration,
 }
 
@@ -207,7 +207,7 @@ impl Tap for Watch {
 
     fn ran(&mut self, call: &ToolCall, server: &str, failed: bool, took: Duration) {
         let (id, name, server) = (call.id.clone(), call.name.clone(), server.to_owned());
-        self.turn.ran.push(Ran { id, name, server, failed, ended: Instant::now(), took });
+        self.turn.ran.push(Ran { id, name, server, failed, ended: SystemTime::now(), took });
     }
 
     fn heavy(&mut self) {

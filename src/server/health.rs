@@ -98,12 +98,6 @@ fn exposed(app: &App) -> String {
         let help = "Commands that the shared store failed or did not answer in time";
         registry.register("toolglot_store_failures", help, ConstCounter::new(link.failures()));
     }
-    if let Some((sent, dropped)) = app.process.spans.as_ref().map(|spans| spans.counts()) {
-        let spans = Counters::default();
-        add(&spans, [("result", "sent")], sent);
-        add(&spans, [("result", "dropped")], dropped);
-        registry.register("toolglot_spans", "Spans for the collector, by what became of them", spans);
-    }
     let panics = ConstCounter::new(app.process.ending.panics());
     registry.register("toolglot_panics", "Faults inside toolglot, each of which ended one turn", panics);
     let held_bytes = Family::<[(&str, &str); 1], Gauge>::default();

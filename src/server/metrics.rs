@@ -31,7 +31,6 @@ pub(super) struct Metrics {
     tokens: Counters<1>,
     tenant_requests: Counters<2>,
     tenant_tokens: Counters<2>,
-    prefix: Counters<1>,
     first_byte: Seconds,
     added: Seconds,
     duration: Seconds,
@@ -98,10 +97,6 @@ impl Metrics {
                 add(&self.tenant_tokens, [("tenant", tenant), ("kind", kind)], tokens);
             }
         }
-        if let Some(prefix) = turn.prefix {
-            add(&self.prefix, [("kind", "shared")], prefix.shared);
-            add(&self.prefix, [("kind", "changed")], prefix.before.saturating_sub(prefix.shared));
-        }
     }
 
     /// Number of requests whose response is not over.
@@ -123,9 +118,6 @@ impl Metrics {
         registry.register("toolglot_tenant_requests", help, self.tenant_requests.clone());
         let help = "Tokens that backends counted, by the name of the client key and kind";
         registry.register("toolglot_tenant_tokens", help, self.tenant_tokens.clone());
-        let help =
-            "Bytes of conversations that a backend has read before, by whether they were the same again: shared or changed";
-        registry.register("toolglot_prefix_bytes", help, self.prefix.clone());
         let help = "Seconds from a request to the first byte of its answer, where a model was asked for";
         registry.register("toolglot_first_byte_seconds", help, self.first_byte.0.clone());
         let help = "Seconds from the first byte of a backend to the first one that leaves for the client, in streams";

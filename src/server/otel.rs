@@ -1,142 +1,103 @@
-//! OpenTelemetry: sends one span per request for an answer to a collector, as OTLP/HTTP in JSON. It does nothing unless the
-//! environment names a collector.
+//! OpenTelemetry: sends one span per request for an answer to a collector, as OTLP/HTTP in JSON, with the names of the semantic
+//! conventions for generative AI (<https://github.com/open-telemetry/semantic-conventions-genai>). Spans hold names, numbers and
+//! reasons, never text of the conversation. It does nothing unless the environment names a collector.
 //!
-//! A request only appends to the bounded queue of the library's batch processor, whose thread sends it. If the queue is full, the
-//! span is dropped and counted.
+//! Trace context, sampling, the bounded queue and the batches are those of the SDK: a request only appends to the queue, and the
+//! SDK's thread sends it.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::{Duration, UNIX_EPOCH},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use axum::extract::Request;
 use opentelemetry::{
-    Context, KeyValue,
+    Array, Context, InstrumentationScope, KeyValue, StringValue, Value,
     propagation::TextMapPropagator,
-    trace::{SpanContext, TraceContextExt, TraceFlags},
+    trace::{Span, SpanBuilder, SpanKind, Status, TraceContextExt, TracerProvider},
 };
-use opentelemetry_http::HeaderExtractor;
+use opentelemetry_http::{HeaderExtractor, HeaderInjector};
 use opentelemetry_otlp::{Protocol, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{
     Resource,
     error::{OTelSdkError, OTelSdkResult},
     propagation::TraceContextPropagator,
-    trace::{BatchConfigBuilder, BatchSpanProcessor, IdGenerator, RandomIdGenerator, SpanData, SpanExporter, SpanProcessor},
+    trace::{SdkTracer, SdkTracerProvider, SpanData, SpanExporter},
 };
 use reqwest::redirect;
 use tokio::{runtime::Handle, task::spawn_blocking};
 use url::Url;
 
-use super::account::Facts;
+use super::account::{Facts, Ran, Turn};
 use crate::{config::Environment, dial, redact};
 
-mod span;
-
 /// Spans on their way to the collector.
-#[derive(Debug)]
 pub(super) struct Spans {
-    processor: BatchSpanProcessor,
-    counts: Arc<Counts>,
+    provider: SdkTracerProvider,
+    tracer: SdkTracer,
 }
 
 /// A request whose span is open.
 pub(super) struct Open {
-    spans: Arc<Spans>,
-    context: SpanContext,
-    /// The caller's span; not valid if there is none.
-    parent: SpanContext,
+    tracer: SdkTracer,
+    operation: &'static str,
+    /// With its span.
+    context: Context,
 }
 
-/// What became of the spans so far.
-#[derive(Debug, Default)]
-struct Counts {
-    waiting: AtomicU64,
-    sent: AtomicU64,
-    dropped: AtomicU64,
-}
-
-/// The exporter, on the server's runtime, because the HTTP client needs one and the processor's thread has none.
+/// The exporter, on the server's runtime, because the HTTP client needs one and the SDK's thread has none.
 #[derive(Debug)]
-struct Counted {
+struct Sending {
     exporter: Arc<opentelemetry_otlp::SpanExporter>,
     runtime: Handle,
-    counts: Arc<Counts>,
     failing: AtomicBool,
 }
 
-/// Maximum number of spans that wait, and that one request carries; OpenTelemetry's own defaults
-/// (`OTEL_BSP_MAX_QUEUE_SIZE`, `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`).
-const WAITING: usize = 2048;
-const BATCH: usize = 512;
-/// How long further spans are waited for before a batch leaves.
-const GATHER: Duration = Duration::from_secs(1);
 /// How long a collector may take if the environment does not say it.
 const USUAL_MILLISECONDS: u64 = 10_000;
 /// How long the end of the process waits for a collector.
 const FAREWELL: Duration = Duration::from_secs(2);
-const PARENT: HeaderName = HeaderName::from_static("traceparent");
-const STATE: HeaderName = HeaderName::from_static("tracestate");
 
 impl Spans {
     /// The way to the collector that the environment names, if it names one.
-    pub(super) fn of(environment: &Environment) -> Option<Arc<Spans>> {
-        let mut exporter = match exporter(environment) {
-            Ok(exporter) => exporter?,
-            Err(why) => {
-                tracing::error!("no spans are exported: {}", redact::line(&why));
-                return None;
-            }
-        };
-        exporter.set_resource(&resource(environment));
-        let counts = Arc::<Counts>::default();
-        let failing = AtomicBool::default();
-        let exporter = Counted { exporter: Arc::new(exporter), runtime: Handle::current(), counts: Arc::clone(&counts), failing };
-        let config = BatchConfigBuilder::default().with_max_queue_size(WAITING).with_max_export_batch_size(BATCH);
-        let processor = BatchSpanProcessor::builder(exporter).with_batch_config(config.with_scheduled_delay(GATHER).build());
-        Some(Arc::new(Spans { processor: processor.build(), counts }))
+    pub(super) fn of(environment: &Environment) -> Option<Spans> {
+        let exporter = exporter(environment).unwrap_or_else(|why| {
+            tracing::error!("no spans are exported: {}", redact::line(&why));
+            None
+        });
+        let sending = Sending { exporter: Arc::new(exporter?), runtime: Handle::current(), failing: AtomicBool::default() };
+        let provider = SdkTracerProvider::builder().with_batch_exporter(sending).with_resource(resource(environment)).build();
+        let scope = InstrumentationScope::builder(env!("CARGO_PKG_NAME")).with_version(env!("CARGO_PKG_VERSION")).build();
+        Some(Spans { tracer: provider.tracer_with_scope(scope), provider })
     }
 
-    /// Begins the span of a request, and writes it into `headers`, so that further requests belong to it. `None`: its trace is
-    /// not sampled.
-    pub(super) fn open(self: &Arc<Spans>, headers: &mut HeaderMap) -> Option<Open> {
-        let (context, parent) = enter(headers)?;
-        Some(Open { spans: Arc::clone(self), context, parent })
-    }
-
-    /// How many spans the collector has taken, and how many were lost.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        (self.counts.sent.load(Ordering::Relaxed), self.counts.dropped.load(Ordering::Relaxed))
+    /// Begins the span of a request for an answer, and writes it into its headers, so that further requests belong to it.
+    pub(super) fn open(&self, request: &mut Request) -> Option<Open> {
+        let operation = operation(request.uri().path())?;
+        let propagator = TraceContextPropagator::new();
+        let parent = propagator.extract_with_context(&Context::new(), &HeaderExtractor(request.headers()));
+        let span = SpanBuilder::from_name(operation).with_kind(SpanKind::Client).start_with_context(&self.tracer, &parent);
+        let context = parent.with_span(span);
+        propagator.inject_context(&context, &mut HeaderInjector(request.headers_mut()));
+        Some(Open { tracer: self.tracer.clone(), operation, context })
     }
 
     /// Sends the waiting spans at the end of the process.
-    pub(super) async fn flush(self: Arc<Spans>) {
+    pub(super) async fn flush(&self) {
+        let provider = self.provider.clone();
         // It blocks, and this thread sends meanwhile.
-        let _ = spawn_blocking(move || self.processor.shutdown_with_timeout(FAREWELL)).await;
-    }
-
-    fn add(&self, span: SpanData) {
-        // The processor would drop it without a word.
-        if self.counts.waiting.load(Ordering::Relaxed) >= WAITING as u64 {
-            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        self.counts.waiting.fetch_add(1, Ordering::Relaxed);
-        self.processor.on_end(span);
+        let _ = spawn_blocking(move || provider.shutdown_with_timeout(FAREWELL)).await;
     }
 }
 
-impl SpanExporter for Counted {
+impl SpanExporter for Sending {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let many = batch.len() as u64;
         let exporter = Arc::clone(&self.exporter);
         let sending = self.runtime.spawn(async move { exporter.export(batch).await });
         let sent = sending.await.unwrap_or_else(|error| Err(OTelSdkError::InternalFailure(error.to_string())));
-        self.counts.waiting.fetch_sub(many, Ordering::Relaxed);
-        let counter = if sent.is_ok() { &self.counts.sent } else { &self.counts.dropped };
-        counter.fetch_add(many, Ordering::Relaxed);
         let was_failing = self.failing.swap(sent.is_err(), Ordering::Relaxed);
         // Once, until it takes spans again.
         if let (Err(error), false) = (&sent, was_failing) {
@@ -144,38 +105,130 @@ impl SpanExporter for Counted {
         }
         sent
     }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        if let Some(exporter) = Arc::get_mut(&mut self.exporter) {
+            exporter.set_resource(resource);
+        }
+    }
 }
 
 impl Open {
     /// The id of its trace.
     pub(super) fn trace(&self) -> String {
-        self.context.trace_id().to_string()
+        self.context.span().span_context().trace_id().to_string()
     }
 
     /// The request is over.
     pub(super) fn end(self, facts: &Facts) {
-        let spans = span::spans(&self.context, &self.parent, facts, SystemTime::now());
-        spans.into_iter().for_each(|span| self.spans.add(span));
+        let turn = facts.turn.as_ref();
+        let span = self.context.span();
+        let failed = turn.and_then(|turn| turn.failed.as_ref()).map(|failed| failed.code.clone());
+        let failed = failed.or_else(|| facts.status.filter(|status| *status >= 400).map(|status| status.to_string()));
+        if let Some(target) = &facts.target {
+            let model = redact::line(&target.called);
+            span.update_name(format!("{} {model}", self.operation));
+            span.set_attributes([
+                KeyValue::new("gen_ai.provider.name", target.backend.traits().provider),
+                KeyValue::new("gen_ai.request.model", model),
+                KeyValue::new("gen_ai.response.model", redact::line(&target.model)),
+                KeyValue::new("toolglot.backend", target.backend.name.clone()),
+            ]);
+            let url: Option<Url> = target.backend.url.parse().ok();
+            let (host, port) = (url.as_ref().and_then(Url::host_str), url.as_ref().and_then(Url::port_or_known_default));
+            span.set_attributes(host.map(|host| KeyValue::new("server.address", host.to_owned())));
+            span.set_attributes(port.map(|port| KeyValue::new("server.port", i64::from(port))));
+        }
+        span.set_attributes([
+            KeyValue::new("gen_ai.operation.name", self.operation),
+            KeyValue::new("toolglot.mode", facts.mode),
+            KeyValue::new("toolglot.request.id", facts.id.clone()),
+        ]);
+        span.set_attributes(facts.client.as_ref().map(|client| KeyValue::new("toolglot.client", client.clone())));
+        let tenant = Some(&facts.tenant).filter(|tenant| !tenant.is_empty());
+        span.set_attributes(tenant.map(|tenant| KeyValue::new("toolglot.tenant", tenant.clone())));
+        if let Some(turn) = turn {
+            span.set_attributes(of_turn(turn));
+        }
+        if let Some(finish) = turn.and_then(|turn| turn.finish).filter(|_| failed.is_none()) {
+            let reasons = Value::Array(Array::String(vec![StringValue::from(finish.as_str())]));
+            span.set_attribute(KeyValue::new("gen_ai.response.finish_reasons", reasons));
+        }
+        if let Some(first) = facts.first.filter(|_| turn.is_some_and(|turn| turn.first_sent.is_some())) {
+            span.set_attribute(KeyValue::new("gen_ai.response.time_to_first_chunk", first.as_secs_f64()));
+        }
+        if let Some(failed) = failed {
+            span.set_attribute(KeyValue::new("error.type", failed));
+            span.set_status(Status::error(""));
+        }
+        span.end();
+        turn.into_iter().flat_map(|turn| &turn.ran).for_each(|ran| self.tool(ran));
     }
+
+    /// The span of a tool that ran, a child of the request's.
+    fn tool(&self, ran: &Ran) {
+        let name = redact::line(&ran.name);
+        let begun = ran.ended.checked_sub(ran.took).unwrap_or(UNIX_EPOCH);
+        let mut span = SpanBuilder::from_name(format!("execute_tool {name}"))
+            .with_start_time(begun)
+            .with_attributes([
+                KeyValue::new("gen_ai.operation.name", "execute_tool"),
+                KeyValue::new("gen_ai.tool.name", name),
+                KeyValue::new("gen_ai.tool.type", "extension"),
+                KeyValue::new("gen_ai.tool.call.id", redact::line(&ran.id)),
+                KeyValue::new("toolglot.mcp.server", ran.server.clone()),
+            ])
+            .start_with_context(&self.tracer, &self.context);
+        if ran.failed {
+            span.set_attribute(KeyValue::new("error.type", "tool_error"));
+            span.set_status(Status::error(""));
+        }
+        span.end_with_timestamp(ran.ended);
+    }
+}
+
+/// What a path asks of a model; `None` for everything that is no inference, such as counting tokens.
+fn operation(path: &str) -> Option<&'static str> {
+    match path.rsplit('/').next()? {
+        "completions" if !path.ends_with("/chat/completions") => Some("text_completion"),
+        "generate" => Some("text_completion"),
+        "completions" | "chat" | "messages" | "responses" | "generate_with_mcp" => Some("chat"),
+        "embeddings" | "embed" => Some("embeddings"),
+        _ => None,
+    }
+}
+
+/// What was counted in a turn.
+fn of_turn(turn: &Turn) -> impl Iterator<Item = KeyValue> {
+    let usage =
+        [("gen_ai.usage.input_tokens", turn.usage.prompt_tokens), ("gen_ai.usage.output_tokens", turn.usage.completion_tokens)];
+    let usage = usage.into_iter().filter(|_| turn.usage.total_tokens() > 0);
+    let counts = [
+        ("toolglot.rounds", u64::from(turn.rounds)),
+        ("toolglot.calls", turn.delivered.into()),
+        ("toolglot.fixes", turn.fixes as u64),
+        ("toolglot.refusals", turn.refusals.len() as u64),
+    ];
+    // OTLP's integers have a sign.
+    let number = |(key, value)| KeyValue::new(key, i64::try_from(value).unwrap_or(i64::MAX));
+    usage.chain(counts).map(number).chain([KeyValue::new("toolglot.adapter", turn.adapter.clone())])
 }
 
 /// The exporter for the collector that the environment names. An error says what is wrong with the variables.
 fn exporter(environment: &Environment) -> Result<Option<opentelemetry_otlp::SpanExporter>, String> {
-    let is = |name: &str, value: &str| environment.get(name).is_some_and(|set| set.eq_ignore_ascii_case(value));
     // The variable of traces goes before the one of all signals.
     let either = |end: &str| {
         let names = [format!("OTEL_EXPORTER_OTLP_TRACES_{end}"), format!("OTEL_EXPORTER_OTLP_{end}")];
         names.into_iter().find_map(|name| Some((environment.get(&name)?.to_owned(), name)))
     };
+    let is_off = environment.get("OTEL_SDK_DISABLED").is_some_and(|set| set.eq_ignore_ascii_case("true"));
     let exporters = environment.get("OTEL_TRACES_EXPORTER").unwrap_or("otlp");
-    if is("OTEL_SDK_DISABLED", "true") || !exporters.split(',').any(|exporter| exporter.trim() == "otlp") {
+    if is_off || !exporters.split(',').any(|exporter| exporter.trim() == "otlp") {
         return Ok(None);
     }
     let Some((given, name)) = either("ENDPOINT") else { return Ok(None) };
-    let url: Url = given.parse().map_err(|error| format!("{name} is not a URL: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("{name} must be an http or https URL"));
-    }
+    let url = Url::parse(&given).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = url.ok_or_else(|| format!("{name} must be an http or https URL"))?;
     if let Some((protocol, name)) = either("PROTOCOL").filter(|(protocol, _)| protocol.eq_ignore_ascii_case("grpc")) {
         return Err(format!(
             "{name} is {protocol}; toolglot sends OTLP over HTTP: set it to http/json, and the endpoint to the collector's HTTP port (usually 4318)"
@@ -197,94 +250,16 @@ fn exporter(environment: &Environment) -> Result<Option<opentelemetry_otlp::Span
 
 /// What all spans say of their source: what the environment names, or else toolglot's own name.
 fn resource(environment: &Environment) -> Resource {
-    let given = Resource::builder().build();
     let is_named = environment.get("OTEL_SERVICE_NAME").is_some()
         || environment.get("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|list| list.contains("service.name="));
     let own = (!is_named).then(|| KeyValue::new("service.name", "toolglot"));
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
-    let given = given.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
-    Resource::builder_empty().with_attributes([version]).with_attributes(given).with_attributes(own).build()
-}
-
-/// A new span in the trace that `headers` name, or in a new one, and its parent. From now on they name this span. `None`, and the
-/// headers stay: the caller does not sample its trace.
-fn enter(headers: &mut HeaderMap) -> Option<(SpanContext, SpanContext)> {
-    if headers.get_all(PARENT).iter().nth(1).is_some() {
-        headers.remove(PARENT);
-    }
-    let given = TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers));
-    let parent = given.span().span_context().clone();
-    if parent.is_valid() && !parent.is_sampled() {
-        return None;
-    }
-    let new = RandomIdGenerator::default();
-    let trace = if parent.is_valid() { parent.trace_id() } else { new.new_trace_id() };
-    if !parent.is_valid() {
-        // It belongs to a trace that cannot be read.
-        headers.remove(STATE);
-    }
-    let context = SpanContext::new(trace, new.new_span_id(), TraceFlags::SAMPLED, false, parent.trace_state().clone());
-    if let Ok(value) = HeaderValue::from_str(&format!("00-{trace}-{}-01", context.span_id())) {
-        headers.insert(PARENT, value);
-    }
-    Some((context, parent))
+    Resource::builder().with_attributes(own.into_iter().chain([version])).build()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
-
-    fn headers(parents: &[&str]) -> HeaderMap {
-        let mut headers = HeaderMap::from_iter([(STATE, HeaderValue::from_static("vendor=1"))]);
-        parents.iter().for_each(|parent| _ = headers.append(PARENT, parent.parse().unwrap()));
-        headers
-    }
-
-    #[test]
-    fn a_trace_goes_on_with_a_span_of_our_own() {
-        for parent in [format!("00-{TRACE}-00f067aa0ba902b7-01"), format!("01-{TRACE}-00f067aa0ba902b7-03-more")] {
-            let mut headers = headers(&[&parent]);
-            let (context, parent) = enter(&mut headers).unwrap();
-            assert_eq!(
-                (context.trace_id().to_string().as_str(), parent.span_id().to_string().as_str()),
-                (TRACE, "00f067aa0ba902b7")
-            );
-            assert_eq!(headers[PARENT], format!("00-{TRACE}-{}-01", context.span_id()));
-            assert!(headers.contains_key(STATE) && context.span_id() != parent.span_id());
-        }
-    }
-
-    #[test]
-    fn what_is_not_sampled_passes_as_it_is() {
-        let parent = format!("00-{TRACE}-00f067aa0ba902b7-00");
-        let mut headers = headers(&[&parent]);
-        assert!(enter(&mut headers).is_none());
-        assert_eq!(headers[PARENT], parent);
-    }
-
-    #[test]
-    fn a_parent_that_cannot_be_read_begins_a_new_trace() {
-        let valid = format!("00-{TRACE}-00f067aa0ba902b7-01");
-        let wrong = [
-            String::new(),
-            "x".into(),
-            valid.to_uppercase(),
-            valid.replace("00-4", "ff-4"),
-            format!("{valid}-more"),
-            format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
-            format!("00-{TRACE}-{}-01", "0".repeat(16)),
-            format!("00-{TRACE}-00f067aa0ba902b7"),
-        ];
-        for parents in wrong.iter().map(|wrong| vec![wrong.as_str()]).chain([vec![&*valid, &*valid], vec![]]) {
-            let mut headers = headers(&parents);
-            let (context, parent) = enter(&mut headers).unwrap();
-            assert!(!parent.is_valid() && context.is_valid() && context.trace_id().to_string() != TRACE, "{parents:?}");
-            assert_eq!(headers.get_all(PARENT).iter().count(), 1);
-            assert!(!headers.contains_key(STATE), "{parents:?}");
-        }
-    }
 
     #[test]
     fn the_environment_names_a_collector_or_there_is_none() {

@@ -97,7 +97,7 @@ async fn run(settings: Settings) -> Result<(), Error> {
     };
     let flush = async {
         if let Some(spans) = &app.process.spans {
-            Arc::clone(spans).flush().await;
+            spans.flush().await;
         }
     };
     let farewell = timeout(patience, async { tokio::join!(app.process.mcp.pool().shut_down(), flush) });

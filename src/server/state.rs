@@ -78,7 +78,7 @@ pub(super) struct Process {
     pub(super) mcp: Engine,
     pub(super) metrics: Arc<Metrics>,
     /// `None`: no collector is configured.
-    pub(super) spans: Option<Arc<Spans>>,
+    pub(super) spans: Option<Spans>,
     pub(super) missed: Missed,
     /// The tools of the last requests.
     pub(super) lists: openai::Lists,

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     adapter::{Adapter, Found},
     backend::{self, Backend, Capabilities, Kind, Learned, Model, ToolMode},
-    client::{self, Hints, Incoming, front},
+    client::{self, Hints, front},
     config::{Environment, Mode, Tenant, state_directory},
     error::Error,
     event::Note,
@@ -243,7 +243,6 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
     let route = app.config.route(&listed.id).and_then(|route| route.tools);
     let learned = Learned::of(&*app.turns.store, Tenant::default().prefix(), backend, &listed.id, &model).await.on_route(route);
-    let tools_cost = cost(backend, &reader, &listed.id, &learned, tools)?;
     let mut notes = notes(app, &listed.id, &model, &reader, learned.tools);
     notes.extend(trimmed(app, backend, &model, tools)?);
     notes.extend(learned.rewrites.iter().map(|rewrite| format!("learned in the last day: {}", rewrite.title())));
@@ -259,7 +258,7 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
         capabilities: model.capabilities.map(words),
         context: model.context,
         tried: None,
-        tools_cost,
+        tools_cost: (!tools.is_empty()).then(|| tokens::usual(json!(tools).to_string().len() as u64)),
         notes: notes.iter().map(|note| redact::line(note)).collect(),
     })
 }
@@ -273,44 +272,11 @@ fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, 
     out.serialize_str(&adapter.name)
 }
 
-/// What the tools add to a request, in tokens, about.
-fn cost(backend: &Backend, reader: &Found, model: &str, learned: &Learned, tools: &[Value]) -> Result<Option<u64>, Error> {
-    if tools.is_empty() || backend.kind == Kind::Replay {
-        return Ok(None);
-    }
-    let size = |tools: &[Value]| {
-        let mut incoming = question(model, tools)?;
-        backend::spell(backend, reader.adapter.names, &mut incoming.tools);
-        let prepared = backend::request(&backend::Round {
-            backend,
-            adapter: &reader.adapter,
-            chat: &incoming.request,
-            tools: &Arc::new(incoming.tools),
-            offer: true,
-            mode: learned.tools,
-            learned,
-            vision: false,
-            num_ctx: None,
-            authorization: None,
-        })?;
-        Ok::<usize, Error>(match prepared.outgoing {
-            crate::upstream::Outgoing::Http(request) => request.body.len(),
-            crate::upstream::Outgoing::Recorded(_) => 0,
-        })
-    };
-    Ok(Some(tokens::usual(size(tools)?.saturating_sub(size(&[])?) as u64)))
-}
-
-/// A request with these tools, as toolglot reads it.
-fn question(model: &str, tools: &[Value]) -> Result<Incoming, Error> {
-    let request = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": tools});
-    client::read(ChatRequest::from_value(request)?, &Hints::default())
-}
-
 /// What becomes of tools that would fill the model's context.
 fn trimmed(app: &App, backend: &Backend, model: &Model, tools: &[Value]) -> Result<Option<String>, Error> {
     let Some(context) = plan::context(&app.config, backend, model).filter(|_| !tools.is_empty()) else { return Ok(None) };
-    let mut incoming = question(&model.id, tools)?;
+    let request = json!({"model": model.id, "messages": [{"role": "user", "content": "x"}], "tools": tools});
+    let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
     let note = plan::trim(&mut incoming.request, &mut incoming.tools, context, app.config.limits.tools_percent);
     Ok(note.and_then(|note| match note {
         Note::Warning { text, .. } => Some(text),

@@ -60,7 +60,7 @@ where
     R: Future<Output = Response>,
 {
     let id = id(request.headers());
-    let open = app.process.spans.as_ref().and_then(|spans| spans.open(request.headers_mut()));
+    let open = app.process.spans.as_ref().and_then(|spans| spans.open(&mut request));
     let traced = open.as_ref().map(otel::Open::trace);
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default(), trace = traced);
     let account = Account::of(id.to_str().unwrap_or_default(), request.uri().path());

