@@ -136,17 +136,16 @@ pub(super) fn read(text: &str, context: Context<'_>) -> Step {
     }
 }
 
-/// The tool's name in a body that is not complete, or `None` if it is not there yet.
+/// The tool's name in a body that is not complete, or `None` if it is not there yet. It stands near the beginning.
 pub(super) fn name(text: &str, context: Context<'_>) -> Option<String> {
-    match &context.call.syntax {
-        Syntax::Json(keys) => json::name(text, keys),
-        Syntax::Named(named) => named::name(text, named, context),
-        Syntax::Element(_) => element::name(text, context),
-        Syntax::Python => python::name(text, context),
-        Syntax::Lax(lax) => lax::name(text, lax, context),
-        Syntax::Recipient(recipient) => recipient::name(text, recipient, context),
-        Syntax::Tagged(tagged) => tagged::name(text, tagged, context),
-    }
+    let window = &text[..text.floor_char_boundary(2 * WORD_BYTES)];
+    let (whole, last) = match read(window, Context { end: true, cut: true, ..context }) {
+        Step::Done { calls, .. } => (calls, None),
+        Step::Cut { whole, cut, .. } => (whole, Some(cut)),
+        Step::Torn { whole, torn, .. } => (whole, Some(torn)),
+        Step::More | Step::Reject | Step::Passed { .. } => return None,
+    };
+    whole.into_iter().chain(last).next().map(|call| call.name).filter(|name| !name.is_empty())
 }
 
 /// When a growing body is read: with every piece while it is short, then with pieces that may end it while all readings together

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::markdown;
+use super::{Step, markdown};
 use crate::json::lex::is_odd_space;
 
 /// Maximum length of a name, a key, an id or a tag, in bytes.
@@ -14,6 +14,17 @@ pub(crate) enum Seen<T> {
     Yes(T),
     Maybe,
     No,
+}
+
+impl<T> Seen<T> {
+    /// What is there. The error says that more text decides.
+    pub(super) fn sure(self) -> Result<Option<T>, Step> {
+        match self {
+            Seen::Yes(found) => Ok(Some(found)),
+            Seen::No => Ok(None),
+            Seen::Maybe => Err(Step::More),
+        }
+    }
 }
 
 /// Whether a marker is there. `Yes` has its length.

@@ -42,11 +42,6 @@ pub(crate) fn read(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
     }
 }
 
-/// The name, if it is there.
-pub(crate) fn name(text: &str, context: Context<'_>) -> Option<String> {
-    if let Seen::Yes((tool, _)) = opened(text, context) { Some(tool.name.clone()) } else { None }
-}
-
 /// Reads an element in the form of a call whose tool is not offered. It begins with a parameter of an offered tool; or it is empty,
 /// and its name has several words.
 fn unknown(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {

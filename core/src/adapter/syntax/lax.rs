@@ -46,11 +46,6 @@ pub(crate) fn read(text: &str, lax: &Lax, context: Context<'_>) -> Step {
     }
 }
 
-/// The name of the first call, if it is there.
-pub(crate) fn name(text: &str, lax: &Lax, context: Context<'_>) -> Option<String> {
-    if let Head::Call { name, .. } = head(text, 0, lax, context) { Some(name) } else { None }
-}
-
 /// Reads call after call. `Ok` has the offset after the last one. The error says why the last one is not whole.
 fn all(text: &str, lax: &Lax, context: Context<'_>, calls: &mut Vec<Parsed>) -> Result<usize, Step> {
     let unread = if context.end { Step::nameless() } else { Step::More };

@@ -39,28 +39,19 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         if value.len() == after.len() {
             return None;
         }
-        // A stray sign before the value.
-        let value =
-            value.strip_prefix(['>', ')', ']', '}', '<', '=']).filter(|rest| rest.starts_with(['{', '[', '"'])).unwrap_or(value);
         let end = value_end(value);
         let rest_of_value = &value[end..];
         let twin =
             rest_of_value.strip_prefix('"').filter(|rest| rest.trim_start().starts_with([',', '}']) && is_word(&value[..end]));
         let follows = beyond_comments(twin.unwrap_or(rest_of_value));
-        let lacks_comma =
-            || is_word(&value[..end]) && self::key(follows).is_some_and(|(_, after)| after.trim_start().starts_with(':'));
-        // The bracket of a list around the object, whose own brace is missing.
-        let is_around = || follows.starts_with(']') && follows.trim_matches(|c: char| c.is_whitespace() || c == ']').is_empty();
-        if follows.is_empty() || follows.starts_with([',', ';', '}']) || lacks_comma() {
-            out.push((key, value[..end].trim_end()));
-            (last, rest) = (value, follows);
-        } else if is_around() {
-            out.push((key, value[..end].trim_end()));
-            return Some(out);
-        } else {
+        // The object's own brace is missing, and at most the bracket of a list around it follows.
+        let is_last = follows.trim_matches(|c: char| c.is_whitespace() || c == ']').is_empty();
+        if !is_last && !follows.starts_with([',', ';', '}']) {
             out.push((key, &value[..whole(value)]));
             return Some(out);
         }
+        out.push((key, value[..end].trim_end()));
+        (last, rest) = (value, if is_last { "" } else { follows });
     }
 }
 
@@ -153,11 +144,6 @@ pub(crate) fn is_closed(value: &str) -> bool {
         Some(b'{' | b'[' | b'(') => Extent::default().feed(value.as_bytes()) == Some(value.len()),
         _ => value.starts_with(QUOTES) && string_end(value) == Some(value.len()),
     }
-}
-
-/// Whether a bracketed value lacks a closing bracket.
-pub(crate) fn is_open(value: &str) -> bool {
-    Extent::default().feed(value.as_bytes()).is_none()
 }
 
 /// Whether a value is one quoted word, so that no quote inside it can be unescaped.

@@ -2,48 +2,34 @@
 //! precede the name, follow it, or take its place.
 
 use super::{
-    Context, Parsed, Start, Step, UNFINISHED,
-    ahead::Seen,
-    blank, find_any,
-    members::members,
+    Context, Parsed, Step, UNFINISHED, blank, find_any,
+    members::{is_closed, members},
     starts_with_any,
     typing::Types,
-    value::{After, Bounds, after, bounds, closing_quote, past_fence, plain_end, whole},
+    value::{closed, closing_quote, whole},
 };
 use crate::{
-    adapter::Named,
+    adapter::{Named, asides::ends},
     event::{Tool, Tools},
     fix::name::known_tool,
-    reader::End,
 };
 
 pub(in crate::adapter::syntax) mod bare;
 mod head;
-mod line;
 
-use head::{FENCE, Head, Without, head, takes_nothing, without_arguments};
-use line::Line;
-
-/// The arguments of a call that ends before them, as incomplete as the call.
-const NO_ARGUMENTS: &str = "{ ";
+use head::{FENCE, Head, head};
 
 /// Reads one call.
 pub(crate) fn read(text: &str, named: &Named, context: Context<'_>) -> Step {
     let head = match head(text, named, context) {
-        Seen::Yes(head) => head,
-        Seen::Maybe => return Step::More,
-        Seen::No if context.end && matches!(head(text, named, Context { end: false, ..context }), Seen::Maybe) => {
+        Ok(head) => head,
+        Err(Step::Reject) if context.end && head(text, named, Context { end: false, ..context }) == Err(Step::More) => {
             return Step::nameless();
         }
-        Seen::No => return Step::Reject,
+        Err(step) => return step,
     };
     let from = head.body + blank(&text[head.body..]);
     Arguments { head: &head, from, text, named, context }.read().unwrap_or_else(|step| step)
-}
-
-/// The name, if it is there.
-pub(crate) fn name(text: &str, named: &Named, context: Context<'_>) -> Option<String> {
-    if let Seen::Yes(head) = head(text, named, context) { Some(head.name) } else { None }
 }
 
 /// The arguments, after the head.
@@ -57,82 +43,81 @@ struct Arguments<'a> {
     context: Context<'a>,
 }
 
-/// How the call ends. The error ends the reading before that is known.
-type Read = Result<Step, Step>;
-
 impl Arguments<'_> {
-    fn read(self) -> Read {
+    /// Reads them. The error ends the reading before their end is known.
+    fn read(self) -> Result<Step, Step> {
         let Arguments { head, from, text, context, .. } = self;
-        let without = |arguments: &str| Parsed { arguments: arguments.to_owned(), ..self.up_to(from) };
-        match without_arguments(&text[from..], head, context) {
-            Without::Maybe => return Err(Step::More),
-            Without::Whole => return Ok(self.done(without("{}"), from)),
-            Without::Torn => {
-                let why = "there are none, and the tool needs some";
-                return Ok(Step::Torn { whole: Vec::new(), torn: without(""), why, end: from });
-            }
-            Without::No => {}
+        let rest = &text[from..];
+        let empty = || self.done(self.up_to(from), from);
+        if starts_with_any(rest, self.ends(), context.end).sure()?.is_some() {
+            return Ok(empty());
         }
-        match text.as_bytes().get(from) {
-            Some(b'"' | b'\'' | b'[') if self.takes_line() => self.line(),
-            Some(b'{' | b'[' | b'"' | b'\'') => self.value(),
+        let is_line = self.named.line && head.announced;
+        match rest.bytes().next() {
             None if !context.end => Err(Step::More),
-            None if !head.opened && takes_nothing(&head.name, context) => Ok(Step::cut(without(NO_ARGUMENTS))),
+            None if context.close.is_empty() && head.opened && !context.cut => Ok(empty()),
             None => Err(self.unfinished()),
-            Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
+            Some(b'{') => self.value(is_line),
+            Some(_) if is_line => self.line(),
+            Some(b'[' | b'"' | b'\'') => self.value(false),
+            Some(_) => match starts_with_any(rest, context.close, context.end).sure()? {
                 // A name alone in a fence is a command or a list item.
-                Start::Yes(_) if context.call.whole_answer => Err(Step::Reject),
-                Start::Yes(_) => self.end(from),
-                Start::Maybe => Err(Step::More),
-                Start::No if is_bare(head, context) => self.bare(from),
-                Start::No if self.takes_line() => self.line(),
-                Start::No => Err(Step::Reject),
+                Some(_) if context.call.whole_answer => Err(Step::Reject),
+                Some(length) => Ok(self.done(self.up_to(from), from + length)),
+                None if is_bare(head, context) => self.bare(from),
+                None => Err(Step::Reject),
             },
         }
     }
 
-    /// Whether the arguments may be a line of text.
-    fn takes_line(self) -> bool {
-        self.named.line && self.head.announced
+    /// What ends a call of a form without a closing marker, which may have no arguments: the token at the end of an answer, or the
+    /// next call.
+    fn ends(&self) -> impl Iterator<Item = &str> {
+        let Context { call, close, marked, .. } = self.context;
+        call.open.iter().map(String::as_str).chain(ends()).filter(move |_| marked && close.is_empty() && !call.fallback)
     }
 
-    fn line(self) -> Read {
-        match line::read(self.text, self.from, self.head.fenced, self.context) {
-            Line::Ends(end) => self.end(end),
-            Line::Value => self.value(),
-            Line::Open => Err(self.unfinished()),
-        }
-    }
-
-    /// The arguments begin with a bracket or a quote.
-    fn value(self) -> Read {
-        let Arguments { from, text, context, .. } = self;
-        match text.as_bytes()[from] {
-            b'{' => {
-                let fence = self.fence();
-                let End { begin, next } =
-                    whole(text, from, fence, self.takes_line(), context)?.ok_or_else(|| self.unfinished())?;
-                Ok(self.announced(begin, next))
+    /// The arguments begin with a bracket or a quote. `plain`: what follows them need not be a closing marker.
+    fn value(self, plain: bool) -> Result<Step, Step> {
+        let Arguments { head, from, text, context, .. } = self;
+        let fence = head.fenced.then_some(FENCE);
+        let first = text.as_bytes().get(from).copied().unwrap_or_default();
+        let found = if matches!(first, b'{' | b'[') {
+            whole(text, from, fence, |_| plain, context)?
+        } else {
+            closing_quote(text, from + 1, first).map(|end| closed(text, end, fence, context)).transpose()?
+        };
+        let (end, marked) = found.ok_or_else(|| self.unfinished())?;
+        match first {
+            // A limit may have cut a text that only begins with a string or a list.
+            b'[' | b'"' | b'\'' if !marked && context.end && context.cut && text[end.begin..].trim().is_empty() => {
+                Ok(Step::cut(self.up_to(end.begin)))
             }
-            b'[' => match bounds(text, from, context.close, context.end).ok_or(Step::More)? {
-                Bounds::Open => {
-                    let End { begin, next } = plain_end(text, from, context.close).ok_or_else(|| self.unfinished())?;
-                    Ok(self.done(self.up_to(begin), next))
-                }
-                Bounds::Closed(end) => Ok(self.done(self.up_to(end.begin), end.next)),
-                Bounds::Balanced(end) => self.end(end),
-            },
-            quote => self.end(closing_quote(text, from + 1, quote).ok_or_else(|| self.unfinished())?),
+            b'[' | b'"' | b'\'' if !marked && !context.close.is_empty() => self.bare(end.begin),
+            _ => Ok(self.done(self.up_to(end.begin), end.next)),
         }
     }
 
-    /// The fence around the arguments.
-    fn fence(self) -> Option<&'static str> {
-        self.head.fenced.then_some(FENCE)
+    /// A line of text, or the content of a fence. Without its end, it may have been cut, unless a value shows its own.
+    fn line(self) -> Result<Step, Step> {
+        let Arguments { head, from, text, context, .. } = self;
+        let stop = text[from..].find(if head.fenced { FENCE } else { "\n" });
+        let shows_end = || context.end && !context.cut && !head.fenced && is_closed(&text[from..]);
+        let length = stop.or_else(|| shows_end().then_some(text.len() - from)).ok_or_else(|| self.unfinished())?;
+        let end = from + text[from..from + length].trim_end().len();
+        let (next, _) = closed(text, end, head.fenced.then_some(FENCE), context)?;
+        let call = self.up_to(end);
+        let tool = known_tool(context.tools, &call.name);
+        let arguments = match serde_json::from_str::<String>(&call.arguments) {
+            Ok(string) => tool.and_then(|tool| bare::arguments(&string, tool)),
+            Err(_) => tool.and_then(|tool| bare::text(&call.arguments, tool)),
+        };
+        let arguments = arguments.unwrap_or(call.arguments);
+        Ok(self.done(Parsed { arguments, ..call }, next.next))
     }
 
     /// Text in place of the arguments, which ends after `after`.
-    fn bare(self, after: usize) -> Read {
+    fn bare(self, after: usize) -> Result<Step, Step> {
         let Arguments { head, from, text, context, .. } = self;
         let tool = known_tool(context.tools, &head.name).ok_or(Step::Reject)?;
         // After the marker of a form that has arguments in JSON, it may be documentation.
@@ -145,8 +130,7 @@ impl Arguments<'_> {
             });
         };
         let body = bare::without_tag(&text[from..begin]);
-        let in_brackets = context.marked && !is_meant && body.trim_start().starts_with(['[', '(']);
-        match if in_brackets { bare::text(body, tool) } else { bare::arguments(body, tool) } {
+        match bare::arguments(body, tool) {
             Some(arguments) => Ok(self.done(Parsed::new(head.name.as_str(), arguments), end)),
             None if !is_meant => Err(Step::Reject),
             None => Ok(Step::Torn {
@@ -158,37 +142,10 @@ impl Arguments<'_> {
         }
     }
 
-    /// After arguments that are no object and end at `end`.
-    fn end(self, end: usize) -> Read {
-        let Arguments { from, text, context, .. } = self;
-        let past = past_fence(text, end, self.fence(), context.end).ok_or(Step::More)?;
-        match after(text, past, context.close, context.end).ok_or(Step::More)? {
-            After::Marker(marker) => Ok(self.announced(end, marker.next)),
-            // A limit may have cut a text that only begins with a string or a list.
-            After::Nothing if context.end && context.cut && text[end..].trim().is_empty() => Ok(Step::cut(self.up_to(end))),
-            // A string or a list may be the beginning of a text.
-            After::Nothing if end > from && !context.close.is_empty() && !self.takes_line() => self.bare(end),
-            After::Nothing => Ok(self.announced(end, past)),
-        }
-    }
-
     /// The call with the arguments up to `end`.
     fn up_to(self, end: usize) -> Parsed {
         let arguments = self.text[self.from..end].trim().to_owned();
         Parsed { name: self.head.name.clone(), id: self.head.id.clone(), arguments }
-    }
-
-    /// The call with the arguments up to `end`, which may be text. The call ends at `to`.
-    fn announced(self, end: usize, to: usize) -> Step {
-        let call = self.up_to(end);
-        if !self.takes_line() {
-            return self.done(call, to);
-        }
-        let arguments = match known_tool(self.context.tools, &call.name) {
-            Some(tool) => line::arguments(&call.arguments, tool),
-            None => Some(call.arguments.clone()),
-        };
-        arguments.map_or_else(|| self.unfinished(), |arguments| self.done(Parsed { arguments, ..call }, to))
     }
 
     fn unfinished(self) -> Step {

@@ -1,5 +1,5 @@
-//! Reads calls as Python: `[f(a=1), g(b="x")]`, or one `f(a=1)` per line, also as `print(f(a=1))` or `r = f(a=1)`, and in a fence
-//! of its own. Positional arguments get the names of the tool's parameters in the schema's order.
+//! Reads calls as Python: `[f(a=1), g(b="x")]`, or one `f(a=1)` per line; between markers and in a fence also `print(f(a=1))` and
+//! `r = f(a=1)`. Positional arguments get the names of the tool's parameters in the schema's order.
 
 use std::convert::Infallible;
 
@@ -13,30 +13,21 @@ use crate::fix::{
     name::{is_known, is_method, known_tool},
 };
 
-mod ends;
 mod head;
 mod items;
 #[cfg(test)]
 mod tests;
 
-use ends::{closes, ends_as_a_call, in_lines, prints};
 use head::{Head, head};
 use items::{arguments, words_fit};
 
 const FENCE: &str = "```";
-const PRINT: &str = "print(";
 
 /// Reads a list of calls, or calls on lines.
 pub(crate) fn read(text: &str, context: Context<'_>) -> Step {
-    let Err(step) = Calls::of(text, context).all();
+    let mut calls = Calls { text, context, calls: Vec::new(), at: 0, bracket: false, assigned: Vec::new() };
+    let Err(step) = calls.all();
     step
-}
-
-/// The name of the first call, if it is there.
-pub(crate) fn name(text: &str, context: Context<'_>) -> Option<String> {
-    let mut calls = Calls::of(text, context);
-    calls.begin().ok()?;
-    Some(calls.head().ok()??.name)
 }
 
 /// The calls of one body, as far as they were read.
@@ -61,10 +52,6 @@ struct Begun {
 }
 
 impl<'a> Calls<'a> {
-    fn of(text: &'a str, context: Context<'a>) -> Calls<'a> {
-        Calls { text, context, calls: Vec::new(), at: 0, bracket: false, assigned: Vec::new() }
-    }
-
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -92,12 +79,10 @@ impl<'a> Calls<'a> {
             if !context.marked {
                 break;
             }
-            match starts_with_any(rest, context.close, context.end) {
-                Start::Yes(length) => return Err(self.done(self.at + length)),
-                Start::Maybe => return Err(Step::More),
-                Start::No => {}
+            if let Some(length) = starts_with_any(rest, context.close, context.end).sure()? {
+                return Err(self.done(self.at + length));
             }
-            if !FENCE.starts_with(&rest[..rest.floor_char_boundary(FENCE.len())]) {
+            if starts_with_any(rest, [FENCE], context.end).sure()?.is_none() {
                 break;
             }
             match rest.find('\n') {
@@ -107,11 +92,11 @@ impl<'a> Calls<'a> {
             }
         }
         let rest = self.rest();
-        self.bracket = rest.starts_with('[');
         // A bare call belongs to the other form. A printed call is meant too.
-        if context.call.whole_answer && context.close.is_empty() && !rest.starts_with(PRINT) {
-            return Err(if PRINT.starts_with(rest) && !context.end { Step::More } else { Step::Reject });
+        if context.call.whole_answer && context.close.is_empty() {
+            starts_with_any(rest, ["print("], context.end).sure()?.ok_or(Step::Reject)?;
         }
+        self.bracket = rest.starts_with('[');
         self.at += usize::from(self.bracket);
         Ok(())
     }
@@ -126,14 +111,13 @@ impl<'a> Calls<'a> {
                 self.at += 1;
                 return Ok(None);
             }
-            if !self.bracket && !self.calls.is_empty() {
-                match closes(rest, context) {
-                    Start::Maybe if !rest.is_empty() => return Err(Step::More),
-                    Start::Yes(_) => return Ok(None),
-                    Start::Maybe | Start::No => {}
-                }
+            if !self.bracket && !self.calls.is_empty() && self.closes()? {
+                return Ok(None);
             }
-            match head(rest, !self.bracket && in_lines(context), prints(context), &self.assigned) {
+            // A tool may have the name of the function that may be around a call.
+            let prints = context.tools.get("print").is_some();
+            let lines = !self.bracket && (context.call.whole_answer || !context.close.is_empty());
+            match head(rest, lines, prints, &self.assigned) {
                 Head::Skip(length) => self.at += length,
                 Head::Call { name, open, around, variable } => {
                     if !context.marked && (!is_known(context.tools, &name) || is_method(context.tools, &name)) {
@@ -242,18 +226,22 @@ impl<'a> Calls<'a> {
             }
             Some(b'"' | b'\'') if context.marked && !newline => return Err(self.torn_last()),
             Some(_) if self.bracket && !context.marked => return Err(Step::Reject),
-            Some(_) if !context.close.is_empty() => match closes(rest, context) {
-                Start::Maybe => return Err(Step::More),
-                Start::Yes(_) => return Ok(false),
-                Start::No if newline || rest.starts_with('#') => {}
-                Start::No if context.marked => return Ok(false),
-                Start::No => return Err(Step::Reject),
-            },
+            Some(_) if !context.close.is_empty() => {
+                let closes = self.closes()?;
+                let goes_on = !closes && (newline || rest.starts_with('#'));
+                return if goes_on || closes || context.marked { Ok(goes_on) } else { Err(Step::Reject) };
+            }
             Some(_) if newline => {}
             // A call within a sentence does not count.
             Some(_) => return Err(Step::Reject),
         }
         Ok(true)
+    }
+
+    /// Whether a closing marker or the end of a fence is here.
+    fn closes(&self) -> Result<bool, Step> {
+        let ends = self.context.close.iter().map(String::as_str).chain([FENCE]);
+        Ok(starts_with_any(self.rest(), ends, self.context.end).sure()?.is_some())
     }
 
     /// Reads the closing marker, and the end of a fence inside the markers.
@@ -268,14 +256,11 @@ impl<'a> Calls<'a> {
         match starts_with_any(rest, context.close, context.end) {
             Start::Yes(length) => self.done(seen + length),
             Start::Maybe => Step::More,
-            Start::No if context.marked && !context.close.is_empty() => {
-                let stop = match find_any(text, seen, context.close) {
-                    Some((begin, _)) => begin,
-                    None if context.end => text.len(),
-                    None => return Step::More,
-                };
-                if ends_as_a_call(&text[at..stop], self.bracket) { self.torn_last() } else { self.done(at) }
-            }
+            Start::No if context.marked && !context.close.is_empty() => match find_any(text, seen, context.close) {
+                None if !context.end => Step::More,
+                found if text[at..found.map_or(text.len(), |(begin, _)| begin)].contains(['"', '\'']) => self.torn_last(),
+                _ => self.done(at),
+            },
             // `[text](address)` is a link. After an escape, the bracket was in a string.
             Start::No if !context.marked && text[at..].starts_with(['(', '\\']) => Step::Reject,
             Start::No => self.done(at),

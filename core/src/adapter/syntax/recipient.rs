@@ -50,11 +50,6 @@ pub(crate) fn read(text: &str, data: &Recipient, context: Context<'_>) -> Step {
     }
 }
 
-/// The name, if it is there.
-pub(crate) fn name(text: &str, data: &Recipient, context: Context<'_>) -> Option<String> {
-    if let Seen::Yes((name, _)) = head(text, data, context) { Some(name) } else { None }
-}
-
 /// The tool's name in the header, and where the body begins.
 fn head(text: &str, data: &Recipient, context: Context<'_>) -> Seen<(String, usize)> {
     let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
@@ -128,7 +123,7 @@ impl Message<'_> {
         }
         let parameter = known_tool(context.tools, name).and_then(raw_parameter);
         if body.starts_with('{') || body.starts_with('[') && parameter.is_none() {
-            let end = whole(text, from, None, false, ends)?.ok_or_else(|| cut(body))?;
+            let (end, _) = whole(text, from, None, |_| false, ends)?.ok_or_else(|| cut(body))?;
             return Ok((text[from..end.begin].to_owned(), self.before_header(end.begin, end.next)));
         }
         if data.plain && parameter.is_none() {

@@ -63,12 +63,6 @@ pub(in crate::adapter) fn headed(text: &str, name: &str, start: usize, tagged: &
     call.finish(call.cut())
 }
 
-/// The name, if it is there.
-pub(in crate::adapter) fn name(text: &str, tagged: &Tagged, context: Context<'_>) -> Option<String> {
-    let head = Markers::new(tagged, context).head(text, context.end);
-    if let Seen::Yes(head) = head { Some(head.name) } else { None }
-}
-
 /// A call whose head was read.
 struct Call<'a> {
     text: &'a str,

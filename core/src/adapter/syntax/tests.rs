@@ -290,7 +290,6 @@ fn other_forms_of_calls_are_read() {
             "[TOOL_CALL]\n{tool => \"web-search\", args => {\n  --query \"research\"\n}}\n[/TOOL_CALL]",
             search("research"),
         ),
-        ("generic", "[TOOL_CALL]\n{tool => 'web-search', args => '\n--query abc\n'}\n[/TOOL_CALL]", search("abc")),
         (
             "deepseek-dsml",
             "<｜DSML｜web-search>\n <query>https://x</query>\n <timeout>3000</timeout>\n</｜DSML｜web-search>",

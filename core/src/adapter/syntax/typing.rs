@@ -50,11 +50,6 @@ impl Types {
         required.next().filter(|_| required.next().is_none())
     }
 
-    /// Whether the tool is known to take no parameters.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.root().is_empty()
-    }
-
     /// Whether the tool has this parameter.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.0.root().has(&plain(key))

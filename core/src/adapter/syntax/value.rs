@@ -8,14 +8,13 @@ use crate::{
 };
 
 /// Extra braces, separators and whitespace after a value.
-pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
+pub(super) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
 /// How much of the text after a value shows whether it goes on there, in bytes.
 const LOOKED_AT_BYTES: usize = 1024;
 
 /// Where the brackets of a value lead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bounds {
+enum Bounds {
     /// The text ends inside of it.
     Open,
     /// They are balanced at this offset.
@@ -24,45 +23,79 @@ pub(crate) enum Bounds {
     Closed(End),
 }
 
-/// Follows the brackets of the value that begins at `from`. `None`: more text is needed.
-pub(crate) fn bounds(text: &str, from: usize, close: &[String], over: bool) -> Option<Bounds> {
+/// Where the value that begins at `from` ends and where the text goes on, and whether a closing marker is between them. `Ok(None)`: the
+/// text ends inside of it. `Err`: more text is needed. `fence`: a fence is open around the value. `follows`: whether what comes after
+/// it may do so without a closing marker.
+pub(crate) fn whole(
+    text: &str,
+    from: usize,
+    fence: Option<&str>,
+    follows: impl Fn(&str) -> bool,
+    context: Context<'_>,
+) -> Result<Option<(End, bool)>, Step> {
+    let Context { close, end: over, cut, .. } = context;
+    let before_marker = |end| Some((end, true));
+    let end = match bounds(text, from, close, over)? {
+        Bounds::Open => return Ok(plain_end(text, from, close).and_then(before_marker)),
+        Bounds::Closed(end) => return Ok(before_marker(end)),
+        Bounds::Balanced(end) => end,
+    };
+    let as_it_is = closed(text, end, fence, context)?;
+    if as_it_is.1 {
+        return Ok(Some(as_it_is));
+    }
+    match runs_on(&text[end..], over) {
+        Start::Maybe => return Err(Step::More),
+        Start::No if close.is_empty() || follows(&text[as_it_is.0.next..]) || is_json(text[from..end].trim()) => {
+            return Ok(Some(as_it_is));
+        }
+        Start::Yes(_) | Start::No => {}
+    }
+    // Only the rest of the text shows where it ends.
+    match torn_end(text, end, close, over) {
+        Some(end) => Ok(before_marker(end)),
+        None if !over => Err(Step::More),
+        None if goes_on(text, from, end, cut) => Ok(plain_end(text, from, close).and_then(before_marker)),
+        None => Ok(Some(as_it_is)),
+    }
+}
+
+/// Follows the brackets of the value that begins at `from`.
+fn bounds(text: &str, from: usize, close: &[String], over: bool) -> Result<Bounds, Step> {
     let mut leads = [false; 256];
     for byte in close.iter().filter_map(|marker| marker.bytes().next()) {
-        if let Some(lead) = leads.get_mut(usize::from(byte)) {
-            *lead = true;
-        }
+        leads[usize::from(byte)] = true;
     }
-    let starts_marker = |byte: u8| leads.get(usize::from(byte)).copied().unwrap_or_default();
     let (mut extent, mut at) = (Extent::default(), from);
     loop {
-        match extent.feed_until(&text.as_bytes()[at..], starts_marker) {
-            None => return over.then_some(Bounds::Open),
-            Some(Halt::Complete(length)) => return Some(Bounds::Balanced(at + length)),
+        match extent.feed_until(&text.as_bytes()[at..], |byte| leads[usize::from(byte)]) {
+            None if over => return Ok(Bounds::Open),
+            None => return Err(Step::More),
+            Some(Halt::Complete(length)) => return Ok(Bounds::Balanced(at + length)),
             Some(Halt::Before(offset)) => at += offset,
         }
-        match starts_with_any(&text[at..], close, over) {
-            Start::Yes(length) if ends_value(&text[..at]) && !is_quoted(text, at, length, over)? => {
-                return Some(Bounds::Closed(End { begin: at, next: at + length }));
-            }
-            Start::Maybe => return None,
-            Start::Yes(_) | Start::No => {}
+        if let Some(length) = starts_with_any(&text[at..], close, over).sure()?
+            && ends_value(&text[..at])
+            && !is_quoted(text, at, length, over)?
+        {
+            return Ok(Bounds::Closed(End { begin: at, next: at + length }));
         }
         if extent.feed(&text.as_bytes()[at..=at]).is_some() {
-            return Some(Bounds::Balanced(at + 1));
+            return Ok(Bounds::Balanced(at + 1));
         }
         at += 1;
     }
 }
 
 /// Whether quotes directly surround the marker at `at`. It is in a string whose quotes are not escaped then: `"echo "</f>" >> x"`.
-/// A fence directly after a quote is, too: a closing one begins a line or follows a bracket. `None`: more text is needed.
-fn is_quoted(text: &str, at: usize, length: usize, over: bool) -> Option<bool> {
+/// A fence directly after a quote is, too: a closing one begins a line or follows a bracket.
+fn is_quoted(text: &str, at: usize, length: usize, over: bool) -> Result<bool, Step> {
     let quote = text[..at].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
     match text[at + length..].chars().next() {
-        _ if quote.is_some() && text[at..].starts_with('`') => Some(true),
-        None if quote.is_some() && !over => None,
+        _ if quote.is_some() && text[at..].starts_with('`') => Ok(true),
+        None if quote.is_some() && !over => Err(Step::More),
         // An escape: a line break of the string.
-        after => Some(quote.is_some() && (after == quote || after == Some('\\'))),
+        after => Ok(quote.is_some() && (after == quote || after == Some('\\'))),
     }
 }
 
@@ -72,56 +105,38 @@ fn ends_value(text: &str) -> bool {
     text.trim_end().ends_with(|c: char| "}]{[\"',:el".contains(c) || c.is_ascii_digit())
 }
 
-/// What follows a value whose brackets are balanced.
-pub(crate) enum After {
-    /// A closing marker. Extra braces and separators before it are framing.
-    Marker(End),
-    /// Nothing that belongs to the call.
-    Nothing,
-}
-
-/// The offset after the closing fence, if one is open, behind a value that ends at `end`; `end` itself if there is none. `None`: more
-/// text is needed.
-pub(crate) fn past_fence(text: &str, end: usize, fence: Option<&str>, over: bool) -> Option<usize> {
-    let Some(fence) = fence else { return Some(end) };
-    let at = past_framing(text, end);
-    match starts_with_any(&text[at..], [fence], over) {
-        Start::Yes(length) => Some(at + length),
-        Start::No => Some(end),
-        Start::Maybe => None,
+/// Where the text goes on after a value that ends at `end`: after the closing fence if one is open, and after a closing marker. And
+/// whether there is such a marker. Comments, extra braces and separators before it are framing.
+pub(crate) fn closed(text: &str, end: usize, fence: Option<&str>, context: Context<'_>) -> Result<(End, bool), Step> {
+    let Context { close, end: over, .. } = context;
+    let past_framing = |at: usize| text.len() - text[at..].trim_start_matches(FRAMING).len();
+    let mut next = end;
+    if let Some(fence) = fence {
+        let at = past_framing(end);
+        next = starts_with_any(&text[at..], [fence], over).sure()?.map_or(end, |length| at + length);
     }
-}
-
-fn past_framing(text: &str, from: usize) -> usize {
-    text.len() - text[from..].trim_start_matches(FRAMING).len()
-}
-
-/// What follows a value that ends at `end`. `None`: more text is needed.
-pub(crate) fn after(text: &str, end: usize, close: &[String], over: bool) -> Option<After> {
     if close.is_empty() {
-        return Some(After::Nothing);
+        return Ok((End { begin: end, next }, false));
     }
-    let mut at = past_framing(text, end);
+    let mut at = past_framing(next);
     while let Some(length) = comment(&text[at..]) {
         match length {
-            Some(length) => at = past_framing(text, at + length),
-            None if !over => return None,
+            Some(length) => at = past_framing(at + length),
+            None if !over => return Err(Step::More),
             None => break,
         }
     }
-    let rest = &text[at..];
-    match starts_with_any(rest, close, over) {
-        // An incomplete comment sign.
-        _ if !over && matches!(rest, "/" | "#") => None,
-        Start::Yes(length) => Some(After::Marker(End { begin: at, next: at + length })),
-        Start::Maybe => None,
-        Start::No => Some(After::Nothing),
+    // An incomplete comment sign.
+    if !over && matches!(&text[at..], "/" | "#") {
+        return Err(Step::More);
     }
+    let marker = starts_with_any(&text[at..], close, over).sure()?;
+    Ok((End { begin: end, next: marker.map_or(next, |length| at + length) }, marker.is_some()))
 }
 
 /// The first closing marker after a closing bracket from `from` on: where a value with broken quotes ends, whose brackets say
 /// nothing.
-pub(crate) fn torn_end(text: &str, from: usize, close: &[String], over: bool) -> Option<End> {
+fn torn_end(text: &str, from: usize, close: &[String], over: bool) -> Option<End> {
     let (mut markers, mut at) = (Occurrences::of(close), from);
     loop {
         let (begin, _) = markers.next(text, at)?;
@@ -137,50 +152,16 @@ pub(crate) fn torn_end(text: &str, from: usize, close: &[String], over: bool) ->
 
 /// Whether the value `start..end` goes on after its seeming end, now that no marker comes: a bracket of its text is open there, a
 /// quote follows, which prose between calls rarely has, or a limit `cut` the text that follows.
-pub(crate) fn goes_on(text: &str, start: usize, end: usize, cut: bool) -> bool {
+fn goes_on(text: &str, start: usize, end: usize, cut: bool) -> bool {
     let after = &text[end..];
     after.contains(['"', '\u{201c}', '\u{201d}'])
         || cut && !after.trim_matches(FRAMING).is_empty()
         || !PlainExtent::closes(&text[start..end])
 }
 
-/// Where the value that begins at `from` ends, and what closes the call. `Ok(None)`: the text ends inside of it. `Err`: more text is
-/// needed. `fence`: a fence is open around the value. `plain`: what follows it need not be a closing marker.
-pub(crate) fn whole(
-    text: &str,
-    from: usize,
-    fence: Option<&str>,
-    plain: bool,
-    context: Context<'_>,
-) -> Result<Option<End>, Step> {
-    let Context { close, end: over, cut, .. } = context;
-    let end = match bounds(text, from, close, over).ok_or(Step::More)? {
-        Bounds::Open => return Ok(plain_end(text, from, close)),
-        Bounds::Closed(end) => return Ok(Some(end)),
-        Bounds::Balanced(end) => end,
-    };
-    let next = past_fence(text, end, fence, over).ok_or(Step::More)?;
-    if let After::Marker(marker) = after(text, next, close, over).ok_or(Step::More)? {
-        return Ok(Some(End { begin: end, ..marker }));
-    }
-    let as_it_is = Some(End { begin: end, next });
-    match runs_on(&text[end..], over) {
-        Start::Maybe => return Err(Step::More),
-        Start::No if plain || close.is_empty() || is_json(text[from..end].trim()) => return Ok(as_it_is),
-        Start::Yes(_) | Start::No => {}
-    }
-    // Only the rest of the text shows where it ends.
-    match torn_end(text, end, close, over) {
-        Some(end) => Ok(Some(end)),
-        None if !over => Err(Step::More),
-        None if goes_on(text, from, end, cut) => Ok(plain_end(text, from, close)),
-        None => Ok(as_it_is),
-    }
-}
-
 /// The end of the value with broken quotes that begins at `from` ([`PlainExtent`]), before a closing marker or at the end of the text;
 /// and the end of the marker.
-pub(crate) fn plain_end(text: &str, from: usize, close: &[String]) -> Option<End> {
+fn plain_end(text: &str, from: usize, close: &[String]) -> Option<End> {
     let (mut extent, mut end) = (PlainExtent::default(), None);
     for (at, byte) in text.bytes().enumerate().skip(from) {
         // A fence around the value is framing.

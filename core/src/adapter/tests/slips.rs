@@ -372,19 +372,6 @@ fn a_comment_after_an_object_is_read_alike_however_it_is_cut() {
 }
 
 #[test]
-fn arguments_may_be_in_an_object_of_their_own() {
-    for arguments in [r#"{"arguments": {"on": true}}"#, r#"{"on": true}"#] {
-        let seen = read("hermes", false, &format!("<tool_call>\n{{\"name\": \"lamp\"}}\n{arguments}\n</tool_call>"));
-        assert!(is_lamp(&seen), "{seen:?}");
-    }
-    // A second call, and members that no parameter has, are no arguments.
-    for other in [r#"{"name": "lamp", "arguments": {"on": false}}"#, r#"{"room": 3}"#] {
-        let seen = read("hermes", false, &format!("<tool_call>\n{{\"name\": \"lamp\"}}\n{other}\n</tool_call>"));
-        assert_eq!(written(&seen).first().map(|(call, _)| call.as_str()), Some("lamp {}"), "{other}");
-    }
-}
-
-#[test]
 fn other_frames_around_a_call_are_passed_over() {
     let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
     for (adapter, text) in [

@@ -6,15 +6,14 @@ use super::{
         members::{beyond_comments, members},
     },
     calls::wraps,
-    keys::{MESSAGE, SAID, UNSURE_NAMES, is_usual},
+    keys::{MESSAGE, UNSURE_NAMES, is_usual},
 };
 use crate::{adapter::JsonKeys, event::ToolChoice, fix::name::is_known};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
-
-/// The quotes of a key, also in escaped text.
-const QUOTES: [&str; 6] = ["\\\"", "\"", "\\'", "'", "\u{201c}", "\u{201d}"];
+/// Maximum length of a key that is waited for, in bytes.
+const KEY_BYTES: usize = 128;
 
 /// The head of a code fence: ticks or tildes, and a language.
 pub(super) fn opening_fence(text: &str, over: bool) -> Start {
@@ -33,50 +32,39 @@ pub(super) fn opening_fence(text: &str, over: bool) -> Start {
 
 /// Whether a value that may be a call begins here. `None`: more text is needed.
 pub(super) fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> {
-    let mut rest = text.trim_start();
-    let mut quoted = false;
-    for brackets in [&['['][..], &['"', '\'']] {
-        if let Some(inner) = rest.strip_prefix(brackets) {
-            quoted |= !brackets.contains(&'[');
-            rest = inner.trim_start();
-        }
-    }
+    let rest = text.trim_start();
+    let rest = rest.strip_prefix('[').unwrap_or(rest).trim_start();
+    let inner = rest.strip_prefix(['"', '\'']).map(str::trim_start);
+    let rest = inner.unwrap_or(rest);
     match rest.as_bytes().first()? {
         b'{' => {}
         // A string may contain a call in another language.
-        b'_' | b'a'..=b'z' | b'A'..=b'Z' if quoted => return called(rest, context),
+        b'_' | b'a'..=b'z' | b'A'..=b'Z' if inner.is_some() => return called(rest, context),
         _ => return Some(false),
     }
     if context.marked || context.tools.choice != ToolChoice::Auto {
         return Some(true);
     }
-    let key = beyond_comments(&rest[1..]);
-    let quote = key.chars().next()?;
-    if matches!(key, "/" | "#") || QUOTES.iter().any(|quote| quote.len() > key.len() && quote.starts_with(key)) {
-        return None;
-    }
-    let bare = QUOTES.iter().find_map(|quote| key.strip_prefix(quote)).unwrap_or(key);
-    let end = bare.find(|c: char| !(c.is_alphanumeric() || "_-./:".contains(c)));
-    let Some(end) = end else { return (bare.len() > 128).then_some(false) };
-    let key = &bare[..end];
-    // A colon ends a key without quotes.
-    let key = if quote.is_alphabetic() { key.split(':').next().unwrap_or(key) } else { key };
+    let inside = beyond_comments(&rest[1..]);
+    // Its quotes, also in escaped text.
+    let key = inside.trim_start_matches(['\\', '"', '\'', '\u{201c}', '\u{201d}']);
+    let Some(end) = key.find(|c: char| !(c.is_alphanumeric() || "_-./#".contains(c))) else {
+        return (key.len() > KEY_BYTES).then_some(false);
+    };
+    let key = &key[..end];
     let of_call = |key: &str| keys.name.iter().chain(&keys.arguments).any(|known| known == key);
-    let known = of_call(key)
-        || is_usual(key)
-        || [&UNSURE_NAMES[..], &MESSAGE, &SAID].concat().contains(&key)
-        || wraps(key)
-        || context.tools.iter().any(|tool| tool.name == key);
-    if !known && quote == '"' {
-        // One other member may precede them.
-        let window = &rest[..rest.floor_char_boundary(WORD_BYTES)];
-        return match members(window)?.get(1) {
-            Some((second, value)) if !value.is_empty() => Some(of_call(second)),
-            _ if window.len() < rest.len() => Some(false),
-            _ => None,
-        };
+    let of_others = |key: &str| is_usual(key) || UNSURE_NAMES.contains(&key) || MESSAGE.contains(&key) || wraps(key);
+    let known = of_call(key) || of_others(key) || context.tools.get(key).is_some();
+    if known || !inside.starts_with('"') {
+        return Some(known);
     }
-    Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
+    // One other member may precede them.
+    let window = &rest[..rest.floor_char_boundary(WORD_BYTES)];
+    match members(window)?.get(1) {
+        Some((second, value)) if !value.is_empty() => Some(of_call(second)),
+        _ if window.len() < rest.len() => Some(false),
+        _ => None,
+    }
 }
 
 /// Whether `text` begins with the name of an offered tool and a parenthesis. `None`: more text is needed.

@@ -5,22 +5,18 @@ use serde_json::Value;
 use super::{
     super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
-        members::{elements, is_closed, is_open, members, unquote},
+        members::{elements, is_closed, members, unquote},
         python,
         typing::Types,
         unclosed,
         value::is_json,
     },
     described::{describes, is_schema, lists_names, reports},
-    flags,
-    keys::{
-        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, IDS, NAME_KEYS, OTHER_KEYS, RECORD, SAID, UNSURE_NAMES, WHOLE_MESSAGE, WRAPPERS,
-        is_usual,
-    },
+    keys::{ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, IDS, MESSAGE, NAME_KEYS, OTHER_KEYS, RECORD, UNSURE_NAMES, WRAPPERS, is_usual},
 };
 use crate::{
     adapter::JsonKeys,
-    event::{ToolChoice, Tools},
+    event::{Tool, ToolChoice, Tools},
     fix::{
         End, Verdict, fix, fold,
         name::{is_known, known_tool},
@@ -36,6 +32,13 @@ const NESTED_WRAPPERS: usize = 4;
 pub(super) struct Found {
     pub(super) call: Parsed,
     pub(super) closed: bool,
+}
+
+impl Found {
+    /// The one call in a value.
+    fn one(name: &str, arguments: &str) -> Vec<Found> {
+        vec![Found { call: Parsed::new(name, arguments), closed: is_closed(arguments) }]
+    }
 }
 
 impl JsonKeys {
@@ -99,7 +102,7 @@ impl Layer<'_> {
         if !value.starts_with('{') {
             return in_python(value, context);
         }
-        if let Some(plain) = flags::plain(value, context.tools) {
+        if let Some(plain) = without_flags(value) {
             return self.inner(&plain);
         }
         self.in_object(value, &members(value)?)
@@ -108,15 +111,24 @@ impl Layer<'_> {
     /// The calls in an object.
     fn in_object(self, value: &str, members: &[(String, &str)]) -> Option<Vec<Found>> {
         let Layer { keys, context, .. } = self;
-        if let Some(found) = self.in_said(members) {
+        let get = |key: &str| member(members, key);
+        let known = |name: &str| is_known(context.tools, name);
+        let (first, said) =
+            members.first().filter(|(key, _)| MESSAGE.contains(&key.as_str())).map_or(("", ""), |(key, value)| (key, value));
+        // A message whose text is nothing but calls of offered tools: `{"content": "{\"name\": ..}"}`. Source: toolcall-repair-bench 45
+        // and 59, Qwen3.5 9B.
+        if members.len() == 1
+            && said.starts_with('"')
+            && let Some(found) = self.inner(said).filter(|found| found.iter().all(|found| known(&found.call.name)))
+        {
             return Some(found);
         }
+        let wrapped = wrapped(members);
         // Data, unless calls are in it.
-        if !context.marked && members.first().is_some_and(|(key, _)| SAID.contains(&key.as_str())) && wrapped(members).is_none() {
+        if !context.marked && !first.is_empty() && wrapped.is_none() {
             return None;
         }
-        let get = |key: &str| member(members, key);
-        if let Some(wrapped) = wrapped(members).filter(|value| value.starts_with(['{', '[', '"'])) {
+        if let Some(wrapped) = wrapped.filter(|value| value.starts_with(['{', '[', '"'])) {
             let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
             let found = if record { None } else { self.inner(wrapped).or_else(|| without_braces(wrapped, context.tools)) };
             // A string that is no call may be the name.
@@ -124,42 +136,21 @@ impl Layer<'_> {
                 return found;
             }
         }
-        if let [(key, message)] = members
-            && key == WHOLE_MESSAGE
-        {
-            return self.inner(message);
-        }
         if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
             return self.inner(params);
         }
-        let unsure = || {
-            UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)))
-        };
+        let unsure = || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| known(&unquote(name)))?)));
         if let Some(named) = find(members, &keys.name).or_else(unsure) {
             return self.of_name(named, value, members);
         }
-        if let [(name, arguments)] = members
-            && arguments.starts_with('{')
-            && (keys.name_is_key || context.tools.get(name).is_some())
-        {
-            let call = Parsed::new(name, *arguments);
-            return Some(vec![Found { call, closed: is_closed(arguments) }]);
-        }
-        match &context.tools.choice {
-            ToolChoice::Named(name) if !context.marked => {
-                let call = Parsed::new(name, value);
-                Some(vec![Found { call, closed: is_closed(value) }])
+        let (name, arguments) = match (members, &context.tools.choice) {
+            ([(name, arguments)], _) if arguments.starts_with('{') && (keys.name_is_key || context.tools.get(name).is_some()) => {
+                (name, *arguments)
             }
-            _ => None,
-        }
-    }
-
-    /// The calls in a message that is an object, if its text is nothing else: `{"content": "{\"name\": ..}"}`. All must be of offered
-    /// tools. Source: toolcall-repair-bench 45 and 59, Qwen3.5 9B.
-    fn in_said(self, members: &[(String, &str)]) -> Option<Vec<Found>> {
-        let [(key, said)] = members else { return None };
-        let calls = || self.inner(said).filter(|found| found.iter().all(|found| is_known(self.context.tools, &found.call.name)));
-        if SAID.contains(&key.as_str()) && said.starts_with('"') { calls() } else { None }
+            (_, ToolChoice::Named(name)) if !context.marked => (name, value),
+            _ => return None,
+        };
+        Some(Found::one(name, arguments))
     }
 
     /// The call in an object in which `key` has the name, or the calls in it if they are there.
@@ -168,12 +159,8 @@ impl Layer<'_> {
         let id = IDS.into_iter().find_map(|key| member(members, key));
         let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
         if name.starts_with('{') {
-            let mut inner = match arguments_beside(members, name, keys) {
-                Some((name, arguments)) => {
-                    vec![Found { call: Parsed::new(&name, arguments), closed: is_closed(arguments) }]
-                }
-                None => self.inner(name)?,
-            };
+            let beside = arguments_beside(members, name, keys);
+            let mut inner = beside.map_or_else(|| self.inner(name), |(name, arguments)| Some(Found::one(&name, arguments)))?;
             inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
             return Some(inner);
         }
@@ -184,40 +171,40 @@ impl Layer<'_> {
             return Some(vec![Found::default()]);
         }
         let written = unquote(name);
-        // Two names are two calls or none.
-        if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
-            return Some(vec![Found { call: Parsed { name: written, id, arguments: twice(key, [name, other]) }, closed: true }]);
-        }
         // A name may be quoted twice.
-        let written = match written.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-            Some(inner) => inner.to_owned(),
-            None => written,
-        };
+        let written = written.strip_prefix('"').and_then(|name| name.strip_suffix('"')).map(str::to_owned).unwrap_or(written);
+        let tool = known_tool(context.tools, &written);
         let given = find(members, &keys.arguments);
-        if let Some((key, first)) = given
-            && let Some((_, other)) = members.iter().find(|(known, other)| known == key && other.trim() != first.trim())
-        {
-            let call = Parsed { name: written, id, arguments: twice(key, [first, other]) };
-            return Some(vec![Found { call, closed: is_closed(value) }]);
+        // A member with two values: the fixer decides about it.
+        let twice =
+            |&(key, first): &(&str, &str)| members.iter().any(|(known, value)| known == key && value.trim() != first.trim());
+        if let Some((key, _)) = [Some((key, name)), given].into_iter().flatten().find(twice) {
+            let arguments = object(members.iter().filter(|(known, _)| known == key));
+            return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: is_closed(value) }]);
         }
-        let describes = || !context.marked && describes(members, key, &written, context.tools);
+        let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
+        let describes = match given {
+            Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => true,
+            _ if context.marked => false,
+            Some((at, _)) => reports(members, key, at, tool),
+            None => describes(members, key, &written, context.tools),
+        };
+        if describes || !is_name {
+            return None;
+        }
         let (arguments, closed) = match given {
-            Some((at, _)) if !context.marked && reports(members, key, at, known_tool(context.tools, &written)) => return None,
-            Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => return None,
             Some((at, arguments)) if is_closed(arguments) => {
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
-                let whole = with_members_beside(arguments, beside, &written, context.tools);
-                // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
-                let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
-                (if doubtful { without_brace(whole) } else { whole }, true)
+                let whole = with_members_beside(arguments, beside, tool);
+                // A brace is missing, and it may be one of the arguments: the fixer decides.
+                let doubtful = tool.is_some() && whole.starts_with('{') && whole[1..].contains(['{', '[']) && !is_closed(value);
+                (if doubtful { unclosed(&whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
-            None if describes() => return None,
-            None if open && !is_closed(value) => (unclosed(&flattened(members, key, &written, context.tools)), false),
-            None => (flattened(members, key, &written, context.tools), true),
+            None => (flattened(members, key, tool), !open || is_closed(value)),
         };
-        let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
-        is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }])
+        let arguments = if given.is_none() && !closed { unclosed(&arguments) } else { arguments };
+        Some(vec![Found { call: Parsed { name: written, id, arguments }, closed }])
     }
 }
 
@@ -226,13 +213,7 @@ impl Layer<'_> {
 fn without_braces(wrapped: &str, tools: &Tools) -> Option<Vec<Found>> {
     let braced = format!("{{{wrapped}}}");
     let [(name, arguments)] = &members(&braced)?[..] else { return None };
-    let found = || Found { call: Parsed::new(name, *arguments), closed: is_closed(arguments) };
-    (is_known(tools, name) && arguments.starts_with('{')).then(|| vec![found()])
-}
-
-/// An object in which a key has two values. The fixer decides about it.
-fn twice(key: &str, [first, other]: [&str; 2]) -> String {
-    format!("{{\"{key}\": {first}, \"{key}\": {other}}}")
+    (is_known(tools, name) && arguments.starts_with('{')).then(|| Found::one(name, arguments))
 }
 
 /// The value of a member of an object.
@@ -250,10 +231,21 @@ pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     for found in &mut found {
         found.closed &= !mended(Code::X2);
         if mended(Code::S12) || mended(Code::X2) {
-            found.call.arguments = without_brace(std::mem::take(&mut found.call.arguments));
+            found.call.arguments = unclosed(&found.call.arguments);
         }
     }
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
+}
+
+/// Writes the flags of a command line as members: `{tool => "f", args => {\n--key "value"\n}}`. MiniMax M2 writes calls so.
+fn without_flags(value: &str) -> Option<String> {
+    let member = |line: &str| match line.trim_start().strip_prefix("--").and_then(|flag| flag.split_once([' ', '='])) {
+        Some((key, value)) => format!("\"{key}\": {value},"),
+        None => line.to_owned(),
+    };
+    value.strip_prefix('{')?.trim_start().strip_prefix("tool =>")?;
+    let object = value.replacen("=>", ":", 2);
+    Some(object.lines().map(member).collect::<Vec<_>>().join("\n"))
 }
 
 /// Decodes a value that was escaped as a whole: a call as a JSON string.
@@ -337,46 +329,32 @@ fn arguments_beside<'t>(members: &[(String, &'t str)], object: &str, keys: &Json
 
 /// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`. Beside arguments that are no object,
 /// nobody knows what they are.
-fn with_members_beside<'m>(
-    arguments: &str,
-    beside: impl Iterator<Item = &'m (String, &'m str)>,
-    name: &str,
-    tools: &Tools,
-) -> String {
-    let Some(tool) = known_tool(tools, name) else { return arguments.to_owned() };
-    let types = Types::new(Some(tool));
+fn with_members_beside<'m>(arguments: &str, beside: impl Iterator<Item = &'m (String, &'m str)>, tool: Option<&Tool>) -> String {
+    let types = Types::new(tool);
     let given = members(arguments).unwrap_or_default();
-    let lacks = |key: &str| types.has(key) && !is_usual(key) && !given.iter().any(|(known, _)| known == key);
-    let mut whole = if matches!(arguments, "\"\"" | "[]") { "{}".to_owned() } else { arguments.to_owned() };
-    for (key, value) in beside.filter(|(key, _)| lacks(key)) {
-        let Some(open) = whole.trim_end().strip_suffix('}') else { return UNFINISHED.to_owned() };
-        let comma = if open.trim_end().ends_with(['{', ',']) { "" } else { ", " };
-        whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
+    let lacks = |key: &str| tool.is_some() && types.has(key) && !is_usual(key) && !given.iter().any(|(known, _)| known == key);
+    let mut beside = beside.filter(|(key, _)| lacks(key)).peekable();
+    let arguments = if matches!(arguments, "\"\"" | "[]") && beside.peek().is_some() { "{}" } else { arguments };
+    match arguments.trim_end().strip_suffix('}') {
+        _ if beside.peek().is_none() => arguments.to_owned(),
+        None => UNFINISHED.to_owned(),
+        Some(open) => {
+            let comma = if open.trim_end().ends_with(['{', ',']) { "" } else { ", " };
+            format!("{open}{comma}{}", &object(beside)[1..])
+        }
     }
-    whole
-}
-
-/// Whether a missing brace may be one of the arguments: they contain other containers, or the id of the call.
-fn may_lack_brace(arguments: &str, name: &str, tools: &Tools) -> bool {
-    let nested = arguments.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']));
-    let given = || members(arguments).unwrap_or_default();
-    is_known(tools, name) && (nested || given().iter().any(|(key, _)| IDS.contains(&key.as_str())))
-}
-
-/// Removes the last brace of an object.
-fn without_brace(object: String) -> String {
-    object.strip_suffix('}').map(str::to_owned).unwrap_or(object)
 }
 
 /// The arguments as an object, if they are beside the name. A key that calls have too (`id`) is an argument if the tool requires
 /// it.
-fn flattened(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> String {
-    let types = Types::new(known_tool(tools, written));
+fn flattened(members: &[(String, &str)], name: &str, tool: Option<&Tool>) -> String {
+    let types = Types::new(tool);
     let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || types.required().any(|required| required == key);
-    let rest: Vec<String> = members
-        .iter()
-        .filter(|(key, _)| key != name && is_argument(key))
-        .map(|(key, value)| format!("{}: {value}", Value::from(key.as_str())))
-        .collect();
-    format!("{{{}}}", rest.join(", "))
+    object(members.iter().filter(|(key, _)| key != name && is_argument(key)))
+}
+
+/// Members as an object, as they are written.
+fn object<'m>(members: impl Iterator<Item = &'m (String, &'m str)>) -> String {
+    let members: Vec<String> = members.map(|(key, value)| format!("{}: {value}", Value::from(key.as_str()))).collect();
+    format!("{{{}}}", members.join(", "))
 }

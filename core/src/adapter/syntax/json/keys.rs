@@ -22,12 +22,8 @@ pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id
 pub(super) const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of the reasoning before a call.
 const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
-/// Keys that a whole message around calls begins with.
-pub(super) const MESSAGE: [&str; 2] = ["role", WHOLE_MESSAGE];
-/// Keys of the text of a message, which a message without a role begins with.
-pub(super) const SAID: [&str; 2] = ["content", "text"];
-/// The only key of an object around a whole message.
-pub(super) const WHOLE_MESSAGE: &str = "message";
+/// Keys that a message begins with.
+pub(super) const MESSAGE: [&str; 3] = ["role", "content", "text"];
 /// Keys of a record of a call that was made or judged.
 pub(super) const RECORD: [&str; 30] = [
     "result", "results", "output", "status", "response", "observation", "error", "exit_code", "stdout", "stderr", "success",

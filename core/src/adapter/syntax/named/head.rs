@@ -3,22 +3,20 @@
 use crate::{
     adapter::{
         Named,
-        asides::ends,
         syntax::{
-            Context, Start, WORD_BYTES,
+            Context, Step, WORD_BYTES,
             ahead::{Seen, Word, word},
             begins_with_a_name, blank, starts_with_any,
-            typing::Types,
         },
     },
-    event::{Tool, Tools},
+    event::Tools,
 };
 
 /// The fence around arguments.
 pub(super) const FENCE: &str = "```";
 
 /// What precedes the arguments.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Head {
     pub(super) name: String,
     pub(super) id: Option<String>,
@@ -35,113 +33,50 @@ pub(super) struct Head {
 }
 
 /// Reads what precedes the arguments.
-pub(super) fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
-    let mut head = Head::default();
-    let mut at = blank(text);
-    if named.id_first
-        && let Some([open, close]) = &named.id
-    {
-        match id(&text[at..], open, close, context.end) {
-            Seen::Yes((found, length)) => (head.id, at) = (Some(found), at + length),
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => return Seen::No,
-        }
+pub(super) fn head(text: &str, named: &Named, context: Context<'_>) -> Result<Head, Step> {
+    let (mut head, mut at) = (Head::default(), blank(text));
+    let (first, last) = if named.id_first { (named.id.as_ref(), None) } else { (None, named.id.as_ref()) };
+    if let Some([open, close]) = first {
+        let (found, length) = id(&text[at..], open, close, context.end).sure()?.ok_or(Step::Reject)?;
+        (head.id, at) = (Some(found), at + length);
     }
-    match starts_with_any(&text[at..], &named.open, context.end) {
-        Start::Yes(length) => at += length,
-        Start::Maybe => return Seen::Maybe,
-        Start::No if named.open.iter().any(String::is_empty) || named.open.is_empty() => {}
-        Start::No => return Seen::No,
+    match starts_with_any(&text[at..], &named.open, context.end).sure()? {
+        Some(length) => at += length,
+        None if named.open.iter().any(String::is_empty) || named.open.is_empty() => {}
+        None => return Err(Step::Reject),
     }
     if context.call.whole_answer && !begins_with_a_name(&text[at..], &named.close, context) {
-        return Seen::No;
+        return Err(Step::Reject);
     }
     // An id after the name and the markers without information end the name too. They are read again below.
-    let id_marker = named.id.as_ref().filter(|_| !named.id_first).map(|[open, _]| open);
     let brace = named.close.iter().any(String::is_empty).then_some("{");
-    let ends = named.close.iter().map(String::as_str).filter(|end| !end.is_empty());
-    // The arguments of a tool without parameters may be missing, with everything before them.
-    let ends = ends.chain(id_marker.map(String::as_str)).chain(brace).chain(context.close.iter().map(String::as_str));
-    let ends = ends.chain(followers(context));
-    let (written, end, length) = match word(&text[at..], ends, context.end) {
-        Seen::Yes(Word { name, at: end, length }) => (&text[at + name.start..at + name.end], at + end, length),
-        Seen::Maybe | Seen::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
-        Seen::Maybe => return Seen::Maybe,
-        Seen::No => return Seen::No,
-    };
-    let Some((name, written_id)) = name(unglued(written, named, context.tools), named) else { return Seen::No };
+    let ends = named.close.iter().filter(|end| !end.is_empty()).chain(last.map(|[open, _]| open)).chain(context.close);
+    let ends = ends.map(String::as_str).chain(brace);
+    let Word { name: written, at: end, length } = word(&text[at..], ends, context.end).sure()?.ok_or(Step::Reject)?;
+    let written = &text[at + written.start..at + written.end];
+    let (name, written_id) = name(unglued(written, named, context.tools), named).ok_or(Step::Reject)?;
     head.name = name;
     head.id = head.id.or(written_id);
-    let marker = &text[end..end + length];
-    let consumed = named.close.iter().any(|close| close == marker);
-    at = if consumed { end + length } else { end };
-    head.opened = consumed && !marker.trim().is_empty();
-    head.ended = if consumed { [' ', '\n', '>'].into_iter().find(|end| marker == end.to_string()) } else { None };
-    if let Some([open, close]) = named.id.as_ref().filter(|_| !named.id_first)
+    at += end;
+    let marker = &text[at..at + length];
+    if named.close.iter().any(|close| close == marker) {
+        at += length;
+        head.opened = !marker.trim().is_empty();
+        head.ended = [' ', '\n', '>'].into_iter().find(|end| marker == end.to_string());
+    }
+    if let Some([open, close]) = last
         && text[at..].starts_with(open.as_str())
     {
-        match id(&text[at..], open, close, context.end) {
-            Seen::Yes((found, length)) => (head.id, at) = (Some(found), at + length),
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => return Seen::No,
-        }
+        let (found, length) = id(&text[at..], open, close, context.end).sure()?.ok_or(Step::Reject)?;
+        (head.id, at) = (Some(found), at + length);
     }
     loop {
         let gap = blank(&text[at..]);
-        match starts_with_any(&text[at + gap..], &named.skip, context.end) {
-            Start::Yes(length) => (head.announced, at) = (true, at + gap + length),
-            Start::Maybe => return Seen::Maybe,
-            Start::No => {
-                (head.body, head.fenced) = (at, text[..at].contains(FENCE));
-                return Seen::Yes(head);
-            }
-        }
+        let Some(length) = starts_with_any(&text[at + gap..], &named.skip, context.end).sure()? else { break };
+        (head.announced, at) = (true, at + gap + length);
     }
-}
-
-/// Whether a marked call at the end of the text may lack only empty arguments: an offered tool has exactly this name and takes no
-/// parameters, and no other tool's name continues it. The model may have meant to write some, so it is asked again.
-pub(super) fn takes_nothing(name: &str, context: Context<'_>) -> bool {
-    let longer = |tool: &Tool| tool.name.len() > name.len() && tool.name.starts_with(name);
-    context.end
-        && context.marked
-        && !context.call.fallback
-        && !context.tools.iter().any(longer)
-        && context.tools.get(name).is_some_and(|tool| Types::new(Some(tool)).is_empty())
-}
-
-/// What follows a call of a form without a closing marker: the token at the end of an answer, or the next call. Empty for other forms.
-fn followers(context: Context<'_>) -> impl Iterator<Item = &str> + Clone {
-    let is_open = context.marked && context.close.is_empty() && !context.call.fallback;
-    let next = context.call.open.iter().map(String::as_str).filter(|open| !open.is_empty());
-    next.chain(ends()).filter(move |_| is_open)
-}
-
-/// What follows the name in place of the arguments.
-pub(super) enum Without {
-    /// There are arguments, or it is not clear whether there are.
-    No,
-    Maybe,
-    /// The call ends here, and its tool needs no arguments.
-    Whole,
-    /// The call ends here without the arguments that its tool needs.
-    Torn,
-}
-
-/// Whether a call of a form without a closing marker ends at `text`, right after its name. At the end of the answer, more than a name
-/// must say so: a marker that arguments follow, or that the tool takes none and the name cannot go on.
-pub(super) fn without_arguments(text: &str, head: &Head, context: Context<'_>) -> Without {
-    let Some(types) = context.tools.get(&head.name).map(|tool| Types::new(Some(tool))) else { return Without::No };
-    let requires_none = || types.keys().next().is_some() && types.required().next().is_none();
-    let needs_none = types.is_empty() || head.opened && requires_none();
-    let over = text.is_empty() && context.end && !context.cut && followers(context).next().is_some();
-    match starts_with_any(text, followers(context), context.end) {
-        Start::Maybe => Without::Maybe,
-        Start::Yes(_) if needs_none => Without::Whole,
-        Start::Yes(_) => Without::Torn,
-        Start::No if over && needs_none && (head.opened || takes_nothing(&head.name, context)) => Without::Whole,
-        Start::No => Without::No,
-    }
+    (head.body, head.fenced) = (at, text[..at].contains(FENCE));
+    Ok(head)
 }
 
 /// The id that `text` begins with, and its length including the markers. Without a closing marker, the id ends with its letters

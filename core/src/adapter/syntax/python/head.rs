@@ -1,4 +1,4 @@
-//! Reads what precedes the arguments of a Python call: its name, and what may be around it (`print(`, an assignment, `await`).
+//! Reads what precedes the arguments of a Python call: its name, and what may be around it (`print(`, an assignment).
 
 use super::super::{WORD_BYTES, blank, markdown::name_length};
 
@@ -63,7 +63,6 @@ pub(super) fn head(text: &str, lines: bool, prints: bool, assigned: &[String]) -
                     return Head::Maybe;
                 }
             }
-            _ if lines && gap > 0 && word == "await" => {}
             _ => return Head::No,
         }
     }
