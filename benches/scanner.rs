@@ -109,7 +109,7 @@ fn on_processor() -> Option<u64> {
 /// Reads the text; how many calls there were.
 fn read(adapter: &Arc<Adapter>, tools: &Arc<Tools>, schemas: &Arc<Schemas>, text: &str, piece: usize) -> usize {
     let mut calls = 0;
-    let mut sink = |event: Event<'_>| calls += usize::from(matches!(black_box(event), Event::CallEnd { .. }));
+    let mut sink = |event: Event<'_>| calls += usize::from(matches!(black_box(event), Event::Call(_)));
     let options = Options { argument_bytes: 2 * text.len(), ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::clone(schemas), options);
     let mut rest = text;

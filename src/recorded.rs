@@ -8,7 +8,7 @@ use crate::{
     backend::{Decoder, Dialect},
     client::{self, shape::Shape},
     error::Error,
-    event::{Assembly, Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
+    event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
     fix::Schemas,
     fixture::{Fixture, Round, Wire},
     turn::answer::{Answer, Policy, Setup},
@@ -48,7 +48,6 @@ struct Lines {
     out: String,
     text: String,
     reasoning: String,
-    call: Assembly,
 }
 
 /// The largest frame, in bytes.
@@ -234,12 +233,10 @@ impl Sink for Lines {
                 }
                 self.reasoning.push_str(text);
             }
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+            Event::Call(call) => {
                 self.flush();
-                if let Some((_, ToolCall { id, name, arguments, .. })) = self.call.event(&event) {
-                    let id = id.map(|id| format!(" (id {id})")).unwrap_or_default();
-                    self.out.push_str(&format!("call {name}{id} {arguments}\n"));
-                }
+                let id = call.id.map(|id| format!(" (id {id})")).unwrap_or_default();
+                self.out.push_str(&format!("call {}{id} {}\n", call.name, call.arguments));
             }
             Event::Refused { name, why, .. } => {
                 self.flush();

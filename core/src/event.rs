@@ -42,39 +42,15 @@ pub enum Delta<'a> {
     Finish(FinishReason),
 }
 
-/// What the stages pass to each other. Text and reasoning come in any order, calls one after the other (head, arguments, end;
-/// never interleaved), and exactly one `Finish` at the end.
+/// What the stages pass to each other: text, reasoning and whole calls in any order, and exactly one `Finish` at the end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event<'a> {
     /// Text of the answer.
     Text(&'a str),
     /// Text of the model's reasoning.
     Reasoning(&'a str),
-    /// A call begins.
-    CallStart {
-        /// Position among the calls. Behind the fixer, counted from 0 without gaps. The scanner also counts the calls that it
-        /// refuses, so its positions may have gaps.
-        index: u32,
-        /// The model's or the backend's own id, if it must be kept (Kimi, Mistral, native calls); otherwise the front makes one.
-        id: Option<&'a str>,
-        /// The tool's name as the client offered it, or as the model wrote it if it is unknown.
-        name: &'a str,
-    },
-    /// A piece of the arguments. After the fixer, the pieces together are one valid JSON object; before it, they are the model's
-    /// source text.
-    CallArguments {
-        /// The call that it belongs to.
-        index: u32,
-        /// The text of the piece.
-        json: &'a str,
-    },
-    /// The call is complete.
-    CallEnd {
-        /// The call that ends.
-        index: u32,
-        /// Opaque data for the backend's next turn.
-        extra: Option<&'a str>,
-    },
+    /// A call, because nothing of it may pass before all of it is there.
+    Call(Call<'a>),
     /// Text that was meant as a call and must not be delivered as one.
     Refused {
         /// The tool's name; `""` if unknown.
@@ -97,16 +73,35 @@ pub enum Event<'a> {
     },
 }
 
+/// A call on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// Position among the calls. Behind the fixer, counted from 0 without gaps. The scanner also counts the calls that it
+    /// refuses, so its positions may have gaps.
+    pub index: u32,
+    /// The model's or the backend's own id, if it must be kept (Kimi, Mistral, native calls); otherwise the front makes one.
+    pub id: Option<&'a str>,
+    /// The tool's name as the client offered it, or as the model wrote it if it is unknown.
+    pub name: &'a str,
+    /// Behind the fixer, one valid JSON object; before it, the model's source text.
+    pub arguments: &'a str,
+    /// Opaque data for the backend's next turn.
+    pub extra: Option<&'a str>,
+    /// Why the answer ended before the call did. Behind the fixer, every call is complete.
+    pub cut: Option<FinishReason>,
+}
+
+impl<'a> Call<'a> {
+    /// A complete call without peculiarities.
+    pub const fn new(index: u32, name: &'a str, arguments: &'a str) -> Call<'a> {
+        Call { index, id: None, name, arguments, extra: None, cut: None }
+    }
+}
+
 /// A stage that takes events. Events are pushed, so stages nest without allocation or self-reference.
 pub trait Sink {
     /// Takes the next event.
     fn event(&mut self, event: Event<'_>);
-    /// Takes a whole call: its three events.
-    fn call(&mut self, index: u32, id: Option<&str>, (name, json): (&str, &str), extra: Option<&str>) {
-        self.event(Event::CallStart { index, id, name });
-        self.event(Event::CallArguments { index, json });
-        self.event(Event::CallEnd { index, extra });
-    }
     /// Separates the text before this point from the text after it: the two must not reach the client in one piece.
     fn divide(&mut self) {}
 }
@@ -326,7 +321,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// A complete call: its three events in one piece ([`Assembly`]).
+/// A [`Call`] that is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     /// The id, if one must be kept.
@@ -339,26 +334,20 @@ pub struct ToolCall {
     pub extra: Option<String>,
 }
 
-/// Assembles calls from their events.
-#[derive(Debug, Clone, Default)]
-pub struct Assembly {
-    open: Option<ToolCall>,
+impl ToolCall {
+    /// The call at this position.
+    pub fn at(&self, index: u32) -> Call<'_> {
+        Call { id: self.id.as_deref(), extra: self.extra.as_deref(), ..Call::new(index, &self.name, &self.arguments) }
+    }
 }
 
-impl Assembly {
-    /// Takes an event. Returns the index and the whole call with the last event of a call. Other events are ignored.
-    pub fn event(&mut self, event: &Event<'_>) -> Option<(u32, ToolCall)> {
-        match event {
-            Event::CallStart { id, name, .. } => {
-                self.open = Some(ToolCall { id: id.map(str::to_owned), name: (*name).to_owned(), ..ToolCall::default() });
-                None
-            }
-            Event::CallArguments { json, .. } => {
-                self.open.as_mut()?.arguments.push_str(json);
-                None
-            }
-            Event::CallEnd { index, extra } => Some((*index, ToolCall { extra: extra.map(str::to_owned), ..self.open.take()? })),
-            _ => None,
+impl From<Call<'_>> for ToolCall {
+    fn from(call: Call<'_>) -> ToolCall {
+        ToolCall {
+            id: call.id.map(str::to_owned),
+            name: call.name.to_owned(),
+            arguments: call.arguments.to_owned(),
+            extra: call.extra.map(str::to_owned),
         }
     }
 }

@@ -25,10 +25,10 @@ use crate::{
 /// let tools = Tools::new([Tool::new("get_weather", "Tells the weather.", schema)], ToolChoice::Auto);
 ///
 /// let mut calls = Vec::new();
-/// let mut out = |event: Event<'_>| match event {
-///     Event::CallStart { name, .. } => calls.push((name.to_owned(), String::new())),
-///     Event::CallArguments { json, .. } => calls.last_mut().unwrap().1.push_str(json),
-///     _ => {}
+/// let mut out = |event: Event<'_>| {
+///     if let Event::Call(call) = event {
+///         calls.push((call.name.to_owned(), call.arguments.to_owned()));
+///     }
 /// };
 /// let mut normalizer = Normalizer::new(adapter, Arc::new(tools));
 /// // The pieces come as they come; the last brace is missing.

@@ -17,7 +17,7 @@ use crate::{
     backend::{Decoder, Dialect},
     client::{self, compact::compact},
     error::{Blame, Error},
-    event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall},
+    event::{Channel, Delta, Event, FinishReason, Sink},
     fix::{Checked, Schemas},
     openai::ChatRequest,
     turn::answer::{Answer, Setup},
@@ -71,9 +71,6 @@ struct Normalized {
     reasoning: String,
     tool_calls: Vec<Call>,
     finish_reason: Option<&'static str>,
-    /// The call that is being written.
-    #[serde(skip)]
-    open: Assembly,
 }
 
 /// A call with its arguments as they are: a number may have more digits than a float holds.
@@ -198,11 +195,9 @@ impl Sink for Normalized {
         match event {
             Event::Text(text) => self.content.push_str(text),
             Event::Reasoning(text) => self.reasoning.push_str(text),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((_, ToolCall { id, name, arguments, .. })) = self.open.event(&event) {
-                    let arguments = RawValue::from_string(compact(&arguments)).unwrap_or_default();
-                    self.tool_calls.push(Call { name, arguments, id });
-                }
+            Event::Call(call) => {
+                let arguments = RawValue::from_string(compact(call.arguments)).unwrap_or_default();
+                self.tool_calls.push(Call { name: call.name.to_owned(), arguments, id: call.id.map(str::to_owned) });
             }
             Event::Refused { .. } | Event::Note(_) => {}
             Event::Finish { reason, .. } => self.finish_reason = Some(reason.as_str()),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use self::pieces::Piece;
 use crate::{
     error::Error,
-    event::{Assembly, Event, FinishReason, Input, Note, ToolCall, Tools, Usage},
+    event::{Call, Event, FinishReason, Input, Note, Tools, Usage},
     openai::{
         ChatRequest,
         answer::{Envelope, call_id, error_body},
@@ -100,7 +100,8 @@ pub struct Head {
 #[derive(Debug)]
 pub struct Front {
     protocol: Box<dyn Protocol>,
-    calls: Calls,
+    /// The id of the answer.
+    id: String,
     takes_reasoning: bool,
     shows_reasoning: bool,
     /// Whether the reasoning so far ends in the middle of a line.
@@ -116,7 +117,7 @@ trait Protocol: std::fmt::Debug + Send {
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut);
 
     /// Appends a whole call, which has an id.
-    fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut);
+    fn call(&mut self, call: Call<'_>, out: &mut BytesMut);
 
     /// Takes a note, which is a sign of life at least.
     fn note(&mut self, note: &Note, out: &mut BytesMut) {
@@ -154,14 +155,6 @@ pub struct Signs {
     bytes: Bytes,
     /// The next number, and what follows it.
     number: Option<(Arc<AtomicU64>, Bytes)>,
-}
-
-/// Assembles the calls of an answer, each with an id.
-#[derive(Debug)]
-struct Calls {
-    open: Assembly,
-    /// The id of the answer.
-    answer: String,
 }
 
 impl Kind {
@@ -239,8 +232,8 @@ impl Front {
     /// A front for one answer.
     pub fn new(head: Head) -> Front {
         let (takes_reasoning, shows_reasoning) = (head.reasoning_field.is_some(), head.shows_reasoning);
-        let calls = Calls::new(&head.envelope.id);
-        Front { calls, protocol: head.kind.protocol(head), takes_reasoning, shows_reasoning, mid_line: false }
+        let id = head.envelope.id.clone();
+        Front { id, protocol: head.kind.protocol(head), takes_reasoning, shows_reasoning, mid_line: false }
     }
 
     /// Appends what must come before everything else. Call it once, before any other method.
@@ -262,10 +255,9 @@ impl Front {
                 self.mid_line = !text.ends_with('\n');
                 self.reasoning(text, out);
             }
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((index, call)) = self.calls.event(&event) {
-                    self.protocol.call(index, &call, out);
-                }
+            Event::Call(call) => {
+                let id = call_id_of(&self.id, call);
+                self.protocol.call(Call { id: Some(&id), ..call }, out);
             }
             Event::Note(note) => self.protocol.note(note, out),
             Event::Finish { reason, usage } => self.protocol.finish(reason, usage, out),
@@ -322,25 +314,16 @@ impl Signs {
     }
 }
 
-impl Calls {
-    fn new(answer: &str) -> Calls {
-        Calls { open: Assembly::default(), answer: answer.to_owned() }
-    }
-
-    /// Takes an event of a call. Returns the whole call with its last event. Without an id of its own, the call gets one from the
-    /// answer's id and its position.
-    fn event(&mut self, event: &Event<'_>) -> Option<(u32, ToolCall)> {
-        let (index, mut call) = self.open.event(event)?;
-        call.id.get_or_insert_with(|| id_of(&self.answer, index));
-        Some((index, call))
-    }
-}
-
 /// The additional field that says what was done in a turn.
 pub const TRACE: &str = "toolglot";
 
 /// The prefix of each of toolglot's own lines in reasoning and text.
 const OURS: &str = "[toolglot] ";
+
+/// The id under which a call leaves: its own, or one of the answer's.
+pub fn call_id_of(answer: &str, call: Call<'_>) -> String {
+    call.id.map_or_else(|| id_of(answer, call.index), str::to_owned)
+}
 
 /// The id of a call without one of its own, derived from the answer's id and the call's position.
 pub fn id_of(answer: &str, index: u32) -> String {

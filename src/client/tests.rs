@@ -79,25 +79,22 @@ fn a_request_without_tools_stays_as_it_is() {
 
 #[test]
 fn a_model_in_a_loop_does_not_cost_the_whole_answer() {
-    use crate::event::{Event, FinishReason};
+    use crate::event::{Call, Event, FinishReason};
 
     let mut shape = shape::Shape::new(shape::Kind::Native, Default::default(), false);
-    let (mut started, mut ended, mut said) = (0, 0, String::new());
+    let (mut calls, mut said) = (0, String::new());
     let mut sink = |event: Event<'_>| match event {
-        Event::CallStart { .. } => started += 1,
-        Event::CallEnd { .. } => ended += 1,
+        Event::Call(_) => calls += 1,
         Event::Text(text) => said.push_str(text),
         _ => {}
     };
     for index in 0..200 {
-        shape.event(Event::CallStart { index, id: None, name: "ls" }, &mut sink);
-        shape.event(Event::CallArguments { index, json: "{}" }, &mut sink);
-        shape.event(Event::CallEnd { index, extra: None }, &mut sink);
+        shape.event(Event::Call(Call::new(index, "ls", "{}")), &mut sink);
     }
     shape.event(Event::Finish { reason: FinishReason::ToolCalls, usage: None }, &mut sink);
     // OpenAI's packages take no more.
     assert_eq!(said, "\n[toolglot] 72 more calls were not run: an answer holds at most 128 calls\n");
-    assert_eq!((started, ended, shape.counts().dropped), (128, 128, 72));
+    assert_eq!((calls, shape.counts().dropped), (128, 72));
 }
 
 #[test]

@@ -185,7 +185,7 @@ impl Tap for Watch {
 
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::CallEnd { .. } => self.turn.delivered += 1,
+            Event::Call(_) => self.turn.delivered += 1,
             Event::Refused { why, .. } => self.turn.refusals.push(word(why)),
             Event::Finish { reason, .. } => self.turn.finish = Some(*reason),
             _ => {}

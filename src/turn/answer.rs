@@ -13,7 +13,7 @@ pub use super::{gate::Policy, reask::Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
-    event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
+    event::{Call, Channel, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, name::means_none},
     json::extent::{Extent, PlainExtent},
 };
@@ -190,11 +190,9 @@ impl Answer {
         self.scanner.finish(reason, &mut stage);
         if let Some(call) = native {
             stage.native = true;
-            stage.start(&call);
             // Nothing follows it, so only its own brackets can prove that it is whole.
-            if reason != FinishReason::Length && closed(&call.arguments) {
-                stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
-            }
+            let is_whole = reason != FinishReason::Length && closed(&call.arguments);
+            stage.event(Event::Call(Call { cut: (!is_whole).then_some(reason), ..call.at(0) }));
         }
         stage.event(Event::Finish { reason, usage: self.usage });
         let (delivered, reask, kept) = self.gate.outcome();
@@ -218,16 +216,10 @@ impl Answer {
     /// follows the native call is read like the beginning of an answer.
     fn give_way(&mut self, out: &mut dyn Sink) {
         let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: false, out };
-        let mut open = Assembly::default();
-        let mut whole = Vec::new();
         self.scanner.give_way(&mut |event: Event<'_>| match event {
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                whole.extend(open.event(&event).map(|(_, call)| call));
-            }
-            Event::Refused { .. } => {}
+            Event::Call(Call { cut: Some(_), .. }) | Event::Refused { .. } => {}
             event => stage.event(event),
         });
-        whole.iter().for_each(|call| stage.call(call));
         self.began_inside = self.began_inside.or_else(|| self.scanner.began_inside());
         self.heard = false;
     }
@@ -235,15 +227,19 @@ impl Answer {
     fn close_native(&mut self, out: &mut dyn Sink) {
         if let Some(call) = self.native.take() {
             let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, native: true, out };
-            stage.call(&call);
+            stage.event(Event::Call(call.at(0)));
         }
     }
 }
 
 /// The calls in a text that is a whole answer.
 pub fn calls(setup: Setup, text: &str) -> Vec<ToolCall> {
-    let (mut answer, mut open, mut calls) = (Answer::new(setup), Assembly::default(), Vec::new());
-    let mut keep = |event: Event<'_>| calls.extend(open.event(&event).map(|(_, call)| call));
+    let (mut answer, mut calls) = (Answer::new(setup), Vec::new());
+    let mut keep = |event: Event<'_>| {
+        if let Event::Call(call) = event {
+            calls.push(call.into());
+        }
+    };
     answer.delta(Delta::Text(Channel::Content, text), &mut keep);
     answer.delta(Delta::Finish(FinishReason::Stop), &mut keep);
     answer.finish(&mut keep);
@@ -263,19 +259,6 @@ struct Stage<'a> {
     /// Whether the backend itself has read the call that passes. Otherwise the scanner found it in the text.
     native: bool,
     out: &'a mut dyn Sink,
-}
-
-impl Stage<'_> {
-    /// A whole call.
-    fn call(&mut self, call: &ToolCall) {
-        self.start(call);
-        self.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
-    }
-
-    fn start(&mut self, call: &ToolCall) {
-        self.event(Event::CallStart { index: 0, id: call.id.as_deref(), name: &call.name });
-        self.event(Event::CallArguments { index: 0, json: &call.arguments });
-    }
 }
 
 impl Sink for Stage<'_> {

@@ -19,8 +19,6 @@ use crate::{
 /// The extras of one turn.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
-    /// The id of the call that is being delivered.
-    id: String,
     /// The reasoning of this answer before its first call.
     reasoning: String,
     /// Ids, each with what is kept under it; not yet in the store.
@@ -72,15 +70,14 @@ impl Extras {
     /// Looks at an event on its way to the client; `answer` is the answer's id.
     pub(super) fn event(&mut self, event: &Event<'_>, answer: &str) {
         match event {
-            Event::CallStart { index, id, .. } => self.id = id.map_or_else(|| front::id_of(answer, *index), str::to_owned),
             Event::Reasoning(text) if self.reasoning.len() <= REASONING_BYTES => self.reasoning.push_str(text),
-            Event::CallEnd { extra, .. } => {
-                let id = std::mem::take(&mut self.id);
+            Event::Call(call) => {
+                let id = front::call_id_of(answer, *call);
                 let reasoning = std::mem::take(&mut self.reasoning);
                 if !reasoning.trim().is_empty() && reasoning.len() <= REASONING_BYTES {
                     self.fresh.push((Kind::CallReasoning, id.clone(), reasoning));
                 }
-                self.fresh.extend(extra.map(|extra| (Kind::CallExtra, id, extra.to_owned())));
+                self.fresh.extend(call.extra.map(|extra| (Kind::CallExtra, id, extra.to_owned())));
             }
             _ => {}
         }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     adapter::scanner::{self, MayAsk, Verdict},
     client::shape::Carrier,
-    event::{Assembly, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
+    event::{Call, Effect, Event, FinishReason, Note, Sink, ToolCall, Tools, Why},
     plan::Repeats,
     same,
 };
@@ -72,8 +72,6 @@ pub(super) struct Gate {
     written: Written,
     /// Whether the backend itself has read the call that is passing through.
     pub(super) native: bool,
-    /// The call that is passing through.
-    open: Assembly,
     withheld: String,
     refused: u32,
     /// Why the model is to be asked again.
@@ -158,7 +156,6 @@ impl Gate {
             delivered: Delivered::default(),
             written: Written::default(),
             native: false,
-            open: Assembly::default(),
             withheld: String::new(),
             refused: 0,
             reask: None,
@@ -180,11 +177,9 @@ impl Gate {
                 self.said.reasoning |= !text.trim().is_empty();
                 out.event(event);
             }
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((_, call)) = self.open.event(&event)
-                    && !self.written.repeats(&call.name, &call.arguments, self.native)
-                {
-                    self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
+            Event::Call(call) => {
+                if !self.written.repeats(call.name, call.arguments, self.native) {
+                    self.deliver(call, out);
                 }
             }
             Event::Refused { name, why, raw, written } => {
@@ -217,18 +212,18 @@ impl Gate {
             }
             return;
         }
-        let Some((_, call)) = self.open.event(event) else { return };
-        if self.written.repeats(&call.name, &call.arguments, self.native) {
+        let Event::Call(call) = *event else { return };
+        if self.written.repeats(call.name, call.arguments, self.native) {
             return;
         }
         let is_copied = matches!(reask, Reask::Refused { name, written, .. }
-            if self.asks_about_native && *name == call.name && is_beginning(written, &call.arguments));
+            if self.asks_about_native && *name == call.name && is_beginning(written, call.arguments));
         if is_copied && !self.native && self.before.kept.is_empty() {
             (self.reask, self.refused) = (None, self.refused - 1);
-            return self.deliver(&call.name, None, &call.arguments, None, out);
+            return self.deliver(call, out);
         }
         if reask.keeps_others() {
-            self.before.kept.push(call);
+            self.before.kept.push(call.into());
         }
     }
 
@@ -302,8 +297,9 @@ impl Gate {
         out.event(Event::Text(text));
     }
 
-    fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
-        let (placed, doubt) = self.carrier.checked(name, arguments);
+    fn deliver(&mut self, call: Call<'_>, out: &mut dyn Sink) {
+        let name = call.name;
+        let (placed, doubt) = self.carrier.checked(name, call.arguments);
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
         let refused = |why| Refused { name, why, raw: arguments, written: arguments };
@@ -350,7 +346,7 @@ impl Gate {
         }
         self.withheld.clear();
         let index = self.delivered.add(key);
-        out.call(index, id, (name, arguments), extra);
+        out.event(Event::Call(Call { index, arguments, ..call }));
     }
 
     fn refuse(&mut self, call: Refused<'_>, out: &mut dyn Sink) {
@@ -378,7 +374,7 @@ impl Gate {
                 self.reask = Some(Reask::Refused { name, why: why.clone(), raw, written });
                 self.asks_about_native = self.native;
             }
-            Verdict::Call => self.deliver(name, None, raw, None, out),
+            Verdict::Call => self.deliver(Call::new(0, name, raw), out),
             Verdict::Text => self.text(why.text().unwrap_or_default(), out),
             Verdict::Notice if self.delivered.count > 0 => self.beside(&why.notice(name), out),
             Verdict::Notice => self.notice(&why.notice(name), out),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     client::shape::Shape,
-    event::{Event, Note, Sink},
+    event::{Call, Event, Note, Sink},
 };
 
 /// The stages after the gate, which last for the whole turn.
@@ -42,8 +42,8 @@ impl<O: Sink> Sink for Onward<'_, O> {
     fn event(&mut self, event: Event<'_>) {
         let event = match event {
             // Clients and backends find a call by its id, so an id that the conversation already has is replaced.
-            Event::CallStart { index, id: Some(id), name } if !self.outlet.call_ids.insert(id.to_owned()) => {
-                Event::CallStart { index, id: None, name }
+            Event::Call(call) if call.id.is_some_and(|id| !self.outlet.call_ids.insert(id.to_owned())) => {
+                Event::Call(Call { id: None, ..call })
             }
             event => event,
         };
@@ -89,9 +89,8 @@ impl<O: Sink> Sink for Outlet<O> {
                 event
             }
             Event::Refused { .. } => event,
-            event => {
-                *called |= matches!(event, Event::CallStart { .. });
-                sent.any = true;
+            Event::Call(_) => {
+                (*called, sent.any) = (true, true);
                 event
             }
         };

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use toolglot::{
     adapter::Library,
-    event::{Event, FinishReason, Sink},
+    event::{self, Event, FinishReason, Sink},
     fix::Schemas,
 };
 
@@ -25,7 +25,7 @@ pub(crate) fn schemas() -> Arc<Schemas> {
 pub(crate) struct Seen {
     pub(crate) items: Vec<Item>,
     pub(crate) finish: Option<FinishReason>,
-    /// What no answer may do: an index with a hole, arguments outside of a call, a second end.
+    /// What no answer may do: an index with a hole, a second end.
     pub(crate) fault: Option<String>,
 }
 
@@ -56,18 +56,15 @@ impl Sink for Seen {
             (Event::Reasoning(text), Some(Item::Reasoning(before))) => before.push_str(text),
             (Event::Text(text), _) => self.items.push(Item::Text(text.to_owned())),
             (Event::Reasoning(text), _) => self.items.push(Item::Reasoning(text.to_owned())),
-            (Event::CallStart { index, id, name }, _) => {
+            (Event::Call(event::Call { index, id, name, arguments, cut, .. }), _) => {
                 let before = self.all_calls().count();
                 // The scanner gives a refused call an index, the fixer does not.
                 if ![before, before + self.refused()].contains(&(index as usize)) {
                     self.fault = Some(format!("call {before} has the index {index}"));
                 }
-                let call = Call { name: name.to_owned(), id: id.map(str::to_owned), ..Call::default() };
-                self.items.push(Item::Call(call));
+                let (name, arguments) = (name.to_owned(), arguments.to_owned());
+                self.items.push(Item::Call(Call { name, id: id.map(str::to_owned), arguments, whole: cut.is_none() }));
             }
-            (Event::CallArguments { json, .. }, Some(Item::Call(call))) if !call.whole => call.arguments.push_str(json),
-            (Event::CallEnd { .. }, Some(Item::Call(call))) if !call.whole => call.whole = true,
-            (Event::CallArguments { .. } | Event::CallEnd { .. }, _) => self.fault = Some("a call has no beginning".to_owned()),
             (Event::Refused { .. }, _) => self.items.push(Item::Refused),
             (Event::Finish { reason, .. }, _) => {
                 if self.finish.replace(reason).is_some() {

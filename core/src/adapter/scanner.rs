@@ -68,7 +68,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 const GAP_BYTES: usize = 256;
 
 /// Splits the text of one answer into events. Arguments are emitted as the model wrote them; [`crate::fix::Fixer`] repairs them.
-/// A call truncated by the end of the answer has no `CallEnd`.
+/// A call truncated by the end of the answer is emitted too, as [`Call::cut`](crate::event::Call).
 pub struct Scanner {
     adapter: Arc<Adapter>,
     tools: Arc<Tools>,
@@ -174,7 +174,7 @@ impl Scanner {
         }
     }
 
-    /// Ends the answer. A truncated call is emitted without `CallEnd`. The caller emits `Finish`.
+    /// Ends the answer. A truncated call is emitted as cut. The caller emits `Finish`.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         self.buf.ended = Some(reason);
         while self.step(true, out) {}

@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 use super::ending::cut;
 use super::placeholder::are_placeholders;
 use super::{Code, End, MAX_BYTES, Report, Schema, Schemas, Tally, Verdict, fix, markup, name, patch};
-use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
+use crate::event::{Call, Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
 /// Longest excerpt of a value in the log, in characters.
 const EXCERPT: usize = 80;
@@ -28,12 +28,12 @@ pub struct Checked {
     pub report: Report,
 }
 
-/// Collects each call, repairs it against its tool's schema, and delivers or refuses it.
+/// Repairs each call against its tool's schema, and delivers or refuses it.
 #[derive(Debug)]
 pub struct Fixer {
     tools: Arc<Tools>,
     schemas: Arc<Schemas>,
-    /// Longest argument text that is collected, in bytes. More than [`MAX_BYTES`] has no effect.
+    /// Longest argument text that is repaired, in bytes. More than [`MAX_BYTES`] has no effect.
     pub limit: usize,
     /// Whether the log may show what was changed, and thus pieces of the user's data.
     pub excerpts: bool,
@@ -46,19 +46,9 @@ pub struct Fixer {
     pub markers: Vec<String>,
     /// Whether the events that follow come from the backend's own parser.
     pub native: bool,
-    open: Option<Open>,
     /// Index of the next delivered call. Refusals leave no gaps.
     next: u32,
     checked: Vec<Checked>,
-}
-
-/// The call being collected.
-#[derive(Debug)]
-struct Open {
-    id: Option<String>,
-    name: String,
-    arguments: String,
-    too_large: bool,
 }
 
 impl Fixer {
@@ -73,32 +63,15 @@ impl Fixer {
             unclosed: None,
             markers: Vec::new(),
             native: false,
-            open: None,
             next: 0,
             checked: Vec::new(),
         }
     }
 
-    /// Takes the next event. A call that is open at [`Event::Finish`] was truncated.
+    /// Takes the next event.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
-            Event::CallStart { id, name, .. } => {
-                self.open =
-                    Some(Open { id: id.map(str::to_owned), name: name.to_owned(), arguments: String::new(), too_large: false });
-            }
-            Event::CallArguments { json, .. } => {
-                if let Some(open) = &mut self.open {
-                    open.too_large |= open.arguments.len() + json.len() > self.limit.min(MAX_BYTES);
-                    if !open.too_large {
-                        open.arguments.push_str(json);
-                    }
-                }
-            }
-            Event::CallEnd { extra, .. } => self.check(End::Closed, extra, out),
-            Event::Finish { reason, .. } => {
-                self.check(End::Cut(reason), None, out);
-                out.event(event);
-            }
+            Event::Call(call) => self.check(call, out),
             other => out.event(other),
         }
     }
@@ -108,54 +81,54 @@ impl Fixer {
         &self.checked
     }
 
-    /// Checks the collected call, and delivers or refuses it.
-    fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
-        let Some(open) = self.open.take() else { return };
+    /// Checks a call, and delivers or refuses it.
+    fn check(&mut self, call: Call<'_>, out: &mut dyn Sink) {
         let tools = Arc::clone(&self.tools);
-        let tool = name::known_tool(&tools, &open.name);
+        let tool = name::known_tool(&tools, &call.name);
         let again = tool.is_some_and(|tool| self.unclosed.as_deref() == Some(tool.name.as_str()));
-        let end = match end {
-            End::Cut(FinishReason::Stop | FinishReason::ToolCalls) if again => End::CutAgain,
-            end => end,
+        let end = match call.cut {
+            None => End::Closed,
+            Some(FinishReason::Stop | FinishReason::ToolCalls) if again => End::CutAgain,
+            Some(reason) => End::Cut(reason),
         };
         let (name, report) = match tool {
             // An empty name is never a call.
-            _ if open.name.trim().is_empty() => {
+            _ if call.name.trim().is_empty() => {
                 let nameless = || Why::UnknownTool(": the call has no name".to_owned());
                 ("", Report::refused(cut(end).unwrap_or_else(nameless)))
             }
-            _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
+            _ if call.arguments.len() > self.limit.min(MAX_BYTES) => (call.name, Report::refused(Why::TooLarge(self.limit))),
             Some(tool) => {
                 let schema = self.schemas.get(tool.checked_schema());
-                (tool.name.as_str(), self.checked_against(tool, &schema, &open.arguments, end))
+                (tool.name.as_str(), self.checked_against(tool, &schema, call.arguments, end))
             }
             // Its parameters are unknown, but arguments are always an object.
             None => {
                 let schema = self.schemas.get(&Arc::from("{}"));
-                (open.name.as_str(), fix(&open.arguments, Some(&schema), &[], end))
+                (call.name, fix(call.arguments, Some(&schema), &[], end))
             }
         };
         self.tally.count(&report);
-        if open.name != name {
+        if call.name != name {
             self.tally.count_rule(Code::M1);
-            info!(rule = Code::M1.as_str(), tool = name, written = open.name, "tool name resolved");
+            info!(rule = Code::M1.as_str(), tool = name, written = call.name, "tool name resolved");
         }
-        self.log(&open, name, &report);
+        self.log(call.arguments, name, &report);
         let reads = tool.is_some_and(|tool| tool.effect == Effect::Reads);
         let unsure = if reads { None } else { unsure(&report) };
         match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
-                out.call(self.next, open.id.as_deref(), (name, arguments), extra);
+                out.event(Event::Call(Call { index: self.next, name, arguments, cut: None, ..call }));
                 self.next += 1;
             }
             (Some(why), arguments) => {
-                let written = open.arguments.as_str();
+                let written = call.arguments;
                 out.event(Event::Refused { name, why, raw: arguments.unwrap_or(written), written });
             }
             // Cannot happen: a report without a reason has arguments.
             (None, None) => {}
         }
-        let written = (name != open.name).then(|| open.name.clone());
+        let written = (name != call.name).then(|| call.name.to_owned());
         self.checked.push(Checked { name: name.to_owned(), written, report });
     }
 
@@ -179,11 +152,11 @@ impl Fixer {
     }
 
     /// Logs the call, and each change according to its level.
-    fn log(&self, open: &Open, tool: &str, report: &Report) {
+    fn log(&self, arguments: &str, tool: &str, report: &Report) {
         for fix in &report.fixes {
             let (rule, path, note) = (fix.rule.as_str(), fix.path.as_str(), &fix.note);
             let (start, end) = (fix.at.start, fix.at.end);
-            let excerpt = if self.excerpts { excerpt(&open.arguments, start, end) } else { String::new() };
+            let excerpt = if self.excerpts { excerpt(arguments, start, end) } else { String::new() };
             match fix.level {
                 Verdict::Clean | Verdict::Lossless => debug!(tool, rule, path, start, end, excerpt, "{note}"),
                 Verdict::Coerced => info!(tool, rule, path, start, end, excerpt, "{note}"),
@@ -193,15 +166,15 @@ impl Fixer {
         let verdict = report.verdict.as_str();
         match &report.why {
             Some(why) => {
-                warn!(tool, verdict, bytes = open.arguments.len(), before = digest(&open.arguments), "call refused: {why}")
+                warn!(tool, verdict, bytes = arguments.len(), before = digest(arguments), "call refused: {why}")
             }
-            None if report.verdict == Verdict::Clean => debug!(tool, verdict, bytes = open.arguments.len(), "call checked"),
+            None if report.verdict == Verdict::Clean => debug!(tool, verdict, bytes = arguments.len(), "call checked"),
             None => info!(
                 tool,
                 verdict,
                 confidence = report.confidence(),
-                bytes = open.arguments.len(),
-                before = digest(&open.arguments),
+                bytes = arguments.len(),
+                before = digest(arguments),
                 after = digest(report.arguments.as_deref().unwrap_or_default()),
                 dropped = report.dropped.len(),
                 "call fixed"

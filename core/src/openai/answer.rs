@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     error::{Blame, Error},
-    event::{FinishReason, ToolCall, Usage},
+    event::{Call, FinishReason, ToolCall, Usage},
 };
 
 #[cfg(test)]
@@ -86,15 +86,15 @@ impl Chunks {
     }
 
     /// A whole call: index, id, type, name and all arguments in one chunk, which all tested clients accept.
-    pub fn call(&self, index: u32, call: &ToolCall, id: &str, out: &mut BytesMut) {
+    pub fn call(&self, call: Call<'_>, out: &mut BytesMut) {
         self.delta(out, |out| {
             out.put_slice(b"\"tool_calls\":[{\"index\":");
-            out.put_slice(index.to_string().as_bytes());
+            out.put_slice(call.index.to_string().as_bytes());
             out.put_slice(b",\"id\":");
-            put_string(id, out);
+            put_string(call.id.unwrap_or_default(), out);
             out.put_slice(b",\"type\":\"function\",\"function\":");
             put_function(call, out);
-            if let Some(extra) = &call.extra {
+            if let Some(extra) = call.extra {
                 out.put_slice(b",\"extra_content\":");
                 out.put_slice(extra_value(extra).to_string().as_bytes());
             }
@@ -103,7 +103,7 @@ impl Chunks {
     }
 
     /// A whole call in the older form, `function_call`.
-    pub fn function(&self, call: &ToolCall, out: &mut BytesMut) {
+    pub fn function(&self, call: Call<'_>, out: &mut BytesMut) {
         self.delta(out, |out| {
             out.put_slice(b"\"function_call\":");
             put_function(call, out);
@@ -253,11 +253,11 @@ pub fn put_string(text: &str, out: &mut BytesMut) {
 }
 
 /// Writes the name and the arguments of a call.
-fn put_function(call: &ToolCall, out: &mut BytesMut) {
+fn put_function(call: Call<'_>, out: &mut BytesMut) {
     out.put_slice(b"{\"name\":");
-    put_string(&call.name, out);
+    put_string(call.name, out);
     out.put_slice(b",\"arguments\":");
-    put_string(arguments_or_empty(&call.arguments), out);
+    put_string(arguments_or_empty(call.arguments), out);
     out.put_u8(b'}');
 }
 

@@ -25,7 +25,7 @@ impl Sink for Said {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text(text) | Event::Reasoning(text) => self.text.push_str(text),
-            Event::CallStart { .. } => self.calls += 1,
+            Event::Call(_) => self.calls += 1,
             _ => {}
         }
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::BytesMut;
 use serde_json::Value;
 
-use super::{Calls, Front, Head, Kind, TRACE, exact, functions, messages, ollama};
+use super::{Front, Head, Kind, TRACE, call_id_of, exact, functions, messages, ollama};
 use crate::{
-    event::{Event, Note, Sink},
+    event::{Event, Note, Sink, ToolCall},
     openai::answer::Completion,
 };
 
@@ -16,7 +16,6 @@ use crate::{
 pub struct Collected {
     head: Head,
     completion: Completion,
-    calls: Calls,
     /// What keeps the content of protocols that have it in blocks; the completion has none then.
     blocks: Option<Front>,
     /// Bytes of text, reasoning and arguments so far.
@@ -41,8 +40,15 @@ impl Collected {
     /// A collector for one answer.
     pub fn new(head: Head) -> Collected {
         let blocks = matches!(head.kind, Kind::Messages | Kind::Responses).then(|| Front::new(head.clone()));
-        let (completion, calls) = (Completion::default(), Calls::new(&head.envelope.id));
-        Collected { head, completion, calls, blocks, size: 0, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
+        Collected {
+            head,
+            completion: Completion::default(),
+            blocks,
+            size: 0,
+            warnings: Vec::new(),
+            elapsed: Duration::ZERO,
+            trace: None,
+        }
     }
 
     /// Bytes of text, reasoning and arguments so far.
@@ -82,7 +88,7 @@ impl Sink for Collected {
     fn event(&mut self, event: Event<'_>) {
         match &event {
             Event::Text(text) | Event::Reasoning(text) => self.size += text.len(),
-            Event::CallArguments { json, .. } => self.size += json.len(),
+            Event::Call(call) => self.size += call.arguments.len(),
             _ => {}
         }
         match (event, &mut self.blocks) {
@@ -94,8 +100,9 @@ impl Sink for Collected {
             (event, Some(blocks)) => blocks.event(event, &mut BytesMut::new()),
             (Event::Text(text), None) => self.completion.content.push_str(text),
             (Event::Reasoning(text), None) => self.completion.reasoning.push_str(text),
-            (event @ (Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. }), None) => {
-                self.completion.calls.extend(self.calls.event(&event).map(|(_, call)| call));
+            (Event::Call(call), None) => {
+                let id = Some(call_id_of(&self.head.envelope.id, call));
+                self.completion.calls.push(ToolCall { id, ..call.into() });
             }
             (Event::Finish { reason, usage }, None) => {
                 self.completion.reason = Some(reason);
@@ -108,7 +115,7 @@ impl Sink for Collected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::FinishReason;
+    use crate::event::{Call, FinishReason};
 
     #[test]
     fn arguments_keep_their_digits() {
@@ -116,9 +123,7 @@ mod tests {
         for kind in [Kind::Messages, Kind::Ollama] {
             let mut collected = Collected::new(Head { kind, ..Head::default() });
             for event in [
-                Event::CallStart { index: 0, id: Some("a"), name: "pay" },
-                Event::CallArguments { index: 0, json: arguments },
-                Event::CallEnd { index: 0, extra: None },
+                Event::Call(Call { id: Some("a"), ..Call::new(0, "pay", arguments) }),
                 Event::Note(&Note::Trace(r#"{"calls":[{"arguments":"{}"}]}"#.into())),
                 Event::Finish { reason: FinishReason::ToolCalls, usage: None },
             ] {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     client::{compact::compact, front::conversation::name_calls},
     error::Error,
-    event::{FinishReason, Note, ToolCall, Usage},
+    event::{Call, FinishReason, Note, Usage},
     openai::{
         ChatRequest,
         answer::{Completion, arguments_or_empty, put_string},
@@ -88,10 +88,10 @@ impl Protocol for Stream {
         });
     }
 
-    fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut) {
+    fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.message(out, |out| {
             out.put_slice(b"\"content\":\"\",\"tool_calls\":[");
-            out.put_slice(call_json(index, call).as_bytes());
+            out.put_slice(call_json(call).as_bytes());
             out.put_slice(b"]");
         });
     }
@@ -206,9 +206,9 @@ pub(super) const ARGUMENTS: Path = &["message", "tool_calls", "function", "argum
 const EARLIER: Path = &["messages", "tool_calls", "function", "arguments"];
 
 /// A call with its arguments as an object, each token as it was written.
-fn call_json(index: u32, call: &ToolCall) -> String {
+fn call_json(call: Call<'_>) -> String {
     let (id, name) = (json!(call.id), json!(call.name));
-    let arguments = compact(arguments_or_empty(&call.arguments));
+    let (index, arguments) = (call.index, compact(arguments_or_empty(call.arguments)));
     format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
 }
 

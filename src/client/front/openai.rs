@@ -6,7 +6,7 @@ use bytes::{BufMut, BytesMut};
 use super::{Head, Kind, Protocol, TRACE, note_text, pieces::Piece};
 use crate::{
     error::Error,
-    event::{FinishReason, Note, ToolCall, Usage},
+    event::{Call, FinishReason, Note, Usage},
     openai::answer::{Chunks, error_body},
     wire::{write_comment, write_sse},
 };
@@ -46,11 +46,11 @@ impl Protocol for Stream {
         });
     }
 
-    fn call(&mut self, index: u32, call: &ToolCall, out: &mut BytesMut) {
+    fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.start(out);
         write_sse(out, |out| match self.head.kind {
             Kind::Functions => self.chunks.function(call, out),
-            _ => self.chunks.call(index, call, call.id.as_deref().unwrap_or_default(), out),
+            _ => self.chunks.call(call, out),
         });
     }
 

@@ -6,7 +6,7 @@ use super::{Head, OURS, Request, Special};
 use crate::{
     client::input,
     error::Error,
-    event::{FinishReason, Input, ToolCall, Tools, Usage},
+    event::{Call, FinishReason, Input, Tools, Usage},
     openai::answer::arguments_or_empty,
 };
 
@@ -128,21 +128,21 @@ fn is_notice(item: &Value) -> bool {
 }
 
 /// A call in the form in which the client takes it. Arguments are a string: an object is lost there.
-fn call_item(id: &str, call: &ToolCall, tools: &Tools) -> Value {
-    let tool = tools.get(&call.name);
-    let text = || input::text(&call.arguments).unwrap_or_default();
+fn call_item(id: &str, call: Call<'_>, tools: &Tools) -> Value {
+    let tool = tools.get(call.name);
+    let text = || input::text(call.arguments).unwrap_or_default();
     let (namespace, name) = match tool.and_then(|tool| tool.namespace.as_ref()) {
-        Some((namespace, name)) => (Some(namespace), name),
-        None => (None, &call.name),
+        Some((namespace, name)) => (Some(namespace), name.as_str()),
+        None => (None, call.name),
     };
     let mut item = match tool.map(|tool| &tool.input).unwrap_or(&Input::Arguments) {
-        Input::Arguments => function(id, name, arguments_or_empty(&call.arguments)),
+        Input::Arguments => function(id, name, arguments_or_empty(call.arguments)),
         Input::Text | Input::Patch => json!({"id": id, "type": "custom_tool_call", "name": name, "input": text()}),
         Input::PatchCommand { tool, parameter } => {
             function(id, tool, &json!({parameter: offered::patch_command(&text())}).to_string())
         }
         Input::LocalShell => {
-            let action = input::shell_action(&call.arguments);
+            let action = input::shell_action(call.arguments);
             json!({"id": id, "type": "local_shell_call", "action": action})
         }
     };

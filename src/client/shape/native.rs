@@ -28,8 +28,7 @@ impl Writer {
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
-            Event::CallStart { index, .. } if index >= self.most => self.counts.dropped += 1,
-            Event::CallArguments { index, .. } | Event::CallEnd { index, .. } if index >= self.most => {}
+            Event::Call(call) if call.index >= self.most => self.counts.dropped += 1,
             Event::Finish { .. } => {
                 let dropped = self.counts.dropped;
                 if self.most > 1 && dropped > 0 {

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{
     client::compact::compact,
     config::{ShellForm, ShellVia},
-    event::{Assembly, Event, FinishReason, Origin, Sink, ToolCall, Tools, Why},
+    event::{Call, Event, FinishReason, Origin, Sink, Tools, Why},
     openai::answer::call_id,
 };
 
@@ -50,7 +50,6 @@ pub(super) struct Stage {
     shell: Shell,
     tools: Arc<Tools>,
     spooled: Vec<Spooled>,
-    open: Assembly,
     /// Number of calls so far, and of those that the client got as calls.
     seen: u32,
     passed: u32,
@@ -78,20 +77,14 @@ const LONGEST_COMMAND: usize = 2000;
 
 impl Stage {
     pub(super) fn new(shell: Shell, tools: Arc<Tools>) -> Stage {
-        Stage { shell, tools, spooled: Vec::new(), open: Assembly::default(), seen: 0, passed: 0, gap: Gap::Nothing }
+        Stage { shell, tools, spooled: Vec::new(), seen: 0, passed: 0, gap: Gap::Nothing }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
             Event::Text(text) => self.say(text, out),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => match self.open.event(&event) {
-                Some((_, ToolCall { id, name, arguments, extra })) if is_the_clients(&self.tools, &name) => {
-                    out.call(self.passed, id.as_deref(), (&name, &arguments), extra.as_deref());
-                    self.passed += 1;
-                }
-                Some((_, call)) => self.command(&call, out),
-                None => {}
-            },
+            Event::Call(call) if is_the_clients(&self.tools, call.name) => self.pass(call, out),
+            Event::Call(call) => self.command(call, out),
             Event::Finish { reason: FinishReason::ToolCalls, usage } if self.passed == 0 => {
                 out.event(Event::Finish { reason: FinishReason::Stop, usage });
             }
@@ -107,26 +100,31 @@ impl Stage {
         std::mem::take(&mut self.spooled)
     }
 
-    fn command(&mut self, call: &ToolCall, out: &mut dyn Sink) {
-        if let Err(why) = runnable(&self.tools, &call.name) {
-            out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments, written: &call.arguments });
-            return self.paragraph(&format!("{}\n", why.notice(&call.name)), out);
+    /// Passes a call on as a call.
+    fn pass(&mut self, call: Call<'_>, out: &mut dyn Sink) {
+        out.event(Event::Call(Call { index: self.passed, ..call }));
+        self.passed += 1;
+    }
+
+    fn command(&mut self, call: Call<'_>, out: &mut dyn Sink) {
+        let Call { name, arguments, .. } = call;
+        if let Err(why) = runnable(&self.tools, name) {
+            out.event(Event::Refused { name, why: &why, raw: arguments, written: arguments });
+            return self.paragraph(&format!("{}\n", why.notice(name)), out);
         }
-        let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
-        let posix =
-            (self.shell.form == ShellForm::Posix).then(|| posix(&call.name, arguments, self.shell.config.as_deref())).flatten();
+        let arguments = if arguments.is_empty() { "{}" } else { arguments };
+        let posix = (self.shell.form == ShellForm::Posix).then(|| posix(name, arguments, self.shell.config.as_deref())).flatten();
         let command = posix.unwrap_or_else(|| {
-            let id = spool_id(&self.shell.answer, self.seen, &call.name);
+            let id = spool_id(&self.shell.answer, self.seen, name);
             let command = format!("{COMMAND} {id}");
-            self.spooled.push(Spooled { id, name: call.name.clone(), arguments: arguments.to_owned() });
+            self.spooled.push(Spooled { id, name: name.to_owned(), arguments: arguments.to_owned() });
             command
         });
         self.seen += 1;
         let (name, parameter) = TERMINAL;
         match self.shell.via {
             ShellVia::RunCommand if self.tools.get(name).is_some_and(|tool| tool.origin == Origin::Client) => {
-                out.call(self.passed, None, (name, &json!({parameter: command}).to_string()), None);
-                self.passed += 1;
+                self.pass(Call::new(0, name, &json!({parameter: command}).to_string()), out);
             }
             // Also for a client that does not offer the tool.
             ShellVia::RunCommand | ShellVia::Block => self.paragraph(&format!("{FENCE}{command}\n```\n"), out),

@@ -9,7 +9,7 @@ use serde_json::{Value, value::RawValue};
 use self::defuse::Defuser;
 use super::Counts;
 use crate::{
-    event::{Assembly, Event, FinishReason, Origin, Sink, Tool, ToolCall, Tools, Why},
+    event::{Call, Event, FinishReason, Origin, Sink, Tool, Tools, Why},
     openai::{ChatRequest, Content, Message},
 };
 
@@ -39,7 +39,6 @@ pub(super) struct Writer {
     tools: Arc<Tools>,
     text: Defuser,
     reasoning: Defuser,
-    open: Assembly,
     /// A call was delivered or refused: only reasoning and the end may follow.
     settled: bool,
     /// Text was sent, so a notice needs a paragraph of its own.
@@ -87,7 +86,6 @@ impl Writer {
             text: defuser(),
             reasoning: defuser(),
             tools: Arc::clone(&tools),
-            open: Assembly::default(),
             settled: false,
             said: false,
             counts: Counts::default(),
@@ -105,12 +103,8 @@ impl Writer {
                 let text = self.reasoning.push(text);
                 emit(Event::Reasoning(&text), &text, out);
             }
-            Event::CallStart { .. } if self.settled => self.counts.dropped += 1,
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                if let Some((_, call)) = self.open.event(&event) {
-                    self.call(&call, out);
-                }
-            }
+            Event::Call(_) if self.settled => self.counts.dropped += 1,
+            Event::Call(call) => self.call(call, out),
             Event::Refused { .. } | Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let text = self.text.flush();
@@ -129,22 +123,22 @@ impl Writer {
 
     /// Delivers a call. The opening tag is an event of its own: Void looks for tags after every delta, in the order of its tool
     /// list, so in one piece, a value that mentions another tool's tag could win.
-    fn call(&mut self, call: &ToolCall, out: &mut dyn Sink) {
+    fn call(&mut self, Call { name, arguments, .. }: Call<'_>, out: &mut dyn Sink) {
         self.settled = true;
-        match body(self.grammar, &self.tools, &call.name, &call.arguments) {
+        match body(self.grammar, &self.tools, name, arguments) {
             Ok(body) => {
                 let text = self.text.flush();
                 self.say(&text, out);
                 out.divide();
-                out.event(Event::Text(&format!("<{}>\n", call.name)));
+                out.event(Event::Text(&format!("<{name}>\n")));
                 out.divide();
-                out.event(Event::Text(&format!("{body}</{}>", call.name)));
+                out.event(Event::Text(&format!("{body}</{name}>")));
             }
             Err(why) => {
                 self.counts.refused += 1;
-                out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments, written: &call.arguments });
+                out.event(Event::Refused { name, why: &why, raw: arguments, written: arguments });
                 let gap = if self.said { "\n\n" } else { "" };
-                let notice = format!("{gap}{}\n", why.notice(&call.name));
+                let notice = format!("{gap}{}\n", why.notice(name));
                 let notice = self.text.push(&notice);
                 self.say(&notice, out);
             }

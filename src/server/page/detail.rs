@@ -229,22 +229,17 @@ impl Split {
         let mut take = |event: Event<'_>| match event {
             Event::Text(text) => split.pieces.push((text.to_owned(), false)),
             Event::Reasoning(text) => split.pieces.push((text.to_owned(), true)),
-            Event::CallStart { name, .. } => split.begin(name, ""),
-            Event::CallArguments { json, .. } => {
-                if let Some(call) = split.calls.last_mut() {
-                    call.arguments.push_str(json);
-                }
-            }
-            Event::Refused { name, raw, .. } => split.begin(name, raw),
+            Event::Call(call) => split.call(call.name, call.arguments),
+            Event::Refused { name, raw, .. } => split.call(name, raw),
             Event::Note(Note::Candidate { name, cell }) => split.texts.push((name.clone(), *cell)),
-            Event::CallEnd { .. } | Event::Note(_) | Event::Finish { .. } => {}
+            Event::Note(_) | Event::Finish { .. } => {}
         };
         scanner.push(Channel::Content, text, &mut take);
         scanner.finish(end.unwrap_or(FinishReason::Length), &mut take);
         split
     }
 
-    fn begin(&mut self, name: &str, arguments: &str) {
+    fn call(&mut self, name: &str, arguments: &str) {
         // Its cell was noted just before.
         self.texts.pop_if(|(noted, _)| noted == name);
         let behind = self.pieces.len();

@@ -178,13 +178,11 @@ impl Kept {
         match event {
             Event::Text(text) => self.says("text", "", text),
             Event::Reasoning(text) => self.says("reasoning", "", text),
-            Event::CallStart { name, .. } => self.says("call", name, ""),
-            Event::CallArguments { json, .. } => self.says("call", "", json),
+            Event::Call(call) => self.says("call", call.name, call.arguments),
             Event::Refused { name, why, .. } => self.says("note", "", &format!("{name} was not run: {why}")),
             Event::Note(Note::Warning { text, .. } | Note::Progress { text, .. }) => self.says("note", "", text),
             Event::Finish { reason, .. } => self.says("note", "", &format!("finish: {}", reason.as_str())),
-            Event::CallEnd { .. }
-            | Event::Note(Note::Candidate { .. } | Note::Writing { .. } | Note::Trace(_) | Note::StopSequence(_)) => {}
+            Event::Note(Note::Candidate { .. } | Note::Writing { .. } | Note::Trace(_) | Note::StopSequence(_)) => {}
         }
     }
 
@@ -271,7 +269,8 @@ impl Tap for Watch {
                 let writing = format!("{name}, {bytes} bytes");
                 self.entry.update(|row| row.writing = Some(writing));
             }
-            Event::CallEnd { .. } => {
+            Event::Call(_) => {
+                self.kept(|kept| kept.event(event));
                 let kept = &self.kept;
                 self.entry.update(|row| {
                     row.writing = None;

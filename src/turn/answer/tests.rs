@@ -54,8 +54,7 @@ fn told(parts: &[Part]) -> (Vec<String>, String) {
     let mut answer = Answer::new(Setup::new(Arc::clone(&library().find("any", None).adapter), tools, Arc::default()));
     let (mut calls, mut text): (Vec<String>, String) = Default::default();
     let mut out = |event: Event<'_>| match event {
-        Event::CallStart { name, .. } => calls.push(name.to_owned()),
-        Event::CallArguments { json, .. } => calls.last_mut().into_iter().for_each(|call| call.push_str(&format!(" {json}"))),
+        Event::Call(call) => calls.push(format!("{} {}", call.name, call.arguments)),
         Event::Text(piece) => text.push_str(piece),
         _ => {}
     };

@@ -9,7 +9,7 @@ use super::{
     Gate,
 };
 use crate::{
-    event::{FinishReason, Sink, Why},
+    event::{Call, FinishReason, Sink, Why},
     fix, same,
 };
 
@@ -30,7 +30,7 @@ impl Gate {
         for call in std::mem::take(&mut self.before.kept) {
             let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
             if is_new && self.reask.is_none() {
-                self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
+                self.deliver(call.at(0), out);
             }
         }
         if self.delivered.count > 0 {
@@ -67,7 +67,7 @@ impl Gate {
             // If the whole answer is a patch, the model means it.
             let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
             if self.before.asked && is_alone {
-                self.deliver(&name, None, &raw, None, out);
+                self.deliver(Call::new(0, &name, &raw), out);
             }
             if self.delivered.count > 0 {
                 return FinishReason::ToolCalls;

@@ -16,8 +16,8 @@ fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask
     let mut calls = Vec::new();
     for event in events {
         gate.event(event.clone(), &mut |event: Event<'_>| {
-            if let Event::CallArguments { json, .. } = event {
-                calls.push(json.to_owned());
+            if let Event::Call(call) = event {
+                calls.push(call.arguments.to_owned());
             }
         });
     }
@@ -33,12 +33,7 @@ fn a_doubt_that_was_asked_about_is_delivered_the_second_time() {
     let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
     assert_eq!((calls, reask), (vec![r#"{"path":"a"}"#.to_owned()], None));
     // Nothing that comes after a delivered call is asked for again, and it is not lost.
-    let first = [
-        Event::CallStart { index: 0, id: None, name: "read" },
-        Event::CallArguments { index: 0, json: "{}" },
-        Event::CallEnd { index: 0, extra: None },
-        refused,
-    ];
+    let first = [Event::Call(Call::new(0, "read", "{}")), refused];
     let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
     assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
 }
@@ -57,7 +52,7 @@ fn a_guess_is_delivered_only_if_the_model_writes_it_again() {
         let mut seen = 0;
         gate.event(
             Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# },
-            &mut |event: Event<'_>| seen += usize::from(matches!(event, Event::CallEnd { .. })),
+            &mut |event: Event<'_>| seen += usize::from(matches!(event, Event::Call(_))),
         );
         assert_eq!(seen, count, "{about}");
     }
@@ -77,17 +72,11 @@ fn a_path_out_of_the_workspace_is_asked_about_once() {
         let about = Some(same::Call::new("create", &arguments));
         gate.before = Before { asked: true, about, ..Before::default() };
         let mut came = Vec::new();
-        for event in [
-            Event::CallStart { index: 0, id: None, name: "create" },
-            Event::CallArguments { index: 0, json: &arguments },
-            Event::CallEnd { index: 0, extra: None },
-        ] {
-            gate.event(event, &mut |event: Event<'_>| {
-                if let Event::CallArguments { json, .. } = event {
-                    came.push(json.to_owned());
-                }
-            });
-        }
+        gate.event(Event::Call(Call::new(0, "create", &arguments)), &mut |event: Event<'_>| {
+            if let Event::Call(call) = event {
+                came.push(call.arguments.to_owned());
+            }
+        });
         (came.concat(), gate.outcome().1)
     };
     let first = Policy { may_reask: true, ..Policy::default() };
@@ -103,13 +92,7 @@ fn a_path_out_of_the_workspace_is_asked_about_once() {
 #[test]
 fn a_refused_call_beside_a_delivered_one_is_told() {
     let why = Why::Malformed("a quote".into());
-    let call = |index, name| {
-        [
-            Event::CallStart { index, id: None, name },
-            Event::CallArguments { index, json: "{}" },
-            Event::CallEnd { index, extra: None },
-        ]
-    };
+    let call = |index, name| [Event::Call(Call::new(index, name, "{}"))];
     let refused = || Event::Refused { name: "write", why: &why, raw: "{", written: "{" };
     let seen = |events: Vec<Event<'_>>| {
         let mut gate = gate(Policy { may_reask: true, ..Policy::default() });
@@ -117,7 +100,7 @@ fn a_refused_call_beside_a_delivered_one_is_told() {
         for event in events {
             gate.event(event, &mut |event: Event<'_>| match event {
                 Event::Text(text) => seen.push(text.to_owned()),
-                Event::CallStart { name, .. } => seen.push(format!("<{name}>")),
+                Event::Call(call) => seen.push(format!("<{}>", call.name)),
                 Event::Finish { reason, .. } => seen.push(format!("{reason:?}")),
                 _ => {}
             });
@@ -169,9 +152,7 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     assert_eq!(answer(first, &cut).2.1, None);
 
     let second = Policy { call_alone: true, notice_when_empty: true, ..Policy::default() };
-    let call = |name| Event::CallStart { index: 0, id: None, name };
-    let whole = [call("read"), Event::CallArguments { index: 0, json: "{}" }, Event::CallEnd { index: 0, extra: None }];
-    let events: Vec<Event<'_>> = [Event::Text("Here:\n")].into_iter().chain(whole).chain([finish()]).collect();
+    let events = [Event::Text("Here:\n"), Event::Call(Call::new(0, "read", "{}")), finish()];
     let (text, ended, outcome) = answer(second, &events);
     assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None, vec![])));
     let why = Why::Schema("no".into());
@@ -189,9 +170,7 @@ fn nobody_is_asked_after_a_call_that_was_delivered() {
     gate.before.repeats = repeats;
     for event in [
         Event::Reasoning("I write it."),
-        Event::CallStart { index: 0, id: None, name: "write" },
-        Event::CallArguments { index: 0, json: "{}" },
-        Event::CallEnd { index: 0, extra: None },
+        Event::Call(Call::new(0, "write", "{}")),
         Event::Text("I'm sorry, but I can't help with that."),
         Event::Finish { reason: FinishReason::Stop, usage: None },
     ] {
@@ -215,7 +194,7 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
         gate.carrier = shape.within(Some(Arc::new(workspace))).carrier();
         let mut calls = 0;
         for event in events {
-            gate.event(event.clone(), &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));
+            gate.event(event.clone(), &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::Call(_))));
         }
         (calls, gate.outcome().1)
     };
@@ -224,10 +203,7 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
     assert_eq!(outcome(first, Some("a.rs"), &said), (0, Some(Reask::Unread("a.rs".into()))));
     assert_eq!(outcome(first, None, &said), (0, None));
     let second = Policy { call_alone: true, reads_only: true, ..Policy::default() };
-    let call = |name| {
-        let arguments = Event::CallArguments { index: 0, json: "{}" };
-        [Event::CallStart { index: 0, id: None, name }, arguments, Event::CallEnd { index: 0, extra: None }, finish()]
-    };
+    let call = |name| [Event::Call(Call::new(0, name, "{}")), finish()];
     assert_eq!((outcome(second, None, &call("read")), outcome(second, None, &call("write"))), ((1, None), (0, None)));
 }
 
@@ -295,14 +271,9 @@ fn a_sentence_of_toolglots_own_question_is_no_command() {
     gate.before.asked = true;
     let arguments = format!("{{\"command\":\"run: {WHOLE_LINE}.\"}}");
     let mut calls = 0;
-    let call = [
-        Event::CallStart { index: 0, id: None, name: "run" },
-        Event::CallArguments { index: 0, json: &arguments },
-        Event::CallEnd { index: 0, extra: None },
-        Event::Finish { reason: FinishReason::Stop, usage: None },
-    ];
+    let call = [Event::Call(Call::new(0, "run", &arguments)), Event::Finish { reason: FinishReason::Stop, usage: None }];
     for event in call {
-        gate.event(event, &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));
+        gate.event(event, &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::Call(_))));
     }
     assert_eq!(calls, 0);
 }
@@ -316,14 +287,8 @@ fn a_native_call_without_its_arguments_gives_way_to_the_same_call_in_the_text() 
         gate.event(Event::Refused { name: "run", why: &why, raw: "{}", written: "{}" }, &mut |_: Event<'_>| {});
         gate.native = false;
         let mut calls = 0;
-        let call = [
-            Event::CallStart { index: 0, id: None, name },
-            Event::CallArguments { index: 0, json: arguments },
-            Event::CallEnd { index: 0, extra: None },
-        ];
-        for event in call {
-            gate.event(event, &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::CallStart { .. })));
-        }
+        let call = Event::Call(Call::new(0, name, arguments));
+        gate.event(call, &mut |event: Event<'_>| calls += usize::from(matches!(event, Event::Call(_))));
         (calls, gate.outcome().1.is_some())
     };
     assert_eq!(seen(r#"{"a": 1}"#, "run"), (1, false));

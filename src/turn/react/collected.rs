@@ -1,6 +1,6 @@
 //! Collects the parts of an answer that the client does not get directly: its calls, valid and refused, and how it ended.
 
-use crate::event::{Assembly, Event, FinishReason, ToolCall, Usage, Why};
+use crate::event::{Event, FinishReason, ToolCall, Usage, Why};
 
 /// A call as the model wrote it.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +16,6 @@ pub(super) struct Written {
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     calls: Vec<Written>,
-    open: Assembly,
     reasoning: String,
     end: Option<(FinishReason, Option<Usage>)>,
 }
@@ -25,10 +24,7 @@ impl Collected {
     /// Keeps what is not for the client yet; `false` for everything else.
     pub(super) fn keeps(&mut self, event: &Event<'_>) -> bool {
         match event {
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                let whole = self.open.event(event);
-                self.calls.extend(whole.map(|(_, call)| Written { call, ..Written::default() }));
-            }
+            Event::Call(call) => self.calls.push(Written { call: (*call).into(), ..Written::default() }),
             Event::Refused { name, why, raw, written } => {
                 let call = ToolCall { name: (*name).to_owned(), arguments: (*raw).to_owned(), ..ToolCall::default() };
                 self.calls.push(Written { call, why: Some((*why).clone()), written: (*written).to_owned() });
@@ -50,7 +46,7 @@ impl Collected {
 
     /// Forgets the calls of an answer that is cut off.
     pub(super) fn forget_calls(&mut self) {
-        (self.calls, self.open) = Default::default();
+        self.calls.clear();
     }
 
     /// How the answer ended.

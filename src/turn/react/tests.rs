@@ -53,7 +53,7 @@ fn a_result_is_never_a_call_in_any_family() {
                         };
                         let mut answer = Answer::new(setup);
                         let mut sink = |event: Event<'_>| {
-                            calls += usize::from(matches!(event, Event::CallStart { .. } | Event::Refused { .. }));
+                            calls += usize::from(matches!(event, Event::Call(_) | Event::Refused { .. }));
                         };
                         answer.delta(Delta::Text(Channel::Content, said), &mut sink);
                         answer.delta(Delta::Finish(FinishReason::Stop), &mut sink);

@@ -6,7 +6,7 @@ use crate::{
     client::shape::Counts,
     config::Progress,
     error::Error,
-    event::{Event, FinishReason, Note, Sink, Usage},
+    event::{Call, Event, FinishReason, Note, Sink, Usage},
     turn::{answer::Outcome, gate::Before, outlet::Outlet},
 };
 
@@ -43,7 +43,8 @@ impl<O: Sink> Rounds<O> {
         }
         for (index, call) in (0..).zip(&calls) {
             let extra = call.extra.as_ref().map(ToString::to_string);
-            self.outlet.call(index, Some(&call.id), (&call.name, &call.arguments), extra.as_deref());
+            let (id, extra) = (Some(call.id.as_str()), extra.as_deref());
+            self.outlet.event(Event::Call(Call { id, extra, ..Call::new(index, &call.name, &call.arguments) }));
         }
         self.outlet.extras.keep(&self.shared, &self.plan).await;
         self.finish(Some(FinishReason::ToolCalls));
@@ -94,7 +95,7 @@ impl<O: Sink> Rounds<O> {
             self.outlet.event(Event::Text(&left));
         }
         for (index, call) in (0..).zip(&kept) {
-            self.outlet.call(index, call.id.as_deref(), (&call.name, &call.arguments), call.extra.as_deref());
+            self.outlet.event(Event::Call(call.at(index)));
         }
         let reason = if kept.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
         self.outlet.event(Event::Finish { reason, usage: Some(Usage::default()) });

@@ -5,7 +5,7 @@
 use super::{Region, Scanner, candidate::Read};
 use crate::{
     adapter::{Inside, syntax::Parsed},
-    event::{Assembly, Channel, Event, FinishReason, Sink, ToolCall},
+    event::{Channel, Event, FinishReason, Sink},
 };
 
 /// Calls inside reasoning, and reasoning that may turn out to be the answer.
@@ -48,17 +48,16 @@ impl Draft {
 #[derive(Default)]
 struct LastCalls {
     calls: Vec<Parsed>,
-    open: Assembly,
 }
 
 impl Sink for LastCalls {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text(text) if !text.trim().is_empty() => self.calls.clear(),
-            event => {
-                let whole = self.open.event(&event);
-                self.calls.extend(whole.map(|(_, ToolCall { id, name, arguments, .. })| Parsed { id, name, arguments }));
+            Event::Call(call) if call.cut.is_none() => {
+                self.calls.push(Parsed { id: call.id.map(str::to_owned), ..Parsed::new(call.name, call.arguments) });
             }
+            _ => {}
         }
     }
 }
@@ -104,7 +103,7 @@ impl Scanner {
             let offered: Vec<Parsed> = calls.into_iter().filter(|call| self.is_known(&call.name)).collect();
             if !offered.is_empty() {
                 self.draft.take_text();
-                offered.iter().for_each(|call| self.send(call, true, out));
+                offered.iter().for_each(|call| self.send(call, None, out));
             }
         }
         self.give_up_draft(out);

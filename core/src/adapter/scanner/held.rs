@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     adapter::syntax::{Parsed, value::is_json},
-    event::{Cell, Effect, Event, Form, Note, Place, Proof, Sink, Why},
+    event::{Cell, Effect, Event, FinishReason, Form, Note, Place, Proof, Sink, Why},
     fix::name::{known_tool, unknown},
 };
 
@@ -205,7 +205,7 @@ impl Scanner {
         match self.buf.ended {
             // The arguments are complete, but the call itself may not be.
             Some(reason) if is_json(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
-            _ => self.send(&cut, false, out),
+            reason => self.send(&cut, reason.or(Some(FinishReason::Stop)), out),
         }
         self.buf.skip_to(self.buf.len());
     }

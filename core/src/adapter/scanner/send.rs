@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Scanner;
 use crate::{
     adapter::syntax::Parsed,
-    event::{Event, Sink, Why},
+    event::{Call, Event, FinishReason, Sink, Why},
     fix::name::{means_answer, means_none},
 };
 
@@ -13,7 +13,7 @@ impl Scanner {
     /// Emits the calls and returns them, without those whose names mean "no tool" or "the answer".
     pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
         calls.retain(|call| !means_none(&self.tools, &call.name) && !self.send_as_text(call, out));
-        calls.iter().for_each(|call| self.send(call, true, out));
+        calls.iter().for_each(|call| self.send(call, None, out));
         calls
     }
 
@@ -51,15 +51,9 @@ impl Scanner {
         out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments, written: &torn.arguments });
     }
 
-    /// Emits a call. `complete`: with its `CallEnd`.
-    pub(super) fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
+    /// Emits a call. `cut`: why the answer ended before it did.
+    pub(super) fn send(&mut self, call: &Parsed, cut: Option<FinishReason>, out: &mut dyn Sink) {
         let index = self.emitted.call();
-        out.event(Event::CallStart { index, id: call.id.as_deref(), name: &call.name });
-        if !call.arguments.is_empty() {
-            out.event(Event::CallArguments { index, json: &call.arguments });
-        }
-        if complete {
-            out.event(Event::CallEnd { index, extra: None });
-        }
+        out.event(Event::Call(Call { id: call.id.as_deref(), cut, ..Call::new(index, &call.name, &call.arguments) }));
     }
 }

@@ -26,7 +26,7 @@ fn read_in<'t>(adapter: &str, options: &Options, pieces: impl IntoIterator<Item 
         let line = match event {
             Event::Text(piece) if text => return out.last_mut().unwrap().push_str(piece),
             Event::Text(piece) => piece.to_owned(),
-            Event::CallStart { name, .. } => format!("call {name}"),
+            Event::Call(call) => format!("call {}", call.name),
             Event::Refused { name, why, .. } => format!("refused {name}: {why}"),
             _ => return,
         };

@@ -9,12 +9,8 @@ fn fixer() -> Fixer {
     Fixer::new(Arc::new(tools), Arc::new(Schemas::default()))
 }
 
-/// A call as events: name, pieces of its arguments, whether its end was seen.
-fn call<'a>(index: u32, name: &'a str, pieces: &[&'a str], ended: bool) -> Vec<Event<'a>> {
-    let mut events = vec![Event::CallStart { index, id: None, name }];
-    events.extend(pieces.iter().map(|json| Event::CallArguments { index, json }));
-    events.extend(ended.then_some(Event::CallEnd { index, extra: None }));
-    events
+fn call<'a>(index: u32, name: &'a str, arguments: &'a str) -> Event<'a> {
+    Event::Call(Call::new(index, name, arguments))
 }
 
 fn finish(reason: FinishReason) -> Event<'static> {
@@ -26,9 +22,10 @@ fn run(fixer: &mut Fixer, events: Vec<Event<'_>>) -> Vec<String> {
     for event in events {
         fixer.event(event, &mut |event: Event<'_>| {
             lines.push(match event {
-                Event::CallStart { index, id, name } => format!("start {index} {name} {id:?}"),
-                Event::CallArguments { index, json } => format!("arguments {index} {json}"),
-                Event::CallEnd { index, extra } => format!("end {index} {extra:?}"),
+                Event::Call(Call { index, id, name, arguments, extra, cut: None }) => {
+                    let extras: String = [id, extra].into_iter().flatten().map(|extra| format!(" {extra}")).collect();
+                    format!("call {index} {name} {arguments}{extras}")
+                }
                 Event::Refused { name, why, raw, .. } => format!("refused {name} {why:?} {raw}"),
                 Event::Text(text) => format!("text {text}"),
                 Event::Finish { reason, .. } => format!("finish {}", reason.as_str()),
@@ -41,22 +38,12 @@ fn run(fixer: &mut Fixer, events: Vec<Event<'_>>) -> Vec<String> {
 
 #[test]
 fn a_call_leaves_whole_with_its_resolved_name() {
-    let mut events = vec![Event::Text("Booking.")];
-    events.push(Event::CallStart { index: 0, id: Some("call_7"), name: "functions.bookRoom" });
-    events.push(Event::CallArguments { index: 0, json: "{'town': 'Tu" });
-    events.push(Event::CallArguments { index: 0, json: "rku', 'nights': '2'}" });
-    events.push(Event::CallEnd { index: 0, extra: Some("opaque") });
-    events.push(finish(FinishReason::ToolCalls));
+    let written = Call::new(0, "functions.bookRoom", "{'town': 'Turku', 'nights': '2'}");
+    let written = Event::Call(Call { id: Some("call_7"), extra: Some("opaque"), ..written });
     let mut fixer = fixer();
     assert_eq!(
-        run(&mut fixer, events),
-        [
-            "text Booking.",
-            "start 0 book_room Some(\"call_7\")",
-            "arguments 0 {\"town\":\"Turku\",\"nights\":2}",
-            "end 0 Some(\"opaque\")",
-            "finish tool_calls"
-        ]
+        run(&mut fixer, vec![Event::Text("Booking."), written, finish(FinishReason::ToolCalls)]),
+        ["text Booking.", "call 0 book_room {\"town\":\"Turku\",\"nights\":2} call_7 opaque", "finish tool_calls"]
     );
     let [checked] = fixer.checked() else { panic!("{:?}", fixer.checked()) };
     assert_eq!((checked.name.as_str(), checked.written.as_deref()), ("book_room", Some("functions.bookRoom")));
@@ -65,55 +52,56 @@ fn a_call_leaves_whole_with_its_resolved_name() {
 
 #[test]
 fn refusals_leave_no_hole_in_the_numbers() {
-    let mut events = call(0, "book_room", &["{\"town\":\"Turku\"}"], true);
-    events.extend(call(1, "book_room", &["{\"nights\":2}"], true));
-    events.extend(call(2, "book_room", &["{\"town\":\"Oulu\"}"], true));
+    let events = vec![
+        call(0, "book_room", "{\"town\":\"Turku\"}"),
+        call(1, "book_room", "{\"nights\":2}"),
+        call(2, "book_room", "{\"town\":\"Oulu\"}"),
+    ];
     let lines = run(&mut fixer(), events);
-    assert_eq!(lines[0], "start 0 book_room None");
-    assert!(lines[3].starts_with("refused book_room Schema("), "{lines:?}");
-    assert!(lines[3].ends_with("{\"nights\":2}"));
-    assert_eq!(lines[4], "start 1 book_room None");
+    assert_eq!(lines[0], "call 0 book_room {\"town\":\"Turku\"}");
+    assert!(lines[1].starts_with("refused book_room Schema("), "{lines:?}");
+    assert!(lines[1].ends_with("{\"nights\":2}"));
+    assert_eq!(lines[2], "call 1 book_room {\"town\":\"Oulu\"}");
 }
 
 #[test]
 fn a_call_without_its_end_was_cut() {
-    for (reason, pieces, refused) in [
-        (FinishReason::Length, &["{\"town\":\"Tur"][..], true),
-        (FinishReason::Stop, &["{\"town\":\"Tur"], true),
-        (FinishReason::Length, &["{\"town\":\"Turku\""], true),
-        (FinishReason::Stop, &["{\"town\":\"Turku\""], true),
-        (FinishReason::Stop, &["{\"town\":\"Turku\"}"], false),
-        (FinishReason::Length, &["{\"town\":\"Turku\"}"], false),
-        (FinishReason::Length, &[], true),
+    for (reason, arguments, refused) in [
+        (FinishReason::Length, "{\"town\":\"Tur", true),
+        (FinishReason::Stop, "{\"town\":\"Tur", true),
+        (FinishReason::Length, "{\"town\":\"Turku\"", true),
+        (FinishReason::Stop, "{\"town\":\"Turku\"", true),
+        (FinishReason::Stop, "{\"town\":\"Turku\"}", false),
+        (FinishReason::Length, "{\"town\":\"Turku\"}", false),
+        (FinishReason::Length, "", true),
     ] {
-        let mut events = call(0, "book_room", pieces, false);
-        events.push(finish(reason));
-        let lines = run(&mut fixer(), events);
-        assert_eq!(lines[0].starts_with("refused book_room Truncated"), refused, "{reason:?} {pieces:?} {lines:?}");
+        let cut = Call { cut: Some(reason), ..Call::new(0, "book_room", arguments) };
+        let lines = run(&mut fixer(), vec![Event::Call(cut), finish(reason)]);
+        assert_eq!(lines[0].starts_with("refused book_room Truncated"), refused, "{reason:?} {arguments:?} {lines:?}");
         assert_eq!(lines.last().unwrap(), &format!("finish {}", reason.as_str()));
     }
 }
 
 #[test]
 fn unknown_names_pass_as_written() {
-    let lines = run(&mut fixer(), call(0, "bookTrain", &["{from: 'Turku',}"], true));
-    assert_eq!(lines[..2], ["start 0 bookTrain None", "arguments 0 {\"from\":\"Turku\"}"]);
-    let lines = run(&mut fixer(), call(0, "bookTrain", &["no arguments at all"], true));
+    let lines = run(&mut fixer(), vec![call(0, "bookTrain", "{from: 'Turku',}")]);
+    assert_eq!(lines, ["call 0 bookTrain {\"from\":\"Turku\"}"]);
+    let lines = run(&mut fixer(), vec![call(0, "bookTrain", "no arguments at all")]);
     assert!(lines[0].starts_with("refused bookTrain Malformed"), "{lines:?}");
 }
 
 #[test]
 fn a_tool_without_parameters() {
     for source in ["", "{}", "null", " "] {
-        let lines = run(&mut fixer(), call(0, "stop", &[source], true));
-        assert_eq!(lines[1], "arguments 0 {}", "{source:?}");
+        let lines = run(&mut fixer(), vec![call(0, "stop", source)]);
+        assert_eq!(lines, ["call 0 stop {}"], "{source:?}");
     }
 }
 
 #[test]
-fn arguments_beyond_the_limit_are_not_collected() {
+fn arguments_beyond_the_limit_are_not_repaired() {
     let mut fixer = Fixer { limit: 100, ..fixer() };
-    let lines = run(&mut fixer, call(0, "book_room", &["{\"town\":\"", &"x".repeat(200), "\"}"], true));
+    let lines = run(&mut fixer, vec![call(0, "book_room", &format!("{{\"town\":\"{}\"}}", "x".repeat(200)))]);
     assert!(lines[0].starts_with("refused book_room TooLarge(100)"), "{lines:?}");
 }
 
@@ -155,7 +143,7 @@ fn the_log_shows_values_only_if_it_may() {
         for source in sources {
             let log = Arc::new(Log::default());
             tracing::subscriber::with_default(Arc::clone(&log), || {
-                run(&mut Fixer { excerpts, ..fixer() }, call(0, "book_room", &[source], true));
+                run(&mut Fixer { excerpts, ..fixer() }, vec![call(0, "book_room", source)]);
             });
             let text = log.0.lock().unwrap();
             assert!(text.contains("rule=") || text.contains("refused"), "{text}");
@@ -168,8 +156,8 @@ fn the_log_shows_values_only_if_it_may() {
 fn calls_and_names_are_counted() {
     let tally = Arc::new(Tally::default());
     let mut fixer = Fixer { tally: Arc::clone(&tally), ..fixer() };
-    run(&mut fixer, call(0, "functions.bookRoom", &["{'town': 'Turku'}"], true));
-    run(&mut fixer, call(1, "book_room", &["{\"nights\": 2}"], true));
+    run(&mut fixer, vec![call(0, "functions.bookRoom", "{'town': 'Turku'}")]);
+    run(&mut fixer, vec![call(1, "book_room", "{\"nights\": 2}")]);
     assert_eq!(tally.rules().collect::<Vec<_>>(), [("M1", 1), ("S5", 2)]);
     assert!(tally.verdicts().any(|counted| counted == ("refused", 1)));
 }
@@ -180,18 +168,19 @@ fn a_guess_is_asked_about_unless_the_tool_only_reads() {
     let reads = Tool { effect: Effect::Reads, ..Tool::new("read", "", schema) };
     let tools = Arc::new(Tools::new([Tool::new("write", "", schema), reads], ToolChoice::Auto));
     let mut fixer = Fixer::new(tools, Arc::new(Schemas::default()));
-    let mut events = call(0, "write", &[r#"{"path":"C:\new\table.txt"}"#], true);
-    events.extend(call(1, "read", &[r#"{"path":"C:\new\table.txt"}"#], true));
-    events.extend(call(2, "write", &[r#"{"path":"C:\\new\\table.txt"}"#], true));
+    let events = vec![
+        call(0, "write", r#"{"path":"C:\new\table.txt"}"#),
+        call(1, "read", r#"{"path":"C:\new\table.txt"}"#),
+        call(2, "write", r#"{"path":"C:\\new\\table.txt"}"#),
+    ];
     let lines = run(&mut fixer, events);
     assert!(lines[0].starts_with("refused write Guess(") && lines[0].contains("/path"), "{lines:?}");
     let escaped = r#"{"path":"C:\\new\\table.txt"}"#;
     assert!(lines[0].ends_with(escaped), "{lines:?}");
-    assert_eq!(lines[2], format!("arguments 0 {escaped}"));
-    assert_eq!(lines[5], format!("arguments 1 {escaped}"));
+    assert_eq!(lines[1..], [format!("call 0 read {escaped}"), format!("call 1 write {escaped}")]);
     // Where a value ends is a guess too; a conversion that the schema asks for is none.
     let written = [r#"{"path":"say "hi" now"}"#, r#"{"path":["a"}"#, r#"{"path":"a","path":"b"}"#, r#"{"path":7}"#];
-    let sure = written.map(|written| run(&mut fixer, call(3, "write", &[written], true))[0].starts_with("start"));
+    let sure = written.map(|written| run(&mut fixer, vec![call(3, "write", written)])[0].starts_with("call"));
     assert_eq!(sure, [false, false, false, true]);
 }
 
@@ -200,7 +189,7 @@ fn a_call_that_lost_a_value_is_asked_about_unless_its_tool_only_reads() {
     let schema = r#"{"type":"object","properties":{"town":{"type":"string"}},"required":["town"],"additionalProperties":false}"#;
     let asked = |effect: Effect, arguments: &str| {
         let tools = Tools::new([Tool { effect, ..Tool::new("raze", "", schema) }], ToolChoice::Auto);
-        let lines = run(&mut Fixer::new(Arc::new(tools), Arc::default()), call(0, "raze", &[arguments], true));
+        let lines = run(&mut Fixer::new(Arc::new(tools), Arc::default()), vec![call(0, "raze", arguments)]);
         lines[0].starts_with("refused raze Unsure(")
             && lines[0].contains("`dry_run`")
             && lines[0].ends_with(r#"{"town":"Turku"}"#)

@@ -24,13 +24,13 @@ fn strings_are_json_for_every_reader_and_one_line_for_line_readers() {
 #[test]
 fn every_chunk_is_json_with_the_whole_envelope() {
     let chunks = Chunks::new(&Envelope { id: "chatcmpl-1".into(), created: 7, model: "a \"model\"".into() });
-    let call = ToolCall { name: "f".into(), extra: Some("{\"google\":1}".into()), ..ToolCall::default() };
+    let call = Call { id: Some("call_x"), extra: Some("{\"google\":1}"), ..Call::new(1, "f", "") };
     let cases: Vec<(String, Value)> = vec![
         (text(|out| chunks.role(out)), json!({"role": "assistant", "content": ""})),
         (text(|out| chunks.content("a\n\"b\"", out)), json!({"content": "a\n\"b\""})),
         (text(|out| chunks.reasoning("reasoning_content", "hm", out)), json!({"reasoning_content": "hm"})),
         (
-            text(|out| chunks.call(1, &call, "call_x", out)),
+            text(|out| chunks.call(call, out)),
             json!({"tool_calls": [{"index": 1, "id": "call_x", "type": "function", "function": {"name": "f", "arguments": "{}"},
                 "extra_content": {"google": 1}}]}),
         ),

@@ -13,7 +13,7 @@ use crate::{
         pieces::{Blank, Piece},
     },
     error::Error,
-    event::{FinishReason, Note, ToolCall, Usage},
+    event::{Call, FinishReason, Note, Usage},
     openai::answer::{arguments_or_empty, put_string},
     wire::write_event,
 };
@@ -110,10 +110,10 @@ impl Protocol for Stream {
         self.text.push_str(&text);
     }
 
-    fn call(&mut self, _: u32, call: &ToolCall, out: &mut BytesMut) {
+    fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.close(out);
         self.blank.forget();
-        let arguments = arguments_or_empty(&call.arguments);
+        let arguments = arguments_or_empty(call.arguments);
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
         self.delta("input_json_delta", "partial_json", arguments, out);
         self.stop(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}), out);

@@ -3,7 +3,7 @@ use bytes::BytesMut;
 use super::*;
 use crate::{
     client::front::{Collected, Front, Kind, Request},
-    event::{Event, FinishReason, Note, Sink},
+    event::{Call, Event, FinishReason, Note, Sink},
     openai::answer::Envelope,
 };
 
@@ -29,11 +29,8 @@ const EVENTS: &[Event<'static>] = &[
     Event::Reasoning("hm"),
     Event::Text("Let me "),
     Event::Text("look."),
-    Event::CallStart { index: 0, id: Some("a1"), name: "Read" },
-    Event::CallArguments { index: 0, json: "{\"file_path\":\"/a\"}" },
-    Event::CallEnd { index: 0, extra: None },
-    Event::CallStart { index: 1, id: Some("a2"), name: "List" },
-    Event::CallEnd { index: 1, extra: None },
+    Event::Call(Call { id: Some("a1"), ..Call::new(0, "Read", "{\"file_path\":\"/a\"}") }),
+    Event::Call(Call { id: Some("a2"), ..Call::new(1, "List", "") }),
     Event::Finish {
         reason: FinishReason::ToolCalls,
         usage: Some(Usage { prompt_tokens: 820, completion_tokens: 37, cached_tokens: 800, reasoning_tokens: 30 }),
@@ -324,11 +321,11 @@ fn both(events: &[Event<'_>]) -> [Vec<(String, String)>; 2] {
 #[test]
 fn no_block_is_blank_and_their_order_is_the_same_streamed_and_not() {
     use Event::{Reasoning, Text};
-    let call = [Event::CallStart { index: 0, id: Some("a"), name: "f" }, Event::CallEnd { index: 0, extra: None }];
+    let call = Event::Call(Call { id: Some("a"), ..Call::new(0, "f", "") });
     type Kinds = &'static [(&'static str, &'static str)];
     let cases: [(&[Event<'_>], Kinds); 6] = [
         (
-            &[Text("Let me check."), Reasoning("hm"), Text("\n\n"), call[0].clone(), call[1].clone()],
+            &[Text("Let me check."), Reasoning("hm"), Text("\n\n"), call.clone()],
             &[("text", "Let me check."), ("thinking", "hm"), ("tool_use", "")],
         ),
         (&[Reasoning("hm"), Text("\n"), Text("\nYes.")], &[("thinking", "hm"), ("text", "\n\nYes.")]),

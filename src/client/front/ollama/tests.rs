@@ -20,11 +20,8 @@ fn head() -> Head {
 const EVENTS: &[Event<'static>] = &[
     Event::Reasoning("hm"),
     Event::Text("Let me look."),
-    Event::CallStart { index: 0, id: None, name: "a" },
-    Event::CallArguments { index: 0, json: "{\n  \"x\": 1\n}" },
-    Event::CallEnd { index: 0, extra: None },
-    Event::CallStart { index: 1, id: Some("own"), name: "b" },
-    Event::CallEnd { index: 1, extra: None },
+    Event::Call(Call::new(0, "a", "{\n  \"x\": 1\n}")),
+    Event::Call(Call { id: Some("own"), ..Call::new(1, "b", "") }),
     Event::Finish {
         reason: FinishReason::ToolCalls,
         usage: Some(Usage { prompt_tokens: 1, completion_tokens: 2, cached_tokens: 0, reasoning_tokens: 0 }),

@@ -18,7 +18,7 @@ use crate::{
         pieces::{Blank, Piece},
     },
     error::Error,
-    event::{FinishReason, ToolCall, Usage},
+    event::{Call, FinishReason, Usage},
     openai::answer::put_string,
     wire::write_event,
 };
@@ -165,7 +165,7 @@ impl Protocol for Stream {
         });
     }
 
-    fn call(&mut self, _: u32, call: &ToolCall, out: &mut BytesMut) {
+    fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.close(out);
         self.blank.forget();
         let item = call_item(&self.answer.id("fc"), call, &self.answer.head.tools);

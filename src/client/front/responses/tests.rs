@@ -66,9 +66,7 @@ fn codex_tools() -> Value {
 fn call(name: &'static str, json: &str) -> Vec<Value> {
     let (_, tools) = table(json!({"model": "m", "input": "hi", "tools": codex_tools()}));
     let events = [
-        Event::CallStart { index: 0, id: Some("call_1"), name },
-        Event::CallArguments { index: 0, json },
-        Event::CallEnd { index: 0, extra: None },
+        Event::Call(Call { id: Some("call_1"), ..Call::new(0, name, json) }),
         Event::Finish { reason: FinishReason::ToolCalls, usage: None },
     ];
     stream(tools, &events, None)
@@ -81,9 +79,7 @@ fn an_answer_is_a_sequence_of_whole_items() {
         Event::Reasoning("Hm."),
         Event::Text("Let me "),
         Event::Text("look."),
-        Event::CallStart { index: 0, id: Some("call_1"), name: "exec_command" },
-        Event::CallArguments { index: 0, json: "{\"cmd\":\"ls\"}" },
-        Event::CallEnd { index: 0, extra: None },
+        Event::Call(Call { id: Some("call_1"), ..Call::new(0, "exec_command", "{\"cmd\":\"ls\"}") }),
         Event::Finish { reason: FinishReason::ToolCalls, usage: Some(usage) },
     ];
     let sent = stream(Tools::default(), &events, None);
@@ -149,8 +145,7 @@ fn no_item_is_blank_and_the_first_states_are_the_same() {
         Event::Text("Let me check."),
         Event::Reasoning("hm"),
         Event::Text("\n\n"),
-        Event::CallStart { index: 0, id: Some("call_1"), name: "f" },
-        Event::CallEnd { index: 0, extra: None },
+        Event::Call(Call { id: Some("call_1"), ..Call::new(0, "f", "") }),
         Event::Finish { reason: FinishReason::ToolCalls, usage: None },
     ];
     let sent = stream(Tools::default(), &events, None);
@@ -272,11 +267,8 @@ fn a_patch_goes_through_the_shell_of_a_client_without_a_tool_for_it() {
     let tools = json!([codex_tools()[0]]);
     let body = |input: Value| json!({"model": "m", "instructions": "Edit with apply_patch.", "input": input, "tools": tools});
     let (_, offered) = table(body(json!("hi")));
-    let events = [
-        Event::CallStart { index: 0, id: Some("call_1"), name: "apply_patch" },
-        Event::CallArguments { index: 0, json: &json!({"input": PATCH}).to_string() },
-        Event::CallEnd { index: 0, extra: None },
-    ];
+    let arguments = json!({"input": PATCH}).to_string();
+    let events = [Event::Call(Call { id: Some("call_1"), ..Call::new(0, "apply_patch", &arguments) })];
     let sent = stream(offered, &events, None);
     let item = &sent[sent.len() - 1]["item"];
     assert_eq!(item["name"], "exec_command");

@@ -22,18 +22,14 @@ fn run(kind: Kind, tools: Arc<Tools>, form: ShellForm, via: ShellVia, calls: &[(
     let mut sink = |event: Event<'_>| {
         seen.push(match event {
             Event::Text(text) => format!("{text:?}"),
-            Event::CallStart { index, name, .. } => format!("start {index} {name}"),
-            Event::CallArguments { index, json } => format!("arguments {index} {json}"),
-            Event::CallEnd { index, .. } => format!("end {index}"),
+            Event::Call(Call { index, name, arguments, .. }) => format!("call {index} {name} {arguments}"),
             Event::Finish { reason, .. } => format!("finish {}", reason.as_str()),
             other => format!("{other:?}"),
         });
     };
     shape.event(Event::Text("Let me ask."), &mut sink);
     for (index, (name, arguments)) in (0..).zip(calls) {
-        shape.event(Event::CallStart { index, id: None, name }, &mut sink);
-        shape.event(Event::CallArguments { index, json: arguments }, &mut sink);
-        shape.event(Event::CallEnd { index, extra: None }, &mut sink);
+        shape.event(Event::Call(Call::new(index, name, arguments)), &mut sink);
     }
     shape.event(Event::Finish { reason: FinishReason::ToolCalls, usage: None }, &mut sink);
     let spooled = shape.take_spooled();
@@ -69,18 +65,7 @@ fn the_clients_own_calls_pass_with_indices_without_holes() {
     let calls = [("read_query", "{}"), ("run_command", "{\"command\":\"ls\"}"), ("read_query", "{}"), ("nobody_knows", "{}")];
     let (seen, spooled) = run(Kind::Native, tools(), ShellForm::Id, ShellVia::Block, &calls);
     let calls: Vec<&String> = seen.iter().filter(|line| !line.starts_with('"')).collect();
-    assert_eq!(
-        calls,
-        [
-            "start 0 run_command",
-            "arguments 0 {\"command\":\"ls\"}",
-            "end 0",
-            "start 1 nobody_knows",
-            "arguments 1 {}",
-            "end 1",
-            "finish tool_calls"
-        ]
-    );
+    assert_eq!(calls, ["call 0 run_command {\"command\":\"ls\"}", "call 1 nobody_knows {}", "finish tool_calls"]);
     assert_eq!(spooled.len(), 2);
     assert_ne!(spooled[0].id, spooled[1].id);
 }
@@ -90,15 +75,7 @@ fn a_terminal_tool_of_the_client_carries_the_command() {
     let via = ShellVia::RunCommand;
     let (seen, spooled) = run(Kind::Native, tools(), ShellForm::Id, via, &[("read_query", "{}")]);
     let id = &spooled[0].id;
-    assert_eq!(
-        seen[1..],
-        [
-            "start 0 run_command".into(),
-            format!("arguments 0 {{\"command\":\"toolglot call {id}\"}}"),
-            "end 0".into(),
-            "finish tool_calls".to_owned()
-        ]
-    );
+    assert_eq!(seen[1..], [format!("call 0 run_command {{\"command\":\"toolglot call {id}\"}}"), "finish tool_calls".to_owned()]);
     let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Id, via, &[("read_query", "{}")]);
     assert_eq!(seen[1], "\"<run_command>\\n\"");
     assert!(seen[2].contains(&format!("<command>\\ntoolglot call {}\\n</command></run_command>", spooled[0].id)));

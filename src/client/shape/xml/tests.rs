@@ -28,17 +28,15 @@ fn request(messages: serde_json::Value) -> ChatRequest {
     ChatRequest::from_value(json!({"model": "m", "messages": messages})).unwrap()
 }
 
-fn call(index: u32, name: &str, arguments: &serde_json::Value) -> [OwnedEvent; 3] {
-    [OwnedEvent::Start(index, name.into()), OwnedEvent::Arguments(index, arguments.to_string()), OwnedEvent::End(index)]
+fn call(index: u32, name: &str, arguments: &serde_json::Value) -> [OwnedEvent; 1] {
+    [OwnedEvent::Call(index, name.into(), arguments.to_string())]
 }
 
 #[derive(Clone)]
 enum OwnedEvent {
     Text(String),
     Reasoning(String),
-    Start(u32, String),
-    Arguments(u32, String),
-    End(u32),
+    Call(u32, String, String),
     Finish(FinishReason),
 }
 
@@ -47,9 +45,7 @@ impl OwnedEvent {
         match self {
             OwnedEvent::Text(text) => Event::Text(text),
             OwnedEvent::Reasoning(text) => Event::Reasoning(text),
-            OwnedEvent::Start(index, name) => Event::CallStart { index: *index, id: None, name },
-            OwnedEvent::Arguments(index, json) => Event::CallArguments { index: *index, json },
-            OwnedEvent::End(index) => Event::CallEnd { index: *index, extra: None },
+            OwnedEvent::Call(index, name, arguments) => Event::Call(Call::new(*index, name, arguments)),
             OwnedEvent::Finish(reason) => Event::Finish { reason: *reason, usage: None },
         }
     }
@@ -374,12 +370,7 @@ fn unknown_tools_broken_arguments_and_too_many_parameters_are_refused() {
         ("wide", String::new(), None),
         ("narrow", "{}".to_owned(), Some("no such tool is offered; offered are wide")),
     ] {
-        let events = [
-            OwnedEvent::Start(0, name.into()),
-            OwnedEvent::Arguments(0, text.clone()),
-            OwnedEvent::End(0),
-            OwnedEvent::Finish(FinishReason::ToolCalls),
-        ];
+        let events = [OwnedEvent::Call(0, name.into(), text.clone()), OwnedEvent::Finish(FinishReason::ToolCalls)];
         let (sse, counts) = stream(Kind::VOID, &tools, &events);
         let read = void::read_xml(&sse, &reader);
         assert_eq!(read.call.is_some(), why.is_none(), "{text}");
