@@ -29,8 +29,8 @@ pub struct Fixture {
     pub title: String,
     /// One for each upstream round.
     pub rounds: Vec<Round>,
-    /// The expected events.
-    pub events: Option<Expected>,
+    /// The expected events, one line each.
+    pub events: Option<String>,
     /// The expected bytes for a client's shape, as (shape, bytes).
     pub clients: Vec<(String, String)>,
 }
@@ -70,15 +70,6 @@ pub struct Read {
 
 /// Reads with a shorter pause between them are recorded as one.
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// Expected events.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Expected {
-    /// Why these events are wrong, if the fixture pins a known fault.
-    pub known_broken: Option<String>,
-    /// The events, one line each.
-    pub text: String,
-}
 
 impl Wire {
     /// The word in the section's header.
@@ -138,11 +129,7 @@ impl Fixture {
                     let request = request.take().ok_or_else(|| fail("a stream needs a request before it".into()))?;
                     fixture.rounds.push(Round { request, wire, reads: reads(body) });
                 }
-                ("events", note) => {
-                    let known_broken =
-                        note.strip_prefix("(known broken: ").and_then(|note| note.strip_suffix(')')).map(str::to_owned);
-                    fixture.events = Some(Expected { known_broken, text: body.to_owned() });
-                }
+                ("events", _) => fixture.events = Some(body.to_owned()),
                 ("client", shape) => fixture.clients.push((shape.to_owned(), body.to_owned())),
                 (other, _) => return Err(fail(format!("unknown section `{other}`; known: request, stream, events, client"))),
             }
@@ -170,12 +157,7 @@ impl Fixture {
             out.push('\n');
         }
         if let Some(events) = &self.events {
-            match &events.known_broken {
-                Some(why) => _ = writeln!(out, "=== events (known broken: {why})"),
-                None => out.push_str("=== events\n"),
-            }
-            out.push_str(&events.text);
-            out.push('\n');
+            let _ = write!(out, "=== events\n{events}\n");
         }
         for (shape, bytes) in &self.clients {
             let _ = write!(out, "=== client {shape}\n{bytes}\n");

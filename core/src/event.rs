@@ -254,9 +254,10 @@ pub enum Note {
 }
 
 /// Why an answer ended, in OpenAI's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FinishReason {
     /// The model ended by itself.
+    #[default]
     Stop,
     /// The output limit was reached.
     Length,

@@ -88,7 +88,7 @@ impl Replay {
     /// The request for a first try: that of the fixture whose title says so, with only the tool that its answer calls.
     pub fn example(&self) -> Option<ChatRequest> {
         let fixture = self.fixtures.iter().find(|fixture| fixture.title.contains(FIRST_TRY))?;
-        let call = fixture.events.as_ref()?.text.lines().find_map(|line| line.strip_prefix("call "))?;
+        let call = fixture.events.as_ref()?.lines().find_map(|line| line.strip_prefix("call "))?;
         let name = call.split(' ').next()?;
         let mut request = fixture.rounds.first()?.request.clone();
         request.tools.to_mut().retain(|tool| tool.pointer("/function/name").is_some_and(|called| called == name));

@@ -142,11 +142,6 @@ trait Protocol: std::fmt::Debug + Send {
 
     /// Takes the duration of the answer so far.
     fn elapsed(&mut self, _elapsed: Duration) {}
-
-    /// The whole answer as one object, of a protocol whose answers are lists of blocks or items.
-    fn whole(&mut self) -> Value {
-        Value::Null
-    }
 }
 
 /// Signs of life. The bytes are always the same, except for the event number in protocols that number their events.

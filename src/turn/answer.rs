@@ -140,7 +140,7 @@ impl Answer {
     pub fn delta(&mut self, delta: Delta<'_>, out: &mut dyn Sink) {
         match delta {
             Delta::Text(Channel::Content, text) if self.unwanted.is_some() => {
-                let text = self.unwanted.as_mut().map(|unwanted| unwanted.push(text)).unwrap_or_default();
+                let text = self.unwanted.as_mut().map(|unwanted| unwanted.pass(text, false)).unwrap_or_default();
                 self.text(Channel::Content, &text, out);
             }
             Delta::Text(channel, text) => self.text(channel, text, out),
@@ -181,7 +181,7 @@ impl Answer {
     /// Ends the answer. A native call at its end is complete only if its brackets are closed.
     pub fn finish(mut self, out: &mut dyn Sink) -> Outcome {
         if let Some(mut unwanted) = self.unwanted.take() {
-            self.text(Channel::Content, &unwanted.finish(), out);
+            self.text(Channel::Content, &unwanted.pass("", true), out);
             self.gate.ended.excluded = self.gate.ended.excluded.or(unwanted.tool);
         }
         let reason = self.reason.unwrap_or(FinishReason::Stop);

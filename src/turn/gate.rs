@@ -33,7 +33,6 @@ use crate::{
 mod finish;
 mod told;
 
-pub(super) use told::stops_short;
 use told::{Delivered, Said, Written, is_beginning};
 
 /// What becomes of refused calls and of text after calls.
@@ -52,6 +51,8 @@ pub struct Policy {
     pub ordered: bool,
     /// Whether only calls that read count, because the model was asked to read.
     pub reads_only: bool,
+    /// Whether a call of this turn has a result, so that the task may not be done yet.
+    pub has_results: bool,
     /// Whether the client demands a call (`tool_choice`). If so, the model is asked for it if the answer contains none.
     pub must_call: bool,
     /// Whether the model was asked for the call alone. If so, a valid call is delivered, and everything else is dropped.

@@ -8,13 +8,7 @@ use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::Map;
 use tokio::{sync::watch, time::Instant};
 
-use super::{
-    Shared,
-    answer::{Outcome, Reask},
-    gate::stops_short,
-    reask,
-    tap::Taps,
-};
+use super::{Shared, answer::Outcome, reask, tap::Taps};
 use crate::{
     backend::{Kind, Size},
     client::front,
@@ -196,7 +190,7 @@ impl Agent {
 
     /// Whether the model may be asked again about an answer.
     pub(super) fn may_ask(&self, retry: u8) -> bool {
-        self.used.excused < retry
+        self.offers() && self.used.excused < retry
     }
 
     /// What was done, if the request asks for it.
@@ -220,16 +214,12 @@ impl Agent {
             return false;
         }
         if written.is_empty() {
-            let why = match () {
-                () if plan.tools.must_call() => Some(Reask::Uncalled),
-                () if said.trim().is_empty() && self.has_results() => return self.wrap_up(plan, Limit::Silence),
-                () if said.trim().is_empty() => Some(Reask::Silent),
-                () if stops_short(said) && self.has_results() => Some(Reask::Unfinished),
-                () => None,
-            };
-            let Some(why) = why.filter(|_| self.may_ask(plan.rules.retry)) else { return false };
+            if said.trim().is_empty() && self.has_results() {
+                return self.wrap_up(plan, Limit::Silence);
+            }
+            let Some(why) = &outcome.reask else { return false };
             self.used.excuse_round();
-            reask::ask(&why, said, &[], plan);
+            reask::ask(why, said, &[], plan);
             return true;
         }
         let judge = Judge {

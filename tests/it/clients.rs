@@ -22,8 +22,7 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
     fixtures::collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), &mut paths);
     for path in paths {
         let fixture = Fixture::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let Some(expected) = fixture.events.filter(|expected| expected.known_broken.is_none() && fixture.rounds.len() == 1)
-        else {
+        let Some(expected) = fixture.events.filter(|_| fixture.rounds.len() == 1) else {
             continue;
         };
         let round = &fixture.rounds[0];
@@ -39,7 +38,7 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
             })
             .collect();
         // `call name {...}` or `call name (id ...) {...}`; the arguments may be several lines.
-        let text = format!("\n{}", expected.text);
+        let text = format!("\n{expected}");
         let meant = text.split_once("\ncall ").map(|(_, call)| {
             let (name, rest) = call.split_once(' ').unwrap();
             let json = &rest[rest.find('{').unwrap()..];

@@ -84,7 +84,7 @@ impl Fixer {
     /// Checks a call, and delivers or refuses it.
     fn check(&mut self, call: Call<'_>, out: &mut dyn Sink) {
         let tools = Arc::clone(&self.tools);
-        let tool = name::known_tool(&tools, &call.name);
+        let tool = name::known_tool(&tools, call.name);
         let again = tool.is_some_and(|tool| self.unclosed.as_deref() == Some(tool.name.as_str()));
         let end = match call.cut {
             None => End::Closed,

@@ -1,14 +1,10 @@
-//! The answer in OpenAI's form: the chunks of a stream, the collected completion, the error body. The part that all chunks of a
-//! stream share is serialised once, so a chunk is one append to the caller's buffer.
+//! What the fronts write of an answer in OpenAI's form: ids, strings, errors.
 
 use bytes::{BufMut, BytesMut};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{
-    error::{Blame, Error},
-    event::{Call, FinishReason, ToolCall, Usage},
-};
+use crate::error::{Blame, Error};
 
 #[cfg(test)]
 mod tests;
@@ -22,154 +18,6 @@ pub struct Envelope {
     pub created: u64,
     /// The model's name as the client wrote it.
     pub model: String,
-}
-
-/// Writes the JSON of chunks (`chat.completion.chunk`), without framing. The caller must keep the order: the role first and once,
-/// text before calls, each call in one chunk, `finish` once, `usage` last.
-#[derive(Debug, Clone)]
-pub struct Chunks {
-    /// Everything up to the value of `choices`.
-    envelope: Vec<u8>,
-}
-
-/// A whole answer, for a client that does not stream.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Completion {
-    /// The text.
-    pub content: String,
-    /// The reasoning.
-    pub reasoning: String,
-    /// The calls, each with its id.
-    pub calls: Vec<ToolCall>,
-    /// Why it ended.
-    pub reason: Option<FinishReason>,
-    /// The stop sequence of the request that ended it, if the backend reports it.
-    pub stop_sequence: Option<String>,
-    /// Token counts; 0 if the backend sent none, because clients need the field.
-    pub usage: Usage,
-}
-
-impl Chunks {
-    /// A writer for one answer.
-    pub fn new(envelope: &Envelope) -> Chunks {
-        let mut out = BytesMut::with_capacity(160);
-        out.put_slice(b"{\"id\":");
-        put_string(&envelope.id, &mut out);
-        out.put_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
-        out.put_slice(envelope.created.to_string().as_bytes());
-        out.put_slice(b",\"model\":");
-        put_string(&envelope.model, &mut out);
-        out.put_slice(b",\"choices\":");
-        Chunks { envelope: out.to_vec() }
-    }
-
-    /// `{"role":"assistant","content":""}`.
-    pub fn role(&self, out: &mut BytesMut) {
-        self.delta(out, |out| out.put_slice(b"\"role\":\"assistant\",\"content\":\"\""));
-    }
-
-    /// A piece of text.
-    pub fn content(&self, text: &str, out: &mut BytesMut) {
-        self.delta(out, |out| {
-            out.put_slice(b"\"content\":");
-            put_string(text, out);
-        });
-    }
-
-    /// A piece of reasoning, in the field that the client reads.
-    pub fn reasoning(&self, field: &str, text: &str, out: &mut BytesMut) {
-        self.delta(out, |out| {
-            put_string(field, out);
-            out.put_u8(b':');
-            put_string(text, out);
-        });
-    }
-
-    /// A whole call: index, id, type, name and all arguments in one chunk, which all tested clients accept.
-    pub fn call(&self, call: Call<'_>, out: &mut BytesMut) {
-        self.delta(out, |out| {
-            out.put_slice(b"\"tool_calls\":[{\"index\":");
-            out.put_slice(call.index.to_string().as_bytes());
-            out.put_slice(b",\"id\":");
-            put_string(call.id.unwrap_or_default(), out);
-            out.put_slice(b",\"type\":\"function\",\"function\":");
-            put_function(call, out);
-            if let Some(extra) = call.extra {
-                out.put_slice(b",\"extra_content\":");
-                out.put_slice(extra_value(extra).to_string().as_bytes());
-            }
-            out.put_slice(b"}]");
-        });
-    }
-
-    /// A whole call in the older form, `function_call`.
-    pub fn function(&self, call: Call<'_>, out: &mut BytesMut) {
-        self.delta(out, |out| {
-            out.put_slice(b"\"function_call\":");
-            put_function(call, out);
-        });
-    }
-
-    /// The end: an empty delta with the reason.
-    pub fn finish(&self, reason: &str, out: &mut BytesMut) {
-        out.put_slice(&self.envelope);
-        out.put_slice(b"[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
-        out.put_slice(reason.as_bytes());
-        out.put_slice(b"\"}]}");
-    }
-
-    /// The usage chunk: no choices.
-    pub fn usage(&self, usage: Usage, out: &mut BytesMut) {
-        out.put_slice(&self.envelope);
-        out.put_slice(b"[],\"usage\":");
-        out.put_slice(usage_value(usage).to_string().as_bytes());
-        out.put_u8(b'}');
-    }
-
-    /// A chunk without choices, with a field of toolglot's own; `json` is its value.
-    pub fn extension(&self, field: &str, json: &str, out: &mut BytesMut) {
-        out.put_slice(&self.envelope);
-        out.put_slice(b"[],");
-        put_string(field, out);
-        out.put_u8(b':');
-        out.put_slice(json.as_bytes());
-        out.put_u8(b'}');
-    }
-
-    fn delta(&self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
-        out.put_slice(&self.envelope);
-        out.put_slice(b"[{\"index\":0,\"delta\":{");
-        members(out);
-        out.put_slice(b"},\"finish_reason\":null}]}");
-    }
-}
-
-impl Completion {
-    /// The `chat.completion` object: `{id, object, created, model, choices: [..], usage}`. `reasoning_field`: the message field for
-    /// reasoning; `None`: reasoning is omitted.
-    pub fn to_value(&self, envelope: &Envelope, reasoning_field: Option<&str>) -> Value {
-        let silent = self.content.is_empty() && !self.calls.is_empty();
-        let mut message = json!({"role": "assistant", "content": if silent { Value::Null } else { json!(self.content) }});
-        if let Some(field) = reasoning_field.filter(|_| !self.reasoning.is_empty()) {
-            message[field] = json!(self.reasoning);
-        }
-        if !self.calls.is_empty() {
-            message["tool_calls"] = self.calls.iter().map(call_value).collect();
-        }
-        json!({
-            "id": envelope.id,
-            "object": "chat.completion",
-            "created": envelope.created,
-            "model": envelope.model,
-            "choices": [{
-                "index": 0,
-                "message": message,
-                "logprobs": null,
-                "finish_reason": self.reason.unwrap_or(FinishReason::Stop).as_str(),
-            }],
-            "usage": usage_value(self.usage),
-        })
-    }
 }
 
 /// The type of an error in its body.
@@ -252,46 +100,7 @@ pub fn put_string(text: &str, out: &mut BytesMut) {
     out.put_u8(b'"');
 }
 
-/// Writes the name and the arguments of a call.
-fn put_function(call: Call<'_>, out: &mut BytesMut) {
-    out.put_slice(b"{\"name\":");
-    put_string(call.name, out);
-    out.put_slice(b",\"arguments\":");
-    put_string(arguments_or_empty(call.arguments), out);
-    out.put_u8(b'}');
-}
-
-fn call_value(call: &ToolCall) -> Value {
-    let function = json!({"name": call.name, "arguments": arguments_or_empty(&call.arguments)});
-    let mut out = json!({"id": call.id.as_deref().unwrap_or_default(), "type": "function", "function": function});
-    if let Some(extra) = &call.extra {
-        out["extra_content"] = extra_value(extra);
-    }
-    out
-}
-
 /// Replaces empty arguments by `{}`: clients lose a call whose arguments are an empty string.
 pub fn arguments_or_empty(arguments: &str) -> &str {
     if arguments.is_empty() { "{}" } else { arguments }
-}
-
-/// Opaque data as JSON if it is JSON, otherwise as a string.
-fn extra_value(extra: &str) -> Value {
-    serde_json::from_str(extra).unwrap_or_else(|_| json!(extra))
-}
-
-fn usage_value(usage: Usage) -> Value {
-    let Usage { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } = usage;
-    let mut value = json!({
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "total_tokens": prompt_tokens.saturating_add(completion_tokens),
-    });
-    if cached_tokens > 0 {
-        value["prompt_tokens_details"] = json!({"cached_tokens": cached_tokens});
-    }
-    if reasoning_tokens > 0 {
-        value["completion_tokens_details"] = json!({"reasoning_tokens": reasoning_tokens});
-    }
-    value
 }

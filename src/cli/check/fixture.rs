@@ -14,7 +14,7 @@ use crate::{
         shape::{Kind, Shape},
     },
     event::{Event, FinishReason},
-    fixture::{Expected, Fixture, Round, Wire},
+    fixture::{Fixture, Round, Wire},
     openai::answer::Envelope,
     recorded::{self, Case, Owned, decode},
 };
@@ -55,15 +55,14 @@ pub fn check(path: &Path, library: &Library, prefixes: Prefixes, update: bool) -
     let clients: Vec<(String, String)> = fixture.clients.iter().map(client).collect::<Result<_, String>>()?;
     if !update {
         if let Some(expected) = &fixture.events {
-            same(expected.text.trim_end(), &events, "events")?;
+            same(expected.trim_end(), &events, "events")?;
         }
         for ((shape, expected), (_, got)) in fixture.clients.iter().zip(&clients) {
             same(expected.trim_end(), got.trim_end(), &format!("client {shape}"))?;
         }
         return Ok(fixture.events.is_some());
     }
-    let known_broken = fixture.events.take().and_then(|expected| expected.known_broken);
-    fixture.events = Some(Expected { known_broken, text: events });
+    fixture.events = Some(events);
     fixture.clients = clients;
     std::fs::write(path, fixture.write()).map_err(|error| error.to_string())?;
     Ok(true)

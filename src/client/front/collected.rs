@@ -2,27 +2,34 @@
 
 use std::time::Duration;
 
-use bytes::BytesMut;
 use serde_json::Value;
 
-use super::{Front, Head, Kind, TRACE, call_id_of, exact, functions, messages, ollama};
-use crate::{
-    event::{Event, Note, Sink, ToolCall},
-    openai::answer::Completion,
-};
+use super::{Head, Kind, TRACE, call_id_of, exact, messages, ollama, openai, pieces::Piece, responses};
+use crate::event::{Event, FinishReason, Note, Sink, ToolCall, Usage};
 
-/// Collects the events of an answer into one object, for a client that does not stream.
-#[derive(Debug)]
+/// Collects the events of an answer, of which each protocol makes one object.
+#[derive(Debug, Default)]
 pub struct Collected {
-    head: Head,
-    completion: Completion,
-    /// What keeps the content of protocols that have it in blocks; the completion has none then.
-    blocks: Option<Front>,
+    pub(super) head: Head,
+    parts: Vec<Part>,
+    pub(super) reason: FinishReason,
+    /// 0 if the backend sent none, because clients need the field.
+    pub(super) usage: Usage,
+    /// The stop sequence of the request that ended the answer.
+    pub(super) stop_sequence: Option<String>,
+    /// The duration of the answer.
+    pub(super) elapsed: Duration,
     /// Bytes of text, reasoning and arguments so far.
     size: usize,
     warnings: Vec<Note>,
-    elapsed: Duration,
     trace: Option<String>,
+}
+
+/// A part of an answer. Calls have ids.
+#[derive(Debug)]
+pub(super) enum Part {
+    Piece(Piece, String),
+    Call(ToolCall),
 }
 
 impl Kind {
@@ -39,16 +46,7 @@ impl Kind {
 impl Collected {
     /// A collector for one answer.
     pub fn new(head: Head) -> Collected {
-        let blocks = matches!(head.kind, Kind::Messages | Kind::Responses).then(|| Front::new(head.clone()));
-        Collected {
-            head,
-            completion: Completion::default(),
-            blocks,
-            size: 0,
-            warnings: Vec::new(),
-            elapsed: Duration::ZERO,
-            trace: None,
-        }
+        Collected { head, ..Collected::default() }
     }
 
     /// Bytes of text, reasoning and arguments so far.
@@ -68,13 +66,12 @@ impl Collected {
 
     /// The object. Where the protocol has arguments as an object, they are a text of JSON, because numbers would lose digits:
     /// [`Kind::body`] writes them.
-    pub fn into_value(self) -> Value {
-        let completion = || self.completion.to_value(&self.head.envelope, self.head.reasoning_field);
-        let mut value = match (self.blocks, self.head.kind) {
-            (Some(mut blocks), _) => blocks.protocol.whole(),
-            (None, Kind::Functions) => functions::completion(completion()),
-            (None, Kind::Ollama) => ollama::completion(&self.completion, &self.head, self.elapsed),
-            (None, _) => completion(),
+    pub fn into_value(mut self) -> Value {
+        let mut value = match self.head.kind {
+            Kind::OpenAi | Kind::Functions => openai::whole(&self),
+            Kind::Ollama => ollama::whole(&self),
+            Kind::Messages => messages::whole(&mut self),
+            Kind::Responses => responses::whole(&mut self),
         };
         let trace = self.trace.and_then(|trace| serde_json::from_str(&trace).ok());
         if let (Some(trace), Some(value)) = (trace, value.as_object_mut()) {
@@ -82,32 +79,54 @@ impl Collected {
         }
         value
     }
+
+    /// All text, or all reasoning.
+    pub(super) fn text(&self, kind: Piece) -> String {
+        let text = |part: &Part| if let Part::Piece(of, text) = part { (*of == kind).then(|| text.clone()) } else { None };
+        self.parts.iter().filter_map(text).collect()
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| if let Part::Call(call) = part { Some(call) } else { None })
+    }
+
+    /// The parts as blocks, of which none is blank (`pieces`).
+    pub(super) fn take_blocks(&mut self) -> Vec<Part> {
+        let mut blocks = Vec::new();
+        for part in std::mem::take(&mut self.parts) {
+            match (blocks.last_mut(), part) {
+                (Some(Part::Piece(last, whole)), Part::Piece(kind, text)) if *last == kind => whole.push_str(&text),
+                (_, Part::Piece(_, text)) if text.trim().is_empty() => {}
+                (_, part) => blocks.push(part),
+            }
+        }
+        blocks
+    }
+
+    fn piece(&mut self, kind: Piece, text: &str) {
+        self.size += text.len();
+        match self.parts.last_mut() {
+            Some(Part::Piece(last, whole)) if *last == kind => whole.push_str(text),
+            _ => self.parts.push(Part::Piece(kind, text.to_owned())),
+        }
+    }
 }
 
 impl Sink for Collected {
     fn event(&mut self, event: Event<'_>) {
-        match &event {
-            Event::Text(text) | Event::Reasoning(text) => self.size += text.len(),
-            Event::Call(call) => self.size += call.arguments.len(),
-            _ => {}
-        }
-        match (event, &mut self.blocks) {
-            (Event::Note(note @ Note::Warning { .. }), _) => self.warnings.push(note.clone()),
-            (Event::Note(Note::Trace(trace)), _) => self.trace = Some(trace.clone()),
-            (Event::Note(Note::StopSequence(stop)), None) => self.completion.stop_sequence = Some(stop.clone()),
-            (event @ Event::Note(Note::StopSequence(_)), Some(blocks)) => blocks.event(event, &mut BytesMut::new()),
-            (Event::Refused { .. } | Event::Note(_), _) => {}
-            (event, Some(blocks)) => blocks.event(event, &mut BytesMut::new()),
-            (Event::Text(text), None) => self.completion.content.push_str(text),
-            (Event::Reasoning(text), None) => self.completion.reasoning.push_str(text),
-            (Event::Call(call), None) => {
+        match event {
+            Event::Text(text) => self.piece(Piece::Text, text),
+            Event::Reasoning(text) if self.head.reasoning_field.is_some() => self.piece(Piece::Reasoning, text),
+            Event::Call(call) => {
+                self.size += call.arguments.len();
                 let id = Some(call_id_of(&self.head.envelope.id, call));
-                self.completion.calls.push(ToolCall { id, ..call.into() });
+                self.parts.push(Part::Call(ToolCall { id, ..call.into() }));
             }
-            (Event::Finish { reason, usage }, None) => {
-                self.completion.reason = Some(reason);
-                self.completion.usage = usage.unwrap_or_default();
-            }
+            Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
+            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
+            Event::Note(Note::StopSequence(stop)) => self.stop_sequence = Some(stop.clone()),
+            Event::Reasoning(_) | Event::Refused { .. } | Event::Note(_) => {}
+            Event::Finish { reason, usage } => (self.reason, self.usage) = (reason, usage.unwrap_or_default()),
         }
     }
 }

@@ -3,8 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Head, Request, exact::Path};
-use crate::{error::Error, event::Usage, openai::answer::error_type};
+use super::{Collected, Head, Request, collected::Part, exact::Path, pieces::Piece};
+use crate::{
+    error::Error,
+    event::{FinishReason, ToolCall, Usage},
+    openai::answer::{arguments_or_empty, error_type},
+};
 
 mod read;
 mod stream;
@@ -63,6 +67,33 @@ fn message(head: &Head, usage: Usage) -> Value {
         "stop_sequence": null,
         "usage": usage_value(usage),
     })
+}
+
+/// A whole answer.
+pub(super) fn whole(answer: &mut Collected) -> Value {
+    let block = |part: Part| match part {
+        Part::Piece(Piece::Reasoning, text) => json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}),
+        Part::Piece(Piece::Text, text) => json!({"type": "text", "text": text}),
+        Part::Call(ToolCall { id, name, arguments, .. }) => {
+            json!({"type": "tool_use", "id": id, "name": name, "input": arguments_or_empty(&arguments)})
+        }
+    };
+    let mut message = message(&answer.head, counted(answer.usage, &answer.head));
+    message["content"] = answer.take_blocks().into_iter().map(block).collect();
+    message["stop_reason"] = json!(stop_reason(answer.reason, answer.stop_sequence.as_deref()));
+    message["stop_sequence"] = json!(answer.stop_sequence);
+    message
+}
+
+/// Only vLLM and SGLang tell whether a stop sequence was met, and which one.
+fn stop_reason(reason: FinishReason, stop_sequence: Option<&str>) -> &'static str {
+    match reason {
+        FinishReason::ToolCalls => "tool_use",
+        FinishReason::Length => "max_tokens",
+        FinishReason::Stop if stop_sequence.is_some() => "stop_sequence",
+        FinishReason::Stop => "end_turn",
+        FinishReason::ContentFilter => "refusal",
+    }
 }
 
 /// The counts of an answer. A backend that counts nothing leaves the estimate with which the answer began.

@@ -8,7 +8,7 @@ use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Head, Protocol,
+    Collected, Head, Protocol,
     exact::{self, Path},
     pieces::Piece,
 };
@@ -18,7 +18,7 @@ use crate::{
     event::{Call, FinishReason, Note, Usage},
     openai::{
         ChatRequest,
-        answer::{Completion, arguments_or_empty, put_string},
+        answer::{Envelope, arguments_or_empty, put_string},
     },
 };
 
@@ -183,21 +183,23 @@ pub(super) fn error_body(error: &Error) -> Value {
 }
 
 /// A whole answer.
-pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration) -> Value {
-    let mut message = json!({"role": "assistant", "content": completion.content});
-    if head.reasoning_field.is_some() && !completion.reasoning.is_empty() {
-        message["thinking"] = json!(completion.reasoning);
+pub(super) fn whole(answer: &Collected) -> Value {
+    let mut message = json!({"role": "assistant", "content": answer.text(Piece::Text)});
+    let thinking = answer.text(Piece::Reasoning);
+    if !thinking.is_empty() {
+        message["thinking"] = json!(thinking);
     }
-    if !completion.calls.is_empty() {
-        let calls = (0..).zip(&completion.calls).map(|(index, call)| {
-            let arguments = compact(arguments_or_empty(&call.arguments));
-            json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
-        });
-        message["tool_calls"] = calls.collect();
+    let calls = answer.calls().enumerate().map(|(index, call)| {
+        let arguments = compact(arguments_or_empty(&call.arguments));
+        json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
+    });
+    let calls: Vec<Value> = calls.collect();
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
     }
-    let mut out = json!({"model": head.envelope.model, "created_at": timestamp(head.envelope.created), "message": message});
-    let reason = completion.reason.unwrap_or(FinishReason::Stop);
-    end(&mut out, reason, Some(completion.usage), elapsed, None);
+    let Envelope { model, created, .. } = &answer.head.envelope;
+    let mut out = json!({"model": model, "created_at": timestamp(*created), "message": message});
+    end(&mut out, answer.reason, Some(answer.usage), answer.elapsed, None);
     out
 }
 

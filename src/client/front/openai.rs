@@ -3,11 +3,13 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{Head, Kind, Protocol, TRACE, note_text, pieces::Piece};
+use serde_json::{Value, json};
+
+use super::{Collected, Head, Kind, Protocol, TRACE, note_text, pieces::Piece};
 use crate::{
     error::Error,
-    event::{Call, FinishReason, Note, Usage},
-    openai::answer::{Chunks, error_body},
+    event::{Call, FinishReason, Note, ToolCall, Usage},
+    openai::answer::{arguments_or_empty, error_body, put_string},
     wire::{write_comment, write_sse},
 };
 
@@ -15,42 +17,97 @@ pub mod functions;
 #[cfg(test)]
 mod tests;
 
-/// A stream of server-sent events.
+/// A stream of server-sent events, each a chunk (`chat.completion.chunk`).
 #[derive(Debug)]
 pub(super) struct Stream {
     head: Head,
-    chunks: Chunks,
+    /// What all chunks begin with: everything up to the value of `choices`.
+    envelope: Vec<u8>,
     started: bool,
     trace: Option<String>,
 }
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
-        Stream { chunks: Chunks::new(&head.envelope), head, started: false, trace: None }
+        let mut envelope = BytesMut::with_capacity(160);
+        envelope.put_slice(b"{\"id\":");
+        put_string(&head.envelope.id, &mut envelope);
+        envelope.put_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
+        envelope.put_slice(head.envelope.created.to_string().as_bytes());
+        envelope.put_slice(b",\"model\":");
+        put_string(&head.envelope.model, &mut envelope);
+        envelope.put_slice(b",\"choices\":");
+        Stream { envelope: envelope.to_vec(), head, started: false, trace: None }
     }
 
     fn start(&mut self, out: &mut BytesMut) {
-        if !self.started {
-            self.started = true;
-            write_sse(out, |out| self.chunks.role(out));
+        if !std::mem::replace(&mut self.started, true) {
+            self.delta(out, |out| out.put_slice(b"\"role\":\"assistant\",\"content\":\"\""));
         }
+    }
+
+    /// A chunk, from its choices on.
+    fn chunk(&self, out: &mut BytesMut, rest: impl FnOnce(&mut BytesMut)) {
+        write_sse(out, |out| {
+            out.put_slice(&self.envelope);
+            rest(out);
+            out.put_u8(b'}');
+        });
+    }
+
+    /// A chunk with a delta.
+    fn delta(&self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
+        self.chunk(out, |out| {
+            out.put_slice(b"[{\"index\":0,\"delta\":{");
+            members(out);
+            out.put_slice(b"},\"finish_reason\":null}]");
+        });
+    }
+
+    /// A chunk without choices, with one field.
+    fn field(&self, name: &str, json: &str, out: &mut BytesMut) {
+        self.chunk(out, |out| {
+            out.put_slice(b"[],");
+            put_string(name, out);
+            out.put_u8(b':');
+            out.put_slice(json.as_bytes());
+        });
     }
 }
 
 impl Protocol for Stream {
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         self.start(out);
-        write_sse(out, |out| match kind {
-            Piece::Text => self.chunks.content(text, out),
-            Piece::Reasoning => self.chunks.reasoning(self.head.reasoning_field.unwrap_or_default(), text, out),
+        let field = match kind {
+            Piece::Text => "content",
+            Piece::Reasoning => self.head.reasoning_field.unwrap_or_default(),
+        };
+        self.delta(out, |out| {
+            put_string(field, out);
+            out.put_u8(b':');
+            put_string(text, out);
         });
     }
 
+    /// A whole call in one chunk, which all tested clients accept.
     fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.start(out);
-        write_sse(out, |out| match self.head.kind {
-            Kind::Functions => self.chunks.function(call, out),
-            _ => self.chunks.call(call, out),
+        self.delta(out, |out| {
+            if self.head.kind == Kind::Functions {
+                out.put_slice(b"\"function_call\":");
+                return put_function(call, out);
+            }
+            out.put_slice(b"\"tool_calls\":[{\"index\":");
+            out.put_slice(call.index.to_string().as_bytes());
+            out.put_slice(b",\"id\":");
+            put_string(call.id.unwrap_or_default(), out);
+            out.put_slice(b",\"type\":\"function\",\"function\":");
+            put_function(call, out);
+            if let Some(extra) = call.extra {
+                out.put_slice(b",\"extra_content\":");
+                out.put_slice(extra_value(extra).to_string().as_bytes());
+            }
+            out.put_slice(b"}]");
         });
     }
 
@@ -63,16 +120,16 @@ impl Protocol for Stream {
 
     fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
         self.start(out);
-        let reason = match (self.head.kind, reason) {
-            (Kind::Functions, FinishReason::ToolCalls) => functions::FINISH,
-            _ => reason.as_str(),
-        };
-        write_sse(out, |out| self.chunks.finish(reason, out));
+        self.chunk(out, |out| {
+            out.put_slice(b"[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
+            out.put_slice(finish_reason(self.head.kind, reason).as_bytes());
+            out.put_slice(b"\"}]");
+        });
         if self.head.include_usage {
-            write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
+            self.field("usage", &usage_value(usage.unwrap_or_default()).to_string(), out);
         }
         if let Some(trace) = self.trace.take() {
-            write_sse(out, |out| self.chunks.extension(TRACE, &trace, out));
+            self.field(TRACE, &trace, out);
         }
         write_sse(out, |out| out.put_slice(b"[DONE]"));
     }
@@ -86,4 +143,76 @@ impl Protocol for Stream {
         // Some clients wait for it, whatever came before.
         write_sse(out, |out| out.put_slice(b"[DONE]"));
     }
+}
+
+/// A whole answer: the `chat.completion` object.
+pub(super) fn whole(answer: &Collected) -> Value {
+    let Head { kind, envelope, reasoning_field, .. } = &answer.head;
+    let (content, reasoning) = (answer.text(Piece::Text), answer.text(Piece::Reasoning));
+    let call = |call: &ToolCall| {
+        let function = json!({"name": call.name, "arguments": arguments_or_empty(&call.arguments)});
+        let mut out = json!({"id": call.id, "type": "function", "function": function});
+        if let Some(extra) = &call.extra {
+            out["extra_content"] = extra_value(extra);
+        }
+        out
+    };
+    let mut calls: Vec<Value> = answer.calls().map(call).collect();
+    let is_silent = content.is_empty() && !calls.is_empty();
+    let mut message = json!({"role": "assistant", "content": if is_silent { Value::Null } else { content.into() }});
+    if let Some(field) = reasoning_field.filter(|_| !reasoning.is_empty()) {
+        message[field] = json!(reasoning);
+    }
+    match (kind, calls.first_mut()) {
+        (Kind::Functions, Some(first)) => message["function_call"] = first["function"].take(),
+        (_, Some(_)) => message["tool_calls"] = calls.into(),
+        (_, None) => {}
+    }
+    json!({
+        "id": envelope.id,
+        "object": "chat.completion",
+        "created": envelope.created,
+        "model": envelope.model,
+        "choices": [
+            {"index": 0, "message": message, "logprobs": null, "finish_reason": finish_reason(*kind, answer.reason)},
+        ],
+        "usage": usage_value(answer.usage),
+    })
+}
+
+fn finish_reason(kind: Kind, reason: FinishReason) -> &'static str {
+    match (kind, reason) {
+        (Kind::Functions, FinishReason::ToolCalls) => "function_call",
+        _ => reason.as_str(),
+    }
+}
+
+/// Writes the name and the arguments of a call.
+fn put_function(call: Call<'_>, out: &mut BytesMut) {
+    out.put_slice(b"{\"name\":");
+    put_string(call.name, out);
+    out.put_slice(b",\"arguments\":");
+    put_string(arguments_or_empty(call.arguments), out);
+    out.put_u8(b'}');
+}
+
+/// Opaque data as JSON if it is JSON, otherwise as a string.
+fn extra_value(extra: &str) -> Value {
+    serde_json::from_str(extra).unwrap_or_else(|_| json!(extra))
+}
+
+fn usage_value(usage: Usage) -> Value {
+    let Usage { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } = usage;
+    let mut value = json!({
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens.saturating_add(completion_tokens),
+    });
+    if cached_tokens > 0 {
+        value["prompt_tokens_details"] = json!({"cached_tokens": cached_tokens});
+    }
+    if reasoning_tokens > 0 {
+        value["completion_tokens_details"] = json!({"reasoning_tokens": reasoning_tokens});
+    }
+    value
 }

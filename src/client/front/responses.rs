@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Head, OURS, Request, Special};
+use super::{Collected, Head, OURS, Request, Special, collected::Part, pieces::Piece};
 use crate::{
     client::input,
     error::Error,
@@ -66,8 +66,8 @@ impl Answer {
 
     /// The object of an answer that ended for this reason. An answer with a call is always complete, because a client would
     /// otherwise discard the call. So is an answer whose call was cut: the notice in its text lets the model continue.
-    fn ended(&self, reason: FinishReason, usage: Option<Usage>) -> (&'static str, Value) {
-        let usage = Some(usage.unwrap_or_default());
+    fn ended(&self, reason: FinishReason, usage: Usage) -> (&'static str, Value) {
+        let usage = Some(usage);
         let why = match reason {
             FinishReason::Length if !self.output.iter().any(is_notice) => "max_output_tokens",
             FinishReason::ContentFilter => "content_filter",
@@ -83,6 +83,20 @@ impl Answer {
         value["error"] = json!({"code": error.code.as_deref().unwrap_or("server_error"), "message": error.message});
         value
     }
+}
+
+/// A whole answer.
+pub(super) fn whole(collected: &mut Collected) -> Value {
+    let parts = collected.take_blocks();
+    let mut answer = Answer::new(collected.head.clone());
+    for part in &parts {
+        answer.output.push(match part {
+            Part::Piece(Piece::Reasoning, text) => reasoning_item(&answer.id("rs"), text),
+            Part::Piece(Piece::Text, text) => message_item(&answer.id("msg"), text),
+            Part::Call(call) => call_item(&answer.id("fc"), call.at(0), &answer.head.tools),
+        });
+    }
+    answer.ended(collected.reason, collected.usage).1
 }
 
 /// The id of the answer that has the item with this id (`Answer::id`).

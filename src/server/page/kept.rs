@@ -19,7 +19,7 @@ use crate::{
     backend::Dialect,
     event::{Event, Note, Tools},
     fix::Checked,
-    fixture::{self, Expected, Fixture, Read, Wire},
+    fixture::{self, Fixture, Read, Wire},
     lock::Hold,
     openai::ChatRequest,
     plan::Plan,
@@ -314,7 +314,7 @@ pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<Strin
     let text = redact::without(&text, kept.secrets.iter().map(String::as_str));
     let mut fixture = Fixture::parse(&redact::redacted(&text)).map_err(|error| error.message)?;
     let events = recorded::events(&fixture, library, |_, _, _, _| Ok(()))?;
-    fixture.events = Some(Expected { known_broken: None, text: events });
+    fixture.events = Some(events);
     let text = fixture.write();
     if redact::known(&text) != text {
         // A masked event would not be what the pieces make.

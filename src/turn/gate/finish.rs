@@ -73,11 +73,11 @@ impl Gate {
                 return FinishReason::ToolCalls;
             }
         }
-        if self.policy.may_reask && !self.policy.answers_refused && is_whole && self.ended.is_by_itself() {
+        if self.policy.may_reask && is_whole && self.ended.is_by_itself() {
             let may_go_on = self.refused == 0 && !self.before.asked && self.tools.wanted();
             self.reask = match () {
                 () if is_silent => Some(Reask::Silent),
-                () if may_go_on && !self.before.repeats.is_empty() && self.said.stops_short() => Some(Reask::Unfinished),
+                () if may_go_on && self.policy.has_results && self.said.stops_short() => Some(Reask::Unfinished),
                 () => None,
             };
             if self.reask.is_some() {

@@ -104,12 +104,6 @@ fn begins(arguments: &str, whole: &str) -> bool {
     begun.len() < whole.len() && (begun == "{}" || whole.starts_with(&begun))
 }
 
-/// Whether a text announces something and then stops (`Now I write the file:`). Emphasis around its end does not count.
-pub(in crate::turn) fn stops_short(text: &str) -> bool {
-    let end = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
-    OPEN_ENDS.iter().any(|open| end.ends_with(open))
-}
-
 /// A text without whitespace.
 fn letters(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
@@ -132,8 +126,10 @@ impl Said {
         }
     }
 
-    /// [`stops_short`] of the text so far.
+    /// Whether the text so far announces something and then stops (`Now I write the file:`). Emphasis around its end does not
+    /// count.
     pub(super) fn stops_short(&self) -> bool {
-        stops_short(&self.end)
+        let end = self.end.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
+        OPEN_ENDS.iter().any(|open| end.ends_with(open))
     }
 }

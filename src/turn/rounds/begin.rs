@@ -7,6 +7,7 @@ use super::{
         answer::{Answer, Policy, Reask, Setup},
         nudge,
         quoted::Quoted,
+        react::Agent,
         reading::Reading,
     },
     Rounds,
@@ -60,7 +61,8 @@ impl<O: Sink> Rounds<O> {
                 nudges: plan.rules.nudges,
                 ordered: plan.rules.nudges && openai::asked(&plan.chat.messages).is_some_and(nudge::orders),
                 reads_only: matches!(self.asks.because, Some(Reask::Unread(_))),
-                must_call: self.agent.is_none() && plan.tools.must_call(),
+                must_call: plan.tools.must_call(),
+                has_results: self.agent.as_ref().map_or(!plan.rules.repeats.is_empty(), Agent::has_results),
                 call_alone: self.asks.because.as_ref().is_some_and(Reask::wants_call_alone),
                 notice_when_empty: self
                     .agent

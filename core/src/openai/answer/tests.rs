@@ -22,36 +22,6 @@ fn strings_are_json_for_every_reader_and_one_line_for_line_readers() {
 }
 
 #[test]
-fn every_chunk_is_json_with_the_whole_envelope() {
-    let chunks = Chunks::new(&Envelope { id: "chatcmpl-1".into(), created: 7, model: "a \"model\"".into() });
-    let call = Call { id: Some("call_x"), extra: Some("{\"google\":1}"), ..Call::new(1, "f", "") };
-    let cases: Vec<(String, Value)> = vec![
-        (text(|out| chunks.role(out)), json!({"role": "assistant", "content": ""})),
-        (text(|out| chunks.content("a\n\"b\"", out)), json!({"content": "a\n\"b\""})),
-        (text(|out| chunks.reasoning("reasoning_content", "hm", out)), json!({"reasoning_content": "hm"})),
-        (
-            text(|out| chunks.call(call, out)),
-            json!({"tool_calls": [{"index": 1, "id": "call_x", "type": "function", "function": {"name": "f", "arguments": "{}"},
-                "extra_content": {"google": 1}}]}),
-        ),
-    ];
-    for (chunk, delta) in cases {
-        let chunk: Value = serde_json::from_str(&chunk).unwrap();
-        assert_eq!(
-            chunk,
-            json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 7, "model": "a \"model\"",
-                "choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
-        );
-    }
-    let finish: Value = serde_json::from_str(&text(|out| chunks.finish("tool_calls", out))).unwrap();
-    assert_eq!(finish["choices"][0], json!({"index": 0, "delta": {}, "finish_reason": "tool_calls"}));
-    let usage = Usage { prompt_tokens: 3, completion_tokens: 4, ..Usage::default() };
-    let usage: Value = serde_json::from_str(&text(|out| chunks.usage(usage, out))).unwrap();
-    assert_eq!(usage["choices"], json!([]));
-    assert_eq!(usage["usage"], json!({"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}));
-}
-
-#[test]
 fn ids_depend_on_every_part_and_on_nothing_else() {
     let id = call_id(&[b"chatcmpl-1", b"0"]);
     assert_eq!(id, call_id(&[b"chatcmpl-1", b"0"]));

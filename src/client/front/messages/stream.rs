@@ -6,7 +6,7 @@ use std::fmt::Write;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Value, json};
 
-use super::{SIGNATURE, counted, error_body, message, usage_value};
+use super::{SIGNATURE, counted, error_body, message, stop_reason, usage_value};
 use crate::{
     client::front::{
         Head, Protocol,
@@ -22,44 +22,35 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::client::front) struct Stream {
     head: Head,
-    /// The block that is being written, and its text so far.
+    /// The block that is being written.
     open: Option<Piece>,
-    text: String,
     blank: Blank,
-    /// The blocks that were written.
-    content: Vec<Value>,
-    reason: FinishReason,
-    usage: Usage,
+    /// How many blocks were written.
+    blocks: u32,
     /// The stop sequence that ended the answer.
     stop_sequence: Option<String>,
 }
 
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        let (text, blank, content) = (String::new(), Blank::default(), Vec::new());
-        let (reason, usage) = (FinishReason::Stop, Usage::default());
-        Stream { head, open: None, text, blank, content, reason, usage, stop_sequence: None }
+        Stream { head, open: None, blank: Blank::default(), blocks: 0, stop_sequence: None }
     }
 
     /// Ends the block that is open.
     fn close(&mut self, out: &mut BytesMut) {
         let Some(piece) = self.open.take() else { return };
-        let text = std::mem::take(&mut self.text);
-        match piece {
-            Piece::Reasoning => {
-                self.delta("signature_delta", "signature", SIGNATURE, out);
-                self.stop(json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}), out);
-            }
-            Piece::Text => self.stop(json!({"type": "text", "text": text}), out),
+        if piece == Piece::Reasoning {
+            self.delta("signature_delta", "signature", SIGNATURE, out);
         }
+        self.stop(out);
     }
 
     fn start(&self, content: &Value, out: &mut BytesMut) {
-        event("content_block_start", &json!({"index": self.content.len(), "content_block": content}), out);
+        event("content_block_start", &json!({"index": self.blocks, "content_block": content}), out);
     }
 
     fn delta(&self, kind: &str, field: &str, text: &str, out: &mut BytesMut) {
-        let index = self.content.len();
+        let index = self.blocks;
         write_event(out, "content_block_delta", |out| {
             let _ = write!(out, r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"{kind}","{field}":"#);
             put_string(text, out);
@@ -67,20 +58,9 @@ impl Stream {
         });
     }
 
-    /// Only vLLM and SGLang tell whether a stop sequence was met, and which one.
-    fn stop_reason(&self) -> &'static str {
-        match self.reason {
-            FinishReason::ToolCalls => "tool_use",
-            FinishReason::Length => "max_tokens",
-            FinishReason::Stop if self.stop_sequence.is_some() => "stop_sequence",
-            FinishReason::Stop => "end_turn",
-            FinishReason::ContentFilter => "refusal",
-        }
-    }
-
-    fn stop(&mut self, block: Value, out: &mut BytesMut) {
-        event("content_block_stop", &json!({"index": self.content.len()}), out);
-        self.content.push(block);
+    fn stop(&mut self, out: &mut BytesMut) {
+        event("content_block_stop", &json!({"index": self.blocks}), out);
+        self.blocks += 1;
     }
 }
 
@@ -107,16 +87,14 @@ impl Protocol for Stream {
             Piece::Text => ("text_delta", "text"),
         };
         self.delta(name, field, &text, out);
-        self.text.push_str(&text);
     }
 
     fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.close(out);
         self.blank.forget();
-        let arguments = arguments_or_empty(call.arguments);
         self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
-        self.delta("input_json_delta", "partial_json", arguments, out);
-        self.stop(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}), out);
+        self.delta("input_json_delta", "partial_json", arguments_or_empty(call.arguments), out);
+        self.stop(out);
     }
 
     fn note(&mut self, note: &Note, out: &mut BytesMut) {
@@ -128,18 +106,11 @@ impl Protocol for Stream {
 
     fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
         self.close(out);
-        (self.reason, self.usage) = (reason, usage.unwrap_or_default());
-        let delta = json!({"stop_reason": self.stop_reason(), "stop_sequence": self.stop_sequence});
-        event("message_delta", &json!({"delta": delta, "usage": usage_value(counted(self.usage, &self.head))}), out);
+        let stop = &self.stop_sequence;
+        let delta = json!({"stop_reason": stop_reason(reason, stop.as_deref()), "stop_sequence": stop});
+        let usage = usage_value(counted(usage.unwrap_or_default(), &self.head));
+        event("message_delta", &json!({"delta": delta, "usage": usage}), out);
         event("message_stop", &json!({}), out);
-    }
-
-    fn whole(&mut self) -> Value {
-        let mut message = message(&self.head, counted(self.usage, &self.head));
-        message["content"] = Value::Array(std::mem::take(&mut self.content));
-        message["stop_reason"] = json!(self.stop_reason());
-        message["stop_sequence"] = json!(self.stop_sequence);
-        message
     }
 
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {

@@ -48,17 +48,3 @@ fn read_history(chat: &mut ChatRequest) {
         name_calls(chat);
     }
 }
-
-/// The completion in the older form.
-pub(in crate::client::front) fn completion(mut completion: Value) -> Value {
-    let choice = &mut completion["choices"][0];
-    let calls = choice["message"].as_object_mut().and_then(|message| message.shift_remove("tool_calls"));
-    if let Some(function) = calls.and_then(|calls| calls.get(0)?.get("function").cloned()) {
-        choice["message"]["function_call"] = function;
-        choice["finish_reason"] = json!(FINISH);
-    }
-    completion
-}
-
-/// The finish reason of an answer with a call.
-pub(super) const FINISH: &str = "function_call";

@@ -10,7 +10,7 @@ use crate::{
 fn head() -> Head {
     Head {
         kind: Kind::OpenAi,
-        envelope: Envelope { id: "chatcmpl-1".into(), created: 1, model: "m".into() },
+        envelope: Envelope { id: "chatcmpl-1".into(), created: 1, model: "a \"model\"".into() },
         include_usage: true,
         reasoning_field: Some("reasoning_content"),
         ..Head::default()
@@ -23,7 +23,7 @@ const CALLS: &[Event<'static>] = &[
     Event::Text(""),
     Event::Text("look."),
     Event::Call(Call::new(0, "a", "{\"x\":1}")),
-    Event::Call(Call { id: Some("functions.b:1"), ..Call::new(1, "b", "") }),
+    Event::Call(Call { id: Some("functions.b:1"), extra: Some("{\"google\":1}"), ..Call::new(1, "b", "") }),
     Event::Finish {
         reason: FinishReason::ToolCalls,
         usage: Some(Usage { prompt_tokens: 1, completion_tokens: 2, cached_tokens: 0, reasoning_tokens: 0 }),
@@ -58,10 +58,17 @@ fn the_chunk_sequence_is_the_one_that_every_client_accepts() {
             json!({"content": "Let me "}),
             json!({"content": "look."}),
             json!({"tool_calls": [{"index": 0, "id": id, "type": "function", "function": {"name": "a", "arguments": "{\"x\":1}"}}]}),
-            json!({"tool_calls": [{"index": 1, "id": "functions.b:1", "type": "function", "function": {"name": "b", "arguments": "{}"}}]}),
+            json!({"tool_calls": [{"index": 1, "id": "functions.b:1", "type": "function", "function": {"name": "b", "arguments": "{}"},
+                "extra_content": {"google": 1}}]}),
             json!({}),
             Value::Null, // the usage chunk has no choice
         ]
+    );
+    let chunk: Value = serde_json::from_str(frames[1].strip_prefix("data: ").unwrap()).unwrap();
+    assert_eq!(
+        chunk,
+        json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "a \"model\"",
+            "choices": [{"index": 0, "delta": {"reasoning_content": "hm"}, "finish_reason": null}]})
     );
     assert!(frames[6].contains("\"finish_reason\":\"tool_calls\""));
     assert!(frames[7].contains("\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2,\"total_tokens\":3}"));
@@ -110,6 +117,7 @@ fn the_collected_answer_says_the_same() {
     assert_eq!(value["choices"][0]["message"]["reasoning_content"], "hm");
     assert_eq!(value["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"x\":1}");
     assert_eq!(value["choices"][0]["message"]["tool_calls"][1]["id"], "functions.b:1");
+    assert_eq!(value["choices"][0]["message"]["tool_calls"][1]["extra_content"], json!({"google": 1}));
     assert_eq!(value["choices"][0]["finish_reason"], "tool_calls");
     assert_eq!(value["usage"]["total_tokens"], 3);
 

@@ -30,8 +30,6 @@ pub(in crate::client::front) struct Stream {
     /// The item that is being written.
     open: Option<Open>,
     blank: Blank,
-    /// How it ended.
-    ended: (FinishReason, Option<Usage>),
     /// The number of the next event, which signs of life share.
     sequence: Arc<AtomicU64>,
 }
@@ -60,8 +58,7 @@ pub fn finished(piece: &[u8]) -> Option<Value> {
 
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        let ended = (FinishReason::Stop, None);
-        Stream { answer: Answer::new(head), open: None, blank: Blank::default(), ended, sequence: Arc::default() }
+        Stream { answer: Answer::new(head), open: None, blank: Blank::default(), sequence: Arc::default() }
     }
 
     /// Ends the item that is open.
@@ -190,14 +187,8 @@ impl Protocol for Stream {
 
     fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
         self.close(out);
-        self.ended = (reason, usage);
-        let (name, response) = self.answer.ended(reason, usage);
+        let (name, response) = self.answer.ended(reason, usage.unwrap_or_default());
         self.state(name, response, out);
-    }
-
-    fn whole(&mut self) -> Value {
-        let (reason, usage) = self.ended;
-        self.answer.ended(reason, usage).1
     }
 
     /// An event, because comments do not stop the clock of a client that counts events.
