@@ -15,7 +15,6 @@ use crate::{
     redact,
     store::{self, Common, Key},
     upstream::Outgoing,
-    wire::Framing,
 };
 
 mod chat;
@@ -36,7 +35,10 @@ mod spelling;
 mod tokens;
 mod traits;
 
-pub use crate::config::{Kind, ToolMode};
+pub use crate::{
+    config::{Kind, ToolMode},
+    wire::Dialect,
+};
 pub use context::{Bounds, Loaded, Size, Window};
 pub use conversation::{Rewrite, each_schema, join_system, suspects_schemas};
 pub use decode::Decoder;
@@ -68,17 +70,6 @@ pub enum Profile {
     /// Any other server.
     #[default]
     Generic,
-}
-
-/// The wire format of an answer. The kind of the backend decides it; a replay backend uses the format of its recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// NDJSON of `/api/chat`.
-    Ollama,
-    /// Chunks of `/v1/chat/completions`.
-    OpenAi,
-    /// Events of `streamGenerateContent`.
-    Google,
 }
 
 /// A backend as configured or detected.
@@ -142,16 +133,6 @@ pub struct Prepared {
 
 /// How long a request may wait for the backend's `requests_per_minute`.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-impl Dialect {
-    /// How frames are separated in this format.
-    pub fn framing(self) -> Framing {
-        match self {
-            Dialect::Ollama => Framing::Lines,
-            Dialect::OpenAi | Dialect::Google => Framing::Sse,
-        }
-    }
-}
 
 impl Backend {
     /// A backend without a key.

@@ -151,7 +151,7 @@ pub fn main() -> ExitCode {
         Some(Command::Normalize(normalize)) => normalize.run(&mut io::stdin().lock(), &mut output),
         Some(Command::Fix(fix)) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Some(Command::Doctor(doctor)) => doctor.run(&environment, &mut output),
-        Some(Command::Adapters(adapters)) => adapters.run(&environment, &mut io::stdin().lock(), &mut output),
+        Some(Command::Adapters(adapters)) => adapters.run(&environment, &mut output),
         Some(Command::Check(check)) => check.run(&environment, &mut output),
         Some(Command::Call(call)) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Some(Command::Run(run)) => {

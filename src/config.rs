@@ -10,7 +10,6 @@ use std::{
 use serde::Deserialize;
 
 use crate::{atomic, error::Error};
-use checks::Faults;
 use locate::Located;
 use secret::Source;
 
@@ -202,56 +201,27 @@ impl Config {
     /// # Errors
     /// `configuration`: file, line, what is wrong, and what was probably meant.
     pub fn load(overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
-        Config::load_all(overrides, environment).map_err(first)
-    }
-
-    /// The same, with all faults: at least one if there is an error.
-    ///
-    /// # Errors
-    /// As [`Config::load`]. If the text cannot be read, or a key or a type is wrong, values are not checked.
-    pub fn load_all(overrides: &Overrides, environment: &Environment) -> Result<Config, Vec<Error>> {
-        let coded = |faults: Vec<Error>| faults.into_iter().map(|error| error.with_code("configuration")).collect::<Vec<_>>();
-        Config::from_file(overrides, environment).map_err(coded)
-    }
-
-    fn from_file(overrides: &Overrides, environment: &Environment) -> Result<Config, Vec<Error>> {
         let Located { file, here, passed_over } =
             locate::locate(overrides.file.as_deref(), Path::new(""), overrides.here, environment);
         let text = match &file {
             Some(file) => atomic::read(file)
-                .map_err(|error| vec![Error::proxy(format!("cannot read the configuration {}: {error}", file.display()))])?,
-            None => String::new(),
+                .map_err(|error| Error::proxy(format!("cannot read the configuration {}: {error}", file.display()))),
+            None => Ok(String::new()),
         };
-        Ok(Config { here, passed_over, ..Config::parse_all(&text, file.as_deref(), overrides, environment)? })
+        let config = text.and_then(|text| Config::parse(&text, file.as_deref(), overrides, environment));
+        config.map(|config| Config { here, passed_over, ..config }).map_err(|error| error.with_code("configuration"))
     }
 
     /// The same from a text; `file` is where it came from. Precedence: command line, `TOOLGLOT_LISTEN`, file, default.
     ///
     /// # Errors
-    /// The first fault. Unlike that of [`Config::load`], it has no code.
+    /// As [`Config::load`], without a code.
     pub fn parse(text: &str, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
-        Config::parse_all(text, file, overrides, environment).map_err(first)
-    }
-
-    fn parse_all(
-        text: &str,
-        file: Option<&Path>,
-        overrides: &Overrides,
-        environment: &Environment,
-    ) -> Result<Config, Vec<Error>> {
         let raw = raw::read(text, file)?;
-        let placed = |faults: Vec<Error>| faults.into_iter().map(|error| raw::placed(error, text, file)).collect::<Vec<_>>();
-        Config::checked(raw, file, overrides, environment).map_err(placed)
+        Config::checked(raw, file, overrides, environment).map_err(|error| raw::placed(error, text, file))
     }
 
-    fn checked(
-        raw: raw::Raw,
-        file: Option<&Path>,
-        overrides: &Overrides,
-        environment: &Environment,
-    ) -> Result<Config, Vec<Error>> {
-        // What cannot be read is a fault, and has its default for the checks of everything else.
-        let mut faults = Faults::default();
+    fn checked(raw: raw::Raw, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         // Paths in a file are relative to it.
         let base = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
             Some(directory) => directory.to_owned(),
@@ -264,22 +234,19 @@ impl Config {
         ];
         let listen = match listen.into_iter().find_map(|(named, text)| Some((named, text?))) {
             Some((named, text)) => {
-                let read =
-                    text.parse().map_err(|error: Error| Error { message: format!("`{named}`: {}", error.message), ..error });
-                faults.sift(read).unwrap_or_default()
+                text.parse().map_err(|error: Error| Error { message: format!("`{named}`: {}", error.message), ..error })?
             }
             None => Listen::default(),
         };
         let source = Source { base: &base, environment, without_secrets: overrides.without_secrets };
-        let mut backends: Vec<Backend> = raw.backends.iter().filter_map(|backend| faults.sift(backend.checked(source))).collect();
-        let knows_backends = backends.len() == raw.backends.len();
+        let mut backends: Vec<Backend> = raw.backends.iter().map(|backend| backend.checked(source)).collect::<Result<_, _>>()?;
         for flag in &overrides.backends {
-            let Some(added) = faults.sift(Backend::from_flag(flag)) else { continue };
+            let added = Backend::from_flag(flag)?;
             backends.retain(|backend| backend.name != added.name);
             backends.push(added);
         }
-        let store = faults.sift(SharedStore::read(&raw, source)).flatten();
-        let (keys, missing) = access::keys(&raw, source, &mut faults);
+        let store = SharedStore::read(&raw, source)?;
+        let (keys, missing) = access::keys(&raw, source)?;
         let exposed = listen.is_beyond_loopback();
         let config = Config {
             access: Access { keys, missing, insecure: raw.insecure, modes: raw.modes },
@@ -287,7 +254,7 @@ impl Config {
             store,
             drain_seconds: raw.drain_seconds.unwrap_or(10),
             drain_announce_seconds: raw.drain_announce_seconds,
-            mcp: raw.mcp.check(source, exposed, &mut faults),
+            mcp: raw.mcp.check(source, exposed)?,
             listen,
             mode: raw.mode,
             profile: raw.profile,
@@ -295,7 +262,7 @@ impl Config {
             shell_form: raw.shell_form,
             shell_config: file.filter(|file| **file != user_file(environment)).map(Path::to_owned),
             runner_found: environment.find("toolglot").is_some(),
-            react: raw.react.checked(&mut faults),
+            react: raw.react.checked()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(user_directory(environment).join("adapters")),
@@ -317,8 +284,7 @@ impl Config {
             passed_over: None,
             overrides: overrides.clone(),
         };
-        config.check(knows_backends, &mut faults);
-        faults.end(config)
+        config.check().map(|()| config)
     }
 
     /// Reads the configuration again, from its file and with the same command line. An empty file is refused, because editors
@@ -337,11 +303,6 @@ impl Config {
     pub fn route(&self, model: &str) -> Option<&Route> {
         self.routes.iter().find(|route| matches(&route.model, model))
     }
-}
-
-/// The fault that is told where only one can be.
-fn first(faults: Vec<Error>) -> Error {
-    faults.into_iter().next().unwrap_or_else(|| Error::proxy("the configuration cannot be used"))
 }
 
 impl Mode {

@@ -20,7 +20,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::{error::Error, openai::ChatRequest};
+use crate::{error::Error, openai::ChatRequest, wire::Dialect};
 
 /// A recorded conversation with what is expected of it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -40,23 +40,10 @@ pub struct Fixture {
 pub struct Round {
     /// The request in its internal form.
     pub request: ChatRequest,
-    /// The format of the stream.
-    pub wire: Wire,
+    /// The format of the stream; `None`: only the model's text, which ends with `stop`.
+    pub wire: Option<Dialect>,
     /// The bytes as they arrived.
     pub reads: Vec<Read>,
-}
-
-/// The format of a recorded stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Wire {
-    /// OpenAI's SSE.
-    OpenAi,
-    /// Ollama's JSON lines.
-    Ollama,
-    /// Google's SSE.
-    Google,
-    /// Only the model's text. The answer ends with `stop`.
-    Text,
 }
 
 /// Bytes that arrived in one piece.
@@ -68,25 +55,12 @@ pub struct Read {
     pub bytes: Vec<u8>,
 }
 
+/// The words for the formats of streams in the headers of sections.
+const FORMATS: [(&str, Option<Dialect>); 4] =
+    [("openai", Some(Dialect::OpenAi)), ("ollama", Some(Dialect::Ollama)), ("google", Some(Dialect::Google)), ("text", None)];
+
 /// Reads with a shorter pause between them are recorded as one.
 const PAUSE: Duration = Duration::from_millis(1);
-
-impl Wire {
-    /// The word in the section's header.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Wire::OpenAi => "openai",
-            Wire::Ollama => "ollama",
-            Wire::Google => "google",
-            Wire::Text => "text",
-        }
-    }
-
-    /// From the word in the section's header; `None`: the word is unknown.
-    pub fn parse(word: &str) -> Option<Wire> {
-        [Wire::OpenAi, Wire::Ollama, Wire::Google, Wire::Text].into_iter().find(|wire| wire.as_str() == word)
-    }
-}
 
 impl Read {
     /// Records bytes that arrived `after` the previous ones.
@@ -125,7 +99,8 @@ impl Fixture {
                     request = Some(ChatRequest::from_value(value).map_err(|error| fail(error.message))?);
                 }
                 ("stream", word) => {
-                    let wire = Wire::parse(word).ok_or_else(|| fail(format!("unknown stream `{word}`")))?;
+                    let known = FORMATS.iter().find(|(known, _)| *known == word);
+                    let (_, wire) = *known.ok_or_else(|| fail(format!("unknown stream `{word}`")))?;
                     let request = request.take().ok_or_else(|| fail("a stream needs a request before it".into()))?;
                     fixture.rounds.push(Round { request, wire, reads: reads(body) });
                 }
@@ -147,7 +122,8 @@ impl Fixture {
             let _ = writeln!(out, "# {line}");
         }
         for round in &self.rounds {
-            let _ = write!(out, "=== request\n{}\n=== stream {}\n", json!(round.request), round.wire.as_str());
+            let format = FORMATS.iter().find(|(_, known)| *known == round.wire).map_or("", |(word, _)| *word);
+            let _ = write!(out, "=== request\n{}\n=== stream {format}\n", json!(round.request));
             for (at, read) in round.reads.iter().enumerate() {
                 if at > 0 {
                     let _ = write!(out, "\n@{}ms\n", read.after.as_millis());

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
     fix::Schemas,
-    fixture::{Fixture, Round, Wire},
+    fixture::{Fixture, Round},
     turn::answer::{Answer, Policy, Setup},
     wire::Frames,
 };
@@ -67,17 +67,16 @@ pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> 
 ///
 /// # Errors
 /// A frame cannot be read, or the answer has no end. `out` has got the deltas before that.
-pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out: impl FnMut(Owned)) -> Result<(), Error> {
-    let dialect = match wire {
-        Wire::OpenAi => Dialect::OpenAi,
-        Wire::Ollama => Dialect::Ollama,
-        Wire::Google => Dialect::Google,
-        Wire::Text => {
-            let text: Vec<u8> = pieces.into_iter().flatten().copied().collect();
-            out(Owned::Text(Channel::Content, String::from_utf8_lossy(&text).into_owned()));
-            out(Owned::Finish(FinishReason::Stop));
-            return Ok(());
-        }
+pub fn read<'b>(
+    wire: Option<Dialect>,
+    pieces: impl IntoIterator<Item = &'b [u8]>,
+    mut out: impl FnMut(Owned),
+) -> Result<(), Error> {
+    let Some(dialect) = wire else {
+        let text: Vec<u8> = pieces.into_iter().flatten().copied().collect();
+        out(Owned::Text(Channel::Content, String::from_utf8_lossy(&text).into_owned()));
+        out(Owned::Finish(FinishReason::Stop));
+        return Ok(());
     };
     stream(dialect, pieces, &mut |delta: Delta<'_>| out(Owned::from(delta)))
 }

@@ -12,6 +12,27 @@ use crate::error::Error;
 #[cfg(test)]
 mod tests;
 
+/// The format of an answer. The kind of the backend decides it; a replay backend uses the format of its recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// NDJSON of `/api/chat`.
+    Ollama,
+    /// Chunks of `/v1/chat/completions`.
+    OpenAi,
+    /// Events of `streamGenerateContent`.
+    Google,
+}
+
+impl Dialect {
+    /// How frames are separated in this format.
+    pub fn framing(self) -> Framing {
+        match self {
+            Dialect::Ollama => Framing::Lines,
+            Dialect::OpenAi | Dialect::Google => Framing::Sse,
+        }
+    }
+}
+
 /// How frames are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {

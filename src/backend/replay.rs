@@ -13,7 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::{Dialect, Model, Prepared};
 use crate::{
     error::Error,
-    fixture::{Fixture, Read, Round, Wire},
+    fixture::{Fixture, Read, Round},
     openai::ChatRequest,
     upstream::{Outgoing, Recording},
 };
@@ -136,18 +136,16 @@ fn explained(recorded: &[&Round], asked: &Place) -> String {
 
 /// One line of text as an answer.
 fn said(text: &str) -> Prepared {
-    prepared(Wire::Text, &[Read { after: Duration::ZERO, bytes: text.as_bytes().to_vec() }])
+    prepared(None, &[Read { after: Duration::ZERO, bytes: text.as_bytes().to_vec() }])
 }
 
 /// A recorded answer as a request that is ready to send.
-fn prepared(wire: Wire, reads: &[Read]) -> Prepared {
+fn prepared(wire: Option<Dialect>, reads: &[Read]) -> Prepared {
     let recorded = |read: &Read| (read.after, Bytes::from(read.bytes.clone()));
     let (dialect, reads) = match wire {
-        Wire::OpenAi => (Dialect::OpenAi, reads.iter().map(recorded).collect()),
-        Wire::Ollama => (Dialect::Ollama, reads.iter().map(recorded).collect()),
-        Wire::Google => (Dialect::Google, reads.iter().map(recorded).collect()),
+        Some(dialect) => (dialect, reads.iter().map(recorded).collect()),
         // Only the model's text: streamed in Ollama's format.
-        Wire::Text => {
+        None => {
             let line = |read: &Read| {
                 let content = String::from_utf8_lossy(&read.bytes);
                 let line = json!({"message": {"role": "assistant", "content": content}, "done": false});

@@ -1,16 +1,11 @@
 //! `toolglot adapters`: lists the adapters, or says which one a model gets, why, and how well it is tested.
 
-use std::{
-    fmt::Write as _,
-    io::{Read, Write},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{fmt::Write as _, io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::output::{self, columns, print};
+use super::output::{columns, print};
 use crate::{
     adapter::{Adapter, Call, Found, Inside, Library, Written},
     config::{Config, Environment, Overrides},
@@ -24,9 +19,6 @@ pub struct Adapters {
     /// A model's name as its backend writes it
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The model's chat template: it says more than a name
-    #[arg(long, value_name = "FILE", requires = "model")]
-    template: Option<PathBuf>,
     /// Print the list as a Markdown table, with a call of each family
     #[arg(long, conflicts_with = "model")]
     markdown: bool,
@@ -40,7 +32,7 @@ impl Adapters {
     ///
     /// # Errors
     /// What was wrong, for `main` to print.
-    pub fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
+    pub fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let library = match &self.adapters {
             Some(directory) => Library::with_overlay(directory)?,
             None => server::library(&Config::load(&Overrides { here: true, ..Overrides::default() }, environment)?)?,
@@ -48,10 +40,7 @@ impl Adapters {
         let text = match &self.model {
             None if self.markdown => table(&library),
             None => list(&library),
-            Some(model) => {
-                let template = self.template.as_ref().map(|path| output::read_or_input(path, input)).transpose()?;
-                one(model, &library.find(model, template.as_deref()))
-            }
+            Some(model) => one(model, &library.find(model, None)),
         };
         print(out, &text)
     }

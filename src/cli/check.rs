@@ -1,6 +1,7 @@
 //! `toolglot check`: reports the faults of adapters, configuration and registry with file and line.
 
 use std::{
+    fmt,
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,14 +13,13 @@ use walkdir::{DirEntry, WalkDir};
 use super::output::{print, read};
 use crate::{
     adapter::{Adapter, GENERIC, Library},
-    backend,
     config::{Config, Environment, Overlay, Overrides, quoting_line},
     error::Error,
     mcp::{
         pool::BUILT_IN,
         registry::{Registry, Snapshot},
     },
-    redact, server,
+    server,
 };
 
 mod faults;
@@ -45,8 +45,8 @@ pub struct Check {
 struct Findings {
     update: bool,
     looked_at: Vec<String>,
-    /// What is wrong, and before it in which file and line, if known.
-    faults: Vec<(String, String)>,
+    /// In which file and line, if known, and what is wrong.
+    faults: Vec<String>,
 }
 
 /// A fixture with nothing to compare: only that every cut gives the same was checked.
@@ -71,7 +71,7 @@ impl Check {
             Some(path) if is_adapter(path)? => findings.overlay(path.parent().unwrap_or(Path::new("")), Some(path))?,
             Some(path) => findings.configuration(Some(path), environment)?,
         }
-        let text: String = findings.faults.iter().map(|(place, what)| format!("{place}: {what}\n")).collect();
+        let text: String = findings.faults.iter().map(|fault| format!("{fault}\n")).collect();
         let count = findings.faults.len();
         let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
         print(out, &format!("{text}{} checked, {faults}\n", findings.looked_at.join(", ")))?;
@@ -98,8 +98,8 @@ fn at(path: &Path, line: Option<usize>) -> String {
 }
 
 impl Findings {
-    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        self.faults.push((place.into(), what.into()));
+    fn add(&mut self, place: impl fmt::Display, what: impl fmt::Display) {
+        self.faults.push(format!("{place}: {what}"));
     }
 
     fn everything(&mut self, environment: &Environment) -> Result<(), Error> {
@@ -114,15 +114,12 @@ impl Findings {
     /// A configuration with all that it names.
     fn configuration(&mut self, file: Option<&Path>, environment: &Environment) -> Result<(), Error> {
         let overrides = Overrides { file: file.map(Path::to_owned), here: true, without_secrets: true, ..Overrides::default() };
-        let config = match Config::load_all(&overrides, environment) {
+        let config = match Config::load(&overrides, environment) {
             Ok(config) => config,
-            Err(faults) => {
+            Err(error) => {
                 self.looked_at.push("configuration".into());
-                for error in faults {
-                    // The message begins with the place.
-                    let (place, what) = error.message.split_once(": ").unwrap_or(("configuration", &error.message));
-                    self.add(place, what);
-                }
+                // Its message begins with the place.
+                self.faults.push(error.message);
                 return Ok(());
             }
         };
@@ -132,14 +129,6 @@ impl Findings {
             // Where it is checked may be another machine than where it serves.
             let missing = backend.missing.as_ref().map(|what| format!("backend `{}` (not checked: {what})", backend.name));
             self.looked_at.extend(missing);
-            let below = backend::Backend::from(backend).below_v1();
-            self.looked_at.extend(below.map(|below| {
-                format!(
-                    "backend `{}` (its `url` has no path: OpenAI's API is looked for at {} first)",
-                    below.name,
-                    redact::line(&below.url)
-                )
-            }));
         }
         let keys = config.access.missing.iter().filter(|missing| !missing.in_file);
         self.looked_at.extend(keys.map(|missing| format!("keys of clients (not checked: {})", missing.what)));
@@ -270,7 +259,7 @@ impl Findings {
         match fixture::check(path, &Library::embedded()?, fixture::Prefixes::Sample, self.update) {
             Ok(true) => {}
             Ok(false) => self.looked_at.push(WITHOUT_EVENTS.into()),
-            Err(what) => self.add(path.display().to_string(), what.trim_end()),
+            Err(what) => self.add(path.display(), what.trim_end()),
         }
         Ok(())
     }
@@ -283,7 +272,7 @@ impl Findings {
             match fixture::check(&path, library, fixture::Prefixes::Every, self.update) {
                 Ok(true) => {}
                 Ok(false) => unwritten += 1,
-                Err(what) => self.add(path.display().to_string(), what.trim_end()),
+                Err(what) => self.add(path.display(), what.trim_end()),
             }
         }
         if count > 0 {

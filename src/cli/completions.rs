@@ -6,7 +6,7 @@ use std::{io::Write, path::PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{output::print, setup::clients::Names};
+use super::{output::print, setup::clients};
 use crate::error::Error;
 
 #[derive(Debug, Args)]
@@ -30,8 +30,9 @@ impl Completions {
         let mut script = String::from_utf8_lossy(&script).into_owned();
         if self.shell == Shell::Fish {
             // For fish, the generator leaves the values of arguments out.
-            for (command, names) in [("run", Names::Agents), ("setup", Names::Clients)] {
-                let names: Vec<&str> = names.list().collect();
+            let names: [(&str, Vec<&str>); 2] =
+                [("run", clients::agent_names().collect()), ("setup", clients::names().collect())];
+            for (command, names) in names {
                 let words = names.join(" ");
                 script += &format!("complete -c toolglot -n \"__fish_seen_subcommand_from {command}\" -f -a \"{words}\"\n");
             }

@@ -1,7 +1,6 @@
 //! The log: its level, its format, and the removal of secrets from every line.
 
 use std::{
-    ffi::OsString,
     fmt::{self, Write as _},
     fs,
     fs::File,
@@ -196,19 +195,13 @@ impl Rotating {
         let written = file.metadata()?.len();
         Ok(Rotating { file, path, written })
     }
-
-    fn old(&self) -> PathBuf {
-        let mut name = OsString::from(&self.path);
-        name.push(".old");
-        name.into()
-    }
 }
 
 impl Write for Rotating {
     /// Takes whole lines.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.written >= FILE_BYTES {
-            fs::rename(&self.path, self.old())?;
+            fs::rename(&self.path, self.path.with_added_extension("old"))?;
             *self = Rotating::open(std::mem::take(&mut self.path))?;
         }
         self.file.write_all(line)?;
@@ -234,7 +227,7 @@ mod tests {
         log.written = FILE_BYTES;
         log.write_all(b"second\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second\n");
-        assert_eq!(fs::read_to_string(log.old()).unwrap(), "first\n");
+        assert_eq!(fs::read_to_string(path.with_added_extension("old")).unwrap(), "first\n");
         #[cfg(unix)]
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions()) & 0o777, 0o600);
         drop(log);

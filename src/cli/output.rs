@@ -16,23 +16,15 @@ pub(super) fn read(file: &Path) -> Result<String, Error> {
     fs::read_to_string(file).map_err(|error| Error::client(format!("{}: {error}", file.display())))
 }
 
-/// The text of a file that the command line names; `-` is standard input.
-pub(super) fn read_or_input(file: &Path, input: &mut dyn Read) -> Result<String, Error> {
-    if file != Path::new("-") {
-        return read(file);
-    }
-    let mut text = String::new();
-    input.read_to_string(&mut text).map_err(broken)?;
-    Ok(text)
-}
-
 /// All of standard input. A person at a terminal is told that it is read.
 pub(super) fn typed(input: &mut dyn Read, what: &str) -> Result<String, Error> {
     if io::stdin().is_terminal() {
         let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
         remark(&mut io::stderr(), &format!("reads {what} from standard input: type or paste it, and end it with {end}"));
     }
-    read_or_input(Path::new("-"), input)
+    let mut text = String::new();
+    input.read_to_string(&mut text).map_err(broken)?;
+    Ok(text)
 }
 
 /// The rows of JSON lines, without empty lines. An error names the line.

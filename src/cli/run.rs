@@ -10,14 +10,14 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
+use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
     given::Configured,
     output::{print, remark},
     setup::{
         self,
-        clients::{self, Agent, Names, Place},
+        clients::{self, Agent, Place},
     },
 };
 use crate::{
@@ -36,7 +36,7 @@ mod tests;
 #[derive(Debug, Args)]
 pub(super) struct Run {
     /// The agent [default: asks which of those that are installed]
-    #[arg(value_parser = Names::Agents)]
+    #[arg(value_parser = PossibleValuesParser::new(clients::agent_names()))]
     agent: Option<String>,
     /// The model [default: the first one]
     #[arg(long, value_name = "NAME")]

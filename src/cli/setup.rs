@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::Args;
+use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
     given::Configured,
@@ -20,7 +20,7 @@ use crate::{
     config::{Environment, Listen},
     error::Error,
 };
-use clients::{Names, Place};
+use clients::Place;
 use journal::{Entry, Journal};
 
 pub(super) mod clients;
@@ -36,7 +36,7 @@ const FIRST: [&str; 5] = ["claude", "codex", "opencode", "cline", "void"];
 #[command(arg_required_else_help = true)]
 pub struct Setup {
     /// The client
-    #[arg(value_parser = Names::Clients)]
+    #[arg(value_parser = PossibleValuesParser::new(clients::names()))]
     client: String,
     /// The model to write into the settings [default: the first one of the running proxy]
     #[arg(long, value_name = "NAME")]
@@ -173,9 +173,6 @@ pub(super) fn install(
 
 /// A name for the backup that no earlier one has.
 fn free_name(file: &Path) -> PathBuf {
-    let name = |n: u32| {
-        let number = if n == 0 { String::new() } else { format!(".{n}") };
-        file.with_file_name(format!("{}.backup{number}", file.file_name().unwrap_or_default().to_string_lossy()))
-    };
+    let name = |n: u32| file.with_added_extension(if n == 0 { "backup".to_owned() } else { format!("backup.{n}") });
     (0..).map(name).find(|name| name.symlink_metadata().is_err()).unwrap_or_else(|| name(0))
 }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     Config, Mode, Secret,
-    checks::{Faults, twice},
+    checks::{twice, wrong},
     matches,
     raw::Raw,
     secret::{Source, variable_name},
@@ -153,80 +153,77 @@ impl Config {
     }
 
     /// Checks that names of hosts and origins of pages can be met at all: they are compared as a whole.
-    pub(super) fn check_visitors(&self, faults: &mut Faults) {
+    pub(super) fn check_visitors(&self) -> Result<(), Error> {
         let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         let is_host = |text: &str| is_name(text) || text.parse::<IpAddr>().is_ok();
-        for host in self.allowed_hosts.iter().filter(|host| !is_host(host)) {
+        if let Some(host) = self.allowed_hosts.iter().find(|host| !is_host(host)) {
             let what = "is not the name of a host: write each name in full, without scheme and port (\"box.lan\")";
-            faults.add(format!("`allowed_hosts`: `{host}` {what}"));
+            return wrong(format!("`allowed_hosts`: `{host}` {what}"));
         }
         // Pages in a sandbox and files have the origin `null`.
         let is_origin = |text: &str| {
             let place = |rest: &str| !rest.is_empty() && !rest.contains(['/', '*', '?', '#', ' ']);
             text == "null" || text.split_once("://").is_some_and(|(scheme, rest)| !scheme.contains('*') && place(rest))
         };
-        for origin in self.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
+        if let Some(origin) = self.allowed_origins.iter().find(|origin| !is_origin(origin)) {
             let what = "is not the origin of a page: write each in full, with scheme and without path (\"https://chat.example\")";
-            faults.add(format!("`allowed_origins`: `{origin}` {what}"));
+            return wrong(format!("`allowed_origins`: `{origin}` {what}"));
         }
+        Ok(())
     }
 }
 
-/// The keys of the file, the variable and the tables, and those that are missing. Adds what is wrong with them.
-pub(super) fn keys(raw: &Raw, source: Source<'_>, faults: &mut Faults) -> (Vec<ClientKey>, Vec<Missing>) {
+/// The keys of the file, the variable and the tables, and those that are missing.
+pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<(Vec<ClientKey>, Vec<Missing>), Error> {
     let (mut keys, mut missing) = (Vec::new(), Vec::new());
-    let mut lacks = |what: String, in_file: bool, faults: &mut Faults| match source.without_secrets {
-        true => missing.push(Missing { what, in_file }),
-        false => faults.add(what),
+    let mut lacks = |what: String, in_file: bool| {
+        if !source.without_secrets {
+            return wrong(what);
+        }
+        missing.push(Missing { what, in_file });
+        Ok(())
     };
     if let Some(file) = &raw.api_keys_file {
         let file = source.base.join(file);
         match atomic::read(&file) {
-            Ok(text) => keys.extend(faults.sift(ClientKey::read_all(&text, "api_keys_file")).unwrap_or_default()),
-            Err(error) => lacks(format!("`api_keys_file`: cannot read {}: {error}", file.display()), true, faults),
+            Ok(text) => keys.extend(ClientKey::read_all(&text, "api_keys_file")?),
+            Err(error) => lacks(format!("`api_keys_file`: cannot read {}: {error}", file.display()), true)?,
         }
     }
     if let Some(variable) = &raw.api_key_env {
         match source.environment.get(variable) {
-            Some(text) => keys.extend(faults.sift(ClientKey::read_all(text, "api_key_env")).unwrap_or_default()),
-            None => {
-                lacks(format!("`api_key_env`: the environment variable `{}` is not set", variable_name(variable)), false, faults)
-            }
+            Some(text) => keys.extend(ClientKey::read_all(text, "api_key_env")?),
+            None => lacks(format!("`api_key_env`: the environment variable `{}` is not set", variable_name(variable)), false)?,
         }
     }
     // A name is also the prefix of what is kept, so that two people of one name would share it, and their rate limit.
-    for tenant in raw.tenants.iter().filter(|tenant| keys.iter().any(|key| key.tenant.name == tenant.name)) {
-        faults.add(format!(
+    if let Some(tenant) = raw.tenants.iter().find(|tenant| keys.iter().any(|key| key.tenant.name == tenant.name)) {
+        return wrong(format!(
             "a `[[key]]` is named `{}` as a key of `api_keys_file` or `api_key_env` is: give each a name of its own",
             tenant.name
         ));
     }
-    for name in twice(raw.tenants.iter().map(|tenant| tenant.name.as_str())) {
-        faults.add(format!(
+    if let Some(name) = twice(raw.tenants.iter().map(|tenant| tenant.name.as_str())) {
+        return wrong(format!(
             "two keys are named `{name}`: give each a `name` of its own; with one `prefix` they share what is kept"
         ));
     }
     for tenant in &raw.tenants {
-        let wrong = |what: String| format!("the key of `{}`: {what}", tenant.name);
-        if let Err(what) = tenant.check() {
-            faults.add(wrong(what));
-            continue;
-        }
+        let of_tenant = |what: String| format!("the key of `{}`: {what}", tenant.name);
+        tenant.check().or_else(|what| wrong(of_tenant(what)))?;
         match Secret::read("key", tenant.key_env.as_deref(), tenant.key_file.as_deref(), source) {
-            Ok(key) => {
-                let key = key.map(|key| tenant.with(&key)).transpose().map_err(|what| Error::proxy(wrong(what)));
-                keys.extend(faults.sift(key).flatten());
-            }
-            Err(what) => lacks(wrong(what), tenant.key_file.is_some(), faults),
+            Ok(None) => {}
+            Ok(Some(key)) => keys.push(tenant.with(&key).or_else(|what| wrong(of_tenant(what)))?),
+            Err(what) => lacks(of_tenant(what), tenant.key_file.is_some())?,
         }
     }
     for (at, key) in keys.iter().enumerate() {
         if let Some(other) = keys.iter().take(at).find(|other| other.digest == key.digest && other.tenant != key.tenant) {
             let (one, two) = (&other.tenant.name, &key.tenant.name);
-            faults.add(format!("`{one}` and `{two}` have the same key: give each one of its own"));
+            return wrong(format!("`{one}` and `{two}` have the same key: give each one of its own"));
         }
     }
-    (keys, missing)
+    Ok((keys, missing))
 }
 
 impl Tenant {

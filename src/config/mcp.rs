@@ -6,9 +6,10 @@ use serde::Deserialize;
 
 use super::{
     Environment, Secret,
-    checks::Faults,
+    checks::wrong,
     secret::{Source, variable_name},
 };
+use crate::error::Error;
 
 /// The configuration of MCP, apart from the registry itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,28 +88,24 @@ impl Default for McpServing {
 }
 
 impl RawMcp {
-    /// Checks the section, and adds what is wrong with it. If other machines can reach the server (`exposed`), changing the
-    /// registry requires the token by default.
-    pub(super) fn check(&self, source: Source<'_>, exposed: bool, faults: &mut Faults) -> Mcp {
+    /// Checks the section. If other machines can reach the server (`exposed`), changing the registry requires the token by default.
+    pub(super) fn check(&self, source: Source<'_>, exposed: bool) -> Result<Mcp, Error> {
         let Source { base, environment, without_secrets } = source;
         let token = match &self.token_env {
             None => None,
             Some(name) => match environment.get(name).unwrap_or_default().trim() {
                 "" if without_secrets => None,
-                "" => {
-                    faults.add(format!("`mcp.token_env`: the environment variable `{}` is not set", variable_name(name)));
-                    None
-                }
+                "" => return wrong(format!("`mcp.token_env`: the environment variable `{}` is not set", variable_name(name))),
                 token => Some(Secret::key(token)),
             },
         };
         if self.registry_http == Some(RegistryHttp::Token) && self.token_env.is_none() {
-            faults.add("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it");
+            return wrong("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it");
         }
         if self.builtin_tools && !cfg!(feature = "sample-tools") {
-            faults.add("`mcp.builtin_tools`: this build has no built-in tools (the feature `sample-tools`)");
+            return wrong("`mcp.builtin_tools`: this build has no built-in tools (the feature `sample-tools`)");
         }
-        Mcp {
+        Ok(Mcp {
             registry: match &self.registry {
                 Some(named) => base.join(named),
                 None => super::user_directory(environment).join("mcp.json"),
@@ -127,7 +124,7 @@ impl RawMcp {
                 ..McpServing::default()
             },
             state: state_directory(environment),
-        }
+        })
     }
 }
 

@@ -58,40 +58,10 @@ pub(super) enum Retry {
     Times(u8),
 }
 
-/// How many wrong keys and types are told at once.
-const FAULTS: usize = 100;
-
-/// Parses the text. An error names file, line and what was probably meant. Behind the first fault, the text is read on without the
-/// entry that it is in.
-pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Vec<Error>> {
-    let place = file.map_or("configuration".to_owned(), |file| file.display().to_string());
-    let mut faults = Vec::new();
-    let mut rest = text.to_owned();
-    loop {
-        let error = match toml::from_str(&rest) {
-            Ok(raw) => return if faults.is_empty() { Ok(raw) } else { Err(faults) },
-            Err(error) => error,
-        };
-        let without = without_entry(&rest, &error);
-        // A later fault that is not in an entry may come from an entry that is left out.
-        if faults.is_empty() || without.is_some() {
-            faults.push(Error::proxy(format!("{place}{}", explained(&error, &rest))));
-        }
-        match without.filter(|_| faults.len() < FAULTS) {
-            Some(without) => rest = without,
-            None => return Err(faults),
-        }
-    }
-}
-
-/// The text with an empty line in the place of the entry that an error is about; `None` if it is not an entry of one line.
-fn without_entry(text: &str, error: &toml::de::Error) -> Option<String> {
-    let at = error.span()?.start;
-    let begin = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
-    let end = text.get(at..)?.find('\n').map_or(text.len(), |length| at + length);
-    let line = text.get(begin..end)?.trim_start();
-    let rest = format!("{}{}", text.get(..begin)?, text.get(end..)?);
-    (!line.starts_with(['[', '#']) && line.contains('=') && rest.parse::<toml::Table>().is_ok()).then_some(rest)
+/// Parses the text. An error names file, line and what was probably meant.
+pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
+    let place = || file.map_or("configuration".to_owned(), |file| file.display().to_string());
+    toml::from_str(text).map_err(|error| Error::proxy(format!("{}{}", place(), explained(&error, text))))
 }
 
 /// The keys that a configuration may have, tables included.

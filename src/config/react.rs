@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{access::in_both, checks::Faults};
+use super::{access::in_both, checks::wrong};
+use crate::error::Error;
 
 /// The limits of mode `react` and what the user sees of it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -84,18 +85,18 @@ impl Default for React {
 }
 
 impl React {
-    /// Checks the values, and adds what is out of range.
-    pub(super) fn checked(self, faults: &mut Faults) -> React {
+    /// Checks the values.
+    pub(super) fn checked(self) -> Result<React, Error> {
         let checks = [
             (self.rounds == 0, "rounds` must be at least 1"),
             (self.parallel == 0, "parallel` must be at least 1"),
             (self.result_bytes < RESULT_BYTES_AT_LEAST, "result_bytes` must be at least 256"),
             (self.tools_percent == 0 || self.tools_percent > 100, "tools_percent` must be 1 to 100"),
         ];
-        for (_, what) in checks.iter().filter(|(is_wrong, _)| *is_wrong) {
-            faults.add(format!("`react.{what}"));
+        match checks.iter().find(|(is_wrong, _)| *is_wrong) {
+            Some((_, what)) => wrong(format!("`react.{what}")),
+            None => Ok(self),
         }
-        self
     }
 
     /// The same with the lowered limits of a request.

@@ -42,19 +42,20 @@ pub(super) struct Facts {
     /// The name of the tenant; `""` if no key is required.
     pub(super) tenant: String,
     pub(super) mode: &'static str,
+    /// The first word of what its client calls itself.
     pub(super) client: Option<String>,
     pub(super) turn: Option<Turn>,
     /// Its row on the page.
     pub(super) entry: Option<Entry>,
     /// The backend's headers about its limits.
     pub(super) pace: Vec<(String, String)>,
-    /// Once it is over, the status of its response; `None`: the client left before there was one.
+    /// The status of its response; `None`, once it is over: the client left before there was one.
     pub(super) status: Option<u16>,
     /// What the client was told of a failure.
     pub(super) told: Option<String>,
-    /// The time until the first byte of its answer, and until its end.
+    /// The time until the first byte of its answer, and until its end; `None`: it is under way.
     pub(super) first: Option<Duration>,
-    pub(super) taken: Duration,
+    pub(super) taken: Option<Duration>,
 }
 
 /// The facts about a turn.
@@ -108,6 +109,11 @@ impl Facts {
     pub(super) fn backend(&self) -> &str {
         self.target.as_ref().map_or("", |target| &target.backend.name)
     }
+
+    /// Whether the client got an error, in the place of an answer or at its end.
+    pub(super) fn has_failed(&self) -> bool {
+        self.status.is_some_and(|status| status >= 400) || self.turn.as_ref().is_some_and(|turn| turn.failed.is_some())
+    }
 }
 
 /// A duration as the log and the page write it.
@@ -143,13 +149,17 @@ impl Account {
         facts.mode = "off";
     }
 
+    /// Sets what the client calls itself.
+    pub(super) fn is_from(&self, user_agent: &str) {
+        let client = user_agent.split(' ').next().filter(|client| !client.is_empty());
+        self.facts().client = client.map(|client| redact::shown(client, CLIENT_CHARS));
+    }
+
     /// The tap for this turn.
     pub(super) fn watch(&self, plan: &Plan, mode: &'static str) -> Box<dyn Tap> {
-        let mut facts = self.facts();
-        facts.mode = mode;
-        let client = plan.caller.client.split(' ').next().filter(|client| !client.is_empty());
-        facts.client = client.map(|client| redact::shown(client, CLIENT_CHARS));
         let turn = Turn { adapter: plan.adapter.name.clone(), ..Turn::default() };
+        let mut facts = self.facts();
+        (facts.mode, facts.turn) = (mode, Some(turn.clone()));
         Box::new(Watch { account: self.clone(), turn })
     }
 
@@ -173,6 +183,7 @@ impl Tap for Watch {
 
     fn round(&mut self, _: &ChatRequest, _: &Tools, _: Dialect) {
         self.turn.rounds += 1;
+        self.account.facts().turn = Some(self.turn.clone());
     }
 
     fn prefix(&mut self, prefix: Prefix) {
@@ -226,7 +237,7 @@ impl Tap for Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Once for each turn, so that pieces of an answer take no lock.
+        // Here and at the beginning of a round, so that pieces of an answer take no lock.
         self.account.facts().turn = Some(std::mem::take(&mut self.turn));
     }
 }

@@ -145,7 +145,7 @@ fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
     account.is_about(&asked.target);
     let mode = asked.mode.name();
     let entry = account.facts().entry.clone();
-    let shown = entry.and_then(|entry| kept::tap(&entry, plan, mode));
+    let shown = entry.and_then(|entry| kept::tap(&entry, plan));
     [account.watch(plan, mode)].into_iter().chain(recording).chain(shown).collect()
 }
 

@@ -3,8 +3,6 @@
 //! a request that is refused before it is read (429, 413) has its own status. A request without `id` is a notification: it runs,
 //! and its answer is status 204 without a body.
 
-use std::sync::atomic::Ordering;
-
 use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
@@ -62,7 +60,6 @@ pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Respon
 }
 
 async fn answer(app: &App, request: Request, tools: bool) -> Response {
-    app.process.metrics.chats.fetch_add(1, Ordering::Relaxed);
     let received = match Received::read(app, request).await.and_then(Received::within_values) {
         Ok(received) => received,
         // It was not read: under the error's own status.
@@ -92,6 +89,7 @@ async fn generate(app: &App, received: Received, request: Value, tools: bool) ->
         Some(model) => model.clone(),
         None => first_model(app, &received.sender.tenant).await?,
     };
+    received.list(app, &called);
     let target = app.target(&received.sender.tenant, called).await?;
     let tools = tools && react::has_servers(app, &received.sender.tenant);
     let chat = ChatRequest::from_value(chat(&target.model, params, tools))?;

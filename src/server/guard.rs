@@ -14,7 +14,7 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::{account::Account, page, received::text, reply, state::App};
 use crate::{
@@ -315,14 +315,13 @@ fn preflight(headers: &HeaderMap) -> Response {
     let wanted = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     out.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.unwrap_or(HeaderValue::from_static("authorization, content-type")));
     out.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    if headers.contains_key(HeaderName::from_static("access-control-request-private-network")) {
-        out.insert(HeaderName::from_static("access-control-allow-private-network"), HeaderValue::from_static("true"));
-    }
     response
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderName;
+
     use super::*;
     use crate::config::Secret;
 

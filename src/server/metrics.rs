@@ -70,7 +70,7 @@ impl Metrics {
         if !tenant.is_empty() {
             add(&self.tenant_requests, [("tenant", tenant), ("status", &code)], 1);
         }
-        self.duration.0.observe(facts.taken.as_secs_f64());
+        self.duration.0.observe(facts.taken.unwrap_or_default().as_secs_f64());
         if let Some(first) = facts.first {
             self.first_byte.0.observe(first.as_secs_f64());
         }

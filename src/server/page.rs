@@ -123,7 +123,7 @@ async fn one(
     let Some(row) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
     account.goes_apart().await;
     let detail = row.content.as_ref().map(|kept| detail::detail(&copied(kept)));
-    reply::json(&json!({"row": row, "detail": detail}))
+    reply::json(&json!({"row": row.to_value(), "detail": detail}))
 }
 
 /// One turn as a file that `toolglot check` replays.

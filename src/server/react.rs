@@ -49,16 +49,6 @@ pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
         || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
 }
 
-/// Warns about servers of the configuration that do not exist: they may be added later.
-pub(super) fn warn_of_missing(app: &App) {
-    let named = app.config.react.servers.iter().flatten();
-    for name in named.filter(|name| !app.process.mcp.pool().has_server(name)) {
-        tracing::warn!(
-            "`react.servers` names the MCP server `{name}`, which is not in the registry: requests in mode `react` fail"
-        );
-    }
-}
-
 /// Fails if there is no server of this name. Servers that a tenant may not use do not exist for it.
 fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
     let pool = app.process.mcp.pool();

@@ -94,15 +94,15 @@ impl Received {
     }
 
     /// Counts a request for an answer, and makes it a row of the page.
-    fn list(&self, app: &App, model: &str) {
-        let mut facts = self.account.facts();
-        if !TURNS.iter().any(|end| facts.path.ends_with(end)) {
-            return;
+    pub(super) fn list(&self, app: &App, model: &str) {
+        self.account.is_from(text(&self.headers, header::USER_AGENT).unwrap_or_default());
+        let is_turn = TURNS.iter().any(|end| self.account.facts().path.ends_with(end));
+        if is_turn {
+            app.process.metrics.chats.fetch_add(1, Ordering::Relaxed);
+            let keeps = app.config.exchanges == Exchanges::Memory;
+            let entry = app.process.page.begin(&self.account, model, &self.body, keeps);
+            self.account.facts().entry = Some(entry);
         }
-        app.process.metrics.chats.fetch_add(1, Ordering::Relaxed);
-        let client = text(&self.headers, header::USER_AGENT).unwrap_or_default();
-        let entry = app.process.page.begin(&facts, client, model, &self.body, app.config.exchanges == Exchanges::Memory);
-        facts.entry = Some(entry);
     }
 
     /// The mode: chosen by the page's switch, else by the header, the path, the model's alias, its route, the configuration.

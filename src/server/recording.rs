@@ -15,7 +15,7 @@ use crate::{
     backend::Dialect,
     error::Error,
     event::{ToolChoice, Tools},
-    fixture::{Fixture, Read, Round, Wire},
+    fixture::{Fixture, Read, Round},
     openai::ChatRequest,
     plan::Plan,
     redact,
@@ -79,7 +79,7 @@ impl Recorder {
 
 impl Tap for Recording {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        self.fixture.rounds.push(Round { request: request(chat, tools), wire: wire(dialect), reads: Vec::new() });
+        self.fixture.rounds.push(Round { request: request(chat, tools), wire: Some(dialect), reads: Vec::new() });
         self.last = Instant::now();
     }
 
@@ -114,15 +114,6 @@ impl Drop for Recording {
 /// A model's name in the name of a file.
 pub(super) fn plain(model: &str) -> String {
     model.chars().take(NAME_CHARS).map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
-}
-
-/// The name of a wire format in a fixture.
-pub(super) fn wire(dialect: Dialect) -> Wire {
-    match dialect {
-        Dialect::Ollama => Wire::Ollama,
-        Dialect::OpenAi => Wire::OpenAi,
-        Dialect::Google => Wire::Google,
-    }
 }
 
 /// The request with its tools in OpenAI's form, whatever the client's form, and without fields that identify a person.

@@ -22,7 +22,7 @@ use tokio::{
 use super::{
     connection::{self, Room, Shift},
     ending::Stage,
-    greeting, listen, react, reload, router,
+    greeting, listen, reload, router,
     state::{App, Live, Settings, app},
 };
 use crate::{config::Config, error::Error};
@@ -69,7 +69,6 @@ async fn run(settings: Settings) -> Result<(), Error> {
     let room = Room::new(config.limits.connections);
     let mut listening = listen::bind(&config.listen).await?;
     let app = app(settings)?;
-    react::warn_of_missing(&app);
     if let Some(link) = app.turns.store.link() {
         link.opened(STORE).await;
     }
@@ -232,13 +231,9 @@ fn signal() -> impl Future<Output = ()> {
     async move {
         #[cfg(unix)]
         {
-            use std::task::Poll;
-            let mut caught = caught;
-            future::poll_fn(|cx| match caught.iter_mut().flatten().any(|signal| signal.poll_recv(cx).is_ready()) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            })
-            .await;
+            use futures_util::{FutureExt, future::select_all};
+            let waits = caught.into_iter().flatten().map(|mut signal| async move { signal.recv().await }.boxed());
+            select_all(waits.chain([future::pending().boxed()])).await;
         }
         #[cfg(not(unix))]
         if tokio::signal::ctrl_c().await.is_err() {

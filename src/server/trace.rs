@@ -131,14 +131,19 @@ impl hyper::body::Body for Traced {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let mut facts = std::mem::take(&mut *self.account.facts());
-        let first = facts.turn.as_ref().and_then(|turn| turn.first_sent).or(self.first_byte);
-        facts.first = first.map(|at| at.saturating_duration_since(self.begun));
-        facts.taken = self.begun.elapsed();
-        self.metrics.end(&facts);
-        if let Some(entry) = facts.entry.take() {
-            entry.end(&facts);
+        let entry = {
+            let mut facts = self.account.facts();
+            let first = facts.turn.as_ref().and_then(|turn| turn.first_sent).or(self.first_byte);
+            facts.first = first.map(|at| at.saturating_duration_since(self.begun));
+            facts.taken = Some(self.begun.elapsed());
+            facts.entry.take()
+        };
+        // Where the rows are locked, no account is.
+        if let Some(entry) = entry {
+            entry.end();
         }
+        let facts = self.account.facts();
+        self.metrics.end(&facts);
         if let Some(open) = self.open.take() {
             open.end(&facts);
         }
@@ -153,14 +158,14 @@ impl Drop for Ending {
         let prefix = turn.and_then(|turn| turn.prefix);
         tracing::info!(
             parent: &self.span,
-            client = facts.client,
+            client = facts.client.as_deref(),
             tenant = Some(&facts.tenant).filter(|tenant| !tenant.is_empty()),
             model = target.called,
             backend = target.backend.name,
             mode = facts.mode,
             status = facts.status,
             first_ms = facts.first.map(milliseconds),
-            ms = milliseconds(facts.taken),
+            ms = facts.taken.map(milliseconds),
             prompt_tokens = usage.map(|usage| usage.prompt_tokens),
             completion_tokens = usage.map(|usage| usage.completion_tokens),
             shared_bytes = prefix.map(|prefix| prefix.shared),

@@ -1,9 +1,9 @@
 use super::*;
 
 fn run(model: Option<&str>) -> String {
-    let adapters = Adapters { model: model.map(str::to_owned), template: None, markdown: false, adapters: None };
+    let adapters = Adapters { model: model.map(str::to_owned), markdown: false, adapters: None };
     let mut out = Vec::new();
-    adapters.run(&Environment::default(), &mut "".as_bytes(), &mut out).unwrap();
+    adapters.run(&Environment::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

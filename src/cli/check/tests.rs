@@ -164,37 +164,27 @@ fn a_configuration_is_checked_with_all_that_it_names() {
 }
 
 #[test]
-fn all_faults_of_a_configuration_are_told_at_once() {
+fn a_fault_of_a_configuration_is_told_with_its_line() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("proxy.toml");
     for (text, expected) in [
-        (
-            "retry = 9\n[react]\nrounds = 0\ntools_percent = 0\n[limits]\nbody_bytes = 0\nconnections = 0\n",
-            vec![":1: `retry`", ":3: `react.rounds`", ":4: `react.tools_percent`", ":6: `limits`", ":7: `limits`"],
-        ),
+        ("retry = 9\n", ":1: `retry`"),
+        ("[react]\nrounds = 0\n", ":2: `react.rounds`"),
+        ("[react]\n\ntools_percent = 0\n", ":3: `react.tools_percent`"),
+        ("[limits]\nbody_bytes = 0\n", ":2: `limits`"),
+        ("[limits]\n\nconnections = 0\n", ":3: `limits`"),
         // Keys and types come before values.
-        ("retrys = 2\nmode = \"of\"\nretry = 9\n[react]\nround = 1\n", vec![":1: unknown", ":2: unknown", ":5: unknown"]),
-        ("retrys = 2\n[react\n", vec![":2: "]),
-        (
-            "allowed_hosts = [\"http://a\"]\n[[backend]]\nname = \"a\"\n[[route]]\nmodel = \"m\"\nbackend = \"a\"\n",
-            vec![":1: `allowed_hosts`", ": backend `a` needs a `url`"],
-        ),
-        (
-            "[[alias]]\nname = \"a\"\nmodel = \"b\"\n[[alias]]\nname = \"a\"\nmodel = \"c\"\n",
-            vec![":2: two aliases are named `a`"],
-        ),
-        (
-            "[[key]]\nname = \"ann\"\nkey_env = \"A\"\n[[key]]\nname = \"ann\"\nkey_env = \"B\"\n",
-            vec![":2: two keys are named `ann`"],
-        ),
+        ("retry = 9\nretrys = 2\n", ":2: unknown"),
+        ("retry = 2\n[react\n", ":2: "),
+        ("allowed_hosts = [\"http://a\"]\n", ":1: `allowed_hosts`"),
+        ("[[backend]]\nname = \"a\"\n", ":1: backend `a` needs a `url`"),
+        ("[[alias]]\nname = \"a\"\nmodel = \"b\"\n[[alias]]\nname = \"a\"\nmodel = \"c\"\n", ":2: two aliases are named `a`"),
+        ("[[key]]\nname = \"ann\"\nkey_env = \"A\"\n[[key]]\nname = \"ann\"\nkey_env = \"B\"\n", ":2: two keys are named `ann`"),
     ] {
         std::fs::write(&file, text).unwrap();
         let (passed, said) = run(Some(&file));
-        let lines: Vec<&str> = said.lines().filter(|line| line.contains("proxy.toml:")).collect();
-        assert!(!passed && lines.len() == expected.len(), "{text}\n{said}");
-        for expected in expected {
-            assert!(lines.iter().any(|line| line.contains(expected)), "{text}: expected {expected:?}, got\n{said}");
-        }
+        assert!(!passed && said.contains(&format!("proxy.toml{expected}")), "{text}: expected {expected:?}, got\n{said}");
+        assert!(said.ends_with(" checked, 1 fault\n"), "{said}");
     }
 }
 

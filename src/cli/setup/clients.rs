@@ -3,7 +3,6 @@
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -65,13 +64,6 @@ pub(in crate::cli) struct Place {
     pub(in crate::cli) profile: String,
 }
 
-/// Reads one name of the list, and completes in shells.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::cli) enum Names {
-    Clients,
-    Agents,
-}
-
 const CLIENTS: &str = include_str!("clients.toml");
 /// At most so many tokens are asked for in one answer.
 const OUTPUT: u64 = 8192;
@@ -80,6 +72,20 @@ const OUTPUT: u64 = 8192;
 pub(in crate::cli) fn all() -> Result<BTreeMap<String, Client>, Error> {
     toml::from_str(CLIENTS)
         .map_err(|error| Error::proxy(format!("the list of clients inside of this program is broken: {error}")))
+}
+
+/// The names of all, by the heads of the tables, which is all that a command line needs.
+pub(in crate::cli) fn names() -> impl Iterator<Item = &'static str> {
+    heads().filter(|head| !head.contains('.'))
+}
+
+/// The names of those that `run` starts.
+pub(in crate::cli) fn agent_names() -> impl Iterator<Item = &'static str> {
+    heads().filter_map(|head| head.strip_suffix(".run"))
+}
+
+fn heads() -> impl Iterator<Item = &'static str> {
+    CLIENTS.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')).filter(|head| !head.starts_with('['))
 }
 
 /// Those that `run` starts.
@@ -197,33 +203,5 @@ fn merge(into: &mut Value, own: Value) -> Result<(), String> {
             }
         }),
         _ => Err("is not a JSON object".into()),
-    }
-}
-
-impl Names {
-    /// The heads of the tables, which is all that a command line needs.
-    pub(in crate::cli) fn list(self) -> impl Iterator<Item = &'static str> {
-        let heads = CLIENTS.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
-        heads.filter_map(move |head| match self {
-            Names::Clients => Some(head).filter(|head| !head.contains(['.', '['])),
-            Names::Agents => head.strip_suffix(".run").filter(|head| !head.contains('[')),
-        })
-    }
-}
-
-impl TypedValueParser for Names {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<String, clap::Error> {
-        PossibleValuesParser::new(self.list()).parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(self.list().map(PossibleValue::new)))
     }
 }

@@ -122,10 +122,10 @@ fn a_context_is_stated_where_it_is_known() {
 fn shells_complete_every_name() {
     let all = clients::all().unwrap();
     let agents = clients::agents().unwrap();
-    let mut names: Vec<&str> = Names::Clients.list().collect();
+    let mut names: Vec<&str> = clients::names().collect();
     names.sort_unstable();
     assert!(names.iter().eq(all.keys()), "{names:?}");
-    let mut names: Vec<&str> = Names::Agents.list().collect();
+    let mut names: Vec<&str> = clients::agent_names().collect();
     names.sort_unstable();
     assert!(names.iter().eq(agents.keys()), "{names:?}");
 }

@@ -1,7 +1,7 @@
 //! Builds what the page shows of one turn: the request, the model's text with its markers and calls, each change and its
 //! reason, and what the client got. It runs on request, never while the turn runs.
 
-use std::{cell::Cell, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -22,8 +22,6 @@ pub(super) const TEXT_BYTES: usize = 256 * 1024;
 struct Wrote {
     reasoning: String,
     content: String,
-    /// Where reads began in `content`.
-    cuts: Vec<usize>,
     native: Vec<ToolCall>,
     end: Option<FinishReason>,
     fault: Option<String>,
@@ -76,7 +74,7 @@ pub(super) fn detail(kept: &Kept) -> Value {
             json!({
                 "told": told.as_deref().map(&clean),
                 "reasoning": wrote.reasoning,
-                "pieces": pieces(reader, &wrote, &split),
+                "pieces": pieces(reader, &wrote.content, &split),
                 "native": wrote.native.iter().map(|call| json!({"name": call.name, "arguments": call.arguments})).collect::<Vec<_>>(),
                 "end": wrote.end.map(FinishReason::as_str),
                 "fault": wrote.fault,
@@ -157,9 +155,8 @@ fn notes(reader: &Reader, split: &Split) -> Vec<Value> {
     split.texts.iter().take(NOTES).map(|(name, cell)| note(cell.to_string(), name)).collect()
 }
 
-/// The text in pieces that look the same: prose, reasoning, markers, calls; and where the backend's reads began.
-fn pieces(reader: Option<&Reader>, wrote: &Wrote, split: &Split) -> Vec<Value> {
-    let text = &wrote.content;
+/// The text in pieces that look the same: prose, reasoning, markers, calls.
+fn pieces(reader: Option<&Reader>, text: &str, split: &Split) -> Vec<Value> {
     let mut looks = vec![Look { kind: "text", call: None, is_marker: false }; text.len()];
     if let Some(reader) = reader {
         split.mark(text, &mut looks);
@@ -170,12 +167,11 @@ fn pieces(reader: Option<&Reader>, wrote: &Wrote, split: &Split) -> Vec<Value> {
             }
         }
     }
-    let is_cut = |at: usize| wrote.cuts.binary_search(&at).is_ok();
-    let is_edge = |at: &usize| looks.get(*at) != looks.get(*at - 1) || is_cut(*at);
+    let is_edge = |at: &usize| looks.get(*at) != looks.get(*at - 1);
     let (mut out, mut from) = (Vec::new(), 0);
     for end in (1..=text.len()).filter(is_edge) {
         let Look { kind, call, is_marker } = looks[from];
-        out.push(json!({"t": text.get(from..end), "k": kind, "c": call, "m": is_marker, "r": is_cut(from)}));
+        out.push(json!({"t": text.get(from..end), "k": kind, "c": call, "m": is_marker}));
         from = end;
     }
     out
@@ -184,29 +180,16 @@ fn pieces(reader: Option<&Reader>, wrote: &Wrote, split: &Split) -> Vec<Value> {
 impl Wrote {
     fn of(round: &Round, clean: &impl Fn(&str) -> String) -> Wrote {
         let mut wrote = Wrote::default();
-        let (reads, mut seen) = (Cell::new(0), 0);
-        let pieces = round.reads.iter().map(|read| {
-            reads.set(reads.get() + 1);
-            read.bytes.as_slice()
-        });
+        let pieces = round.reads.iter().map(|read| read.bytes.as_slice());
         let read = recorded::read(round.wire, pieces, |delta| match delta {
             Owned::Text(Channel::Reasoning, text) => wrote.reasoning.push_str(&text),
-            Owned::Text(Channel::Content, text) => {
-                if std::mem::replace(&mut seen, reads.get()) != reads.get() && !wrote.content.is_empty() {
-                    wrote.cuts.push(wrote.content.len());
-                }
-                wrote.content.push_str(&text);
-            }
+            Owned::Text(Channel::Content, text) => wrote.content.push_str(&text),
             Owned::Call(call) => wrote.native.push(call),
             Owned::Usage(_) | Owned::StopSequence(_) => {}
             Owned::Finish(reason) => wrote.end = Some(reason),
         });
         wrote.fault = read.err().map(|error| clean(&error.message));
-        let content = clean(&wrote.content);
-        if content != wrote.content || content.len() > TEXT_BYTES {
-            wrote.cuts.clear();
-        }
-        wrote.content = content;
+        wrote.content = clean(&wrote.content);
         wrote.content.truncate(wrote.content.floor_char_boundary(TEXT_BYTES));
         wrote.reasoning = clean(&wrote.reasoning);
         for call in &mut wrote.native {

@@ -19,7 +19,7 @@ use crate::{
     backend::Dialect,
     event::{Event, Note, Tools},
     fix::Checked,
-    fixture::{self, Fixture, Read, Wire},
+    fixture::{self, Fixture, Read},
     lock::Hold,
     openai::ChatRequest,
     plan::Plan,
@@ -62,7 +62,7 @@ struct Room {
 pub(super) struct Round {
     /// The conversation in the internal form, as JSON; `""` if it was omitted for lack of space.
     pub(super) request: String,
-    pub(super) wire: Wire,
+    pub(super) wire: Option<Dialect>,
     pub(super) reads: Vec<Read>,
     /// What was found in the calls of the answer.
     pub(super) checked: Vec<Checked>,
@@ -110,13 +110,8 @@ const REQUEST_BYTES: usize = 512 * 1024;
 const SAID: usize = 2000;
 
 /// The tap for a turn; `None` if its content is not kept.
-pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> Option<Box<dyn Tap>> {
+pub(in crate::server) fn tap(entry: &Entry, plan: &Plan) -> Option<Box<dyn Tap>> {
     let kept = Arc::clone(entry.kept.as_ref()?);
-    entry.update(|row| {
-        row.adapter.clone_from(&plan.adapter.name);
-        row.backend.clone_from(&plan.backend.name);
-        row.mode = mode;
-    });
     {
         let mut kept = kept.hold();
         kept.secrets.extend(plan.secrets().map(str::to_owned));
@@ -233,15 +228,14 @@ impl Watch {
 
 impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        let wire = recording::wire(dialect);
         self.kept(|kept| {
             kept.cut |= kept.sent.len() > REQUEST_BYTES;
             let request = if kept.cut { String::new() } else { json!(recording::request(chat, tools)).to_string() };
             let request = if kept.takes(request.len()) { request } else { String::new() };
-            kept.rounds.push(Round { request, wire, reads: Vec::new(), checked: Vec::new() });
+            kept.rounds.push(Round { request, wire: Some(dialect), reads: Vec::new(), checked: Vec::new() });
         });
         self.last = Instant::now();
-        self.entry.update(|row| row.rounds += 1);
+        self.entry.update(|_| {});
     }
 
     fn prefix(&mut self, prefix: Prefix) {
@@ -307,7 +301,7 @@ pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<Strin
     if rounds.is_empty() {
         return Err("no answer of a backend came in this turn".into());
     }
-    let title = format!("{} at {}, saved from the page of toolglot {}", row.model, row.backend, env!("CARGO_PKG_VERSION"));
+    let title = format!("{} at {}, saved from the page of toolglot {}", row.model, row.backend(), env!("CARGO_PKG_VERSION"));
     let plain = Fixture { title, rounds, ..Fixture::default() };
     // The same as everywhere that people look: without credentials.
     let text = plain.write();
@@ -326,14 +320,14 @@ pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::{super::turns::Turns, *};
-    use crate::server::account::Facts;
+    use crate::server::account::Account;
 
     const PIECES: u64 = 700;
 
     /// A turn that begins now.
     fn begun(turns: &Arc<Turns>, keeps: bool) -> Entry {
         let body = Bytes::from_static(b"{}");
-        turns.begin(&Facts::default(), "", "m", &body, keeps)
+        turns.begin(&Account::default(), "m", &body, keeps)
     }
 
     #[test]

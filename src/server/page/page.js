@@ -401,7 +401,7 @@ function wrote(detail, row) {
     if (round.reasoning) parts.push(element("div", "part", element("div", "role", "reasoning field"), element("pre", "reasoning", round.reasoning)));
     const body = element("pre", "part");
     for (const piece of round.pieces) {
-      const span = element("span", [piece.k === "call" ? "in" : piece.k === "text" ? "" : piece.k, piece.m && "m", piece.r && "r"].filter(Boolean).join(" "), piece.t);
+      const span = element("span", [piece.k === "call" ? "in" : piece.k === "text" ? "" : piece.k, piece.m && "m"].filter(Boolean).join(" "), piece.t);
       if (piece.c !== null) span.dataset.call = `${number}-${piece.c}`;
       if (piece.k === "taken") span.title = "control text of the model: taken out";
       body.append(span);
@@ -487,16 +487,16 @@ document.addEventListener("keydown", (event) => {
 
 // === the last hour ===
 
-const SERIES = ["requests", "calls", "fixes", "questions to the model", "errors"];
+const SERIES = { turns: "requests", calls: "calls", fixes: "fixes", asked: "questions to the model", failed: "errors" };
 
 /** Small plots, a bar per minute. */
 function plot(hour) {
-  byId("plots").replaceChildren(...SERIES.map((name, at) => {
-    const counts = hour.map((minute) => minute[at]);
+  byId("plots").replaceChildren(...Object.entries(SERIES).map(([key, name]) => {
+    const counts = hour.map((minute) => minute[key]);
     const most = Math.max(1, ...counts);
     const all = counts.reduce((sum, count) => sum + count, 0);
     const bars = element("div", "bars", ...counts.map((count, minute) => {
-      const bar = element("span", at === SERIES.length - 1 ? "bad" : "");
+      const bar = element("span", key === "failed" ? "bad" : "");
       bar.style.height = `${Math.round((100 * count) / most)}%`;
       bar.title = `${counts.length - 1 - minute} min ago: ${count}`;
       return bar;

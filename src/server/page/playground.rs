@@ -18,7 +18,7 @@ use crate::{
     error::Error,
     event::{Channel, Delta, Event, FinishReason},
     fix::Schemas,
-    fixture::{Read, Wire},
+    fixture::Read,
     openai::ChatRequest,
     server::{received::Received, reply, state::App, survey},
     turn::answer::{Answer, Setup},
@@ -57,7 +57,7 @@ pub(super) async fn normalize(app: App, request: Request) -> Result<Response, Er
     answer.delta(Delta::Finish(end), &mut take);
     let checked = answer.finish(&mut take).checked;
     let reads = vec![Read { bytes: asked.text.into_bytes(), ..Read::default() }];
-    kept.rounds.push(Round { request: String::new(), wire: Wire::Text, reads, checked });
+    kept.rounds.push(Round { request: String::new(), wire: None, reads, checked });
     kept.reader = Some(reader);
     Ok(reply::json(&json!({"detail": detail(&kept)})))
 }

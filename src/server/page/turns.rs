@@ -1,5 +1,5 @@
 //! The turns that the page shows: the last rows, the content of the latest turns, counters by model and by minute, and the channel
-//! that tells pages about changes. Nothing here waits for a page.
+//! that tells pages about changes. A row is made of the account of its request. Nothing here waits for a page.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -7,18 +7,19 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use super::kept::Kept;
 use crate::{
     lock::Hold,
     redact,
-    server::account::{Facts, Turn, milliseconds},
+    server::account::{Account, Facts, Turn, milliseconds},
 };
 
 /// Maximum number of rows.
@@ -28,12 +29,13 @@ const KEPT: usize = 50;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// Space reserved for a new turn, in bytes; for one with a large request, twice the size of that request.
 const ROOM: usize = 1024 * 1024;
-/// Maximum number of pairs of model and sender that are counted separately.
+/// Maximum number of models of a sender that are counted separately.
 const COUNTED: usize = 200;
 /// Minutes of the overview.
-const HOUR: usize = 60;
+const HOUR: u64 = 60;
 /// Maximum number of changes that a page may lag behind.
 const LAG: usize = 256;
+
 /// The turns since the start.
 pub(in crate::server) struct Turns {
     state: Mutex<State>,
@@ -43,17 +45,34 @@ pub(in crate::server) struct Turns {
     bytes: Arc<AtomicUsize>,
 }
 
+/// Where it is locked, no account is.
 #[derive(Default)]
 struct State {
     next: u64,
     rows: VecDeque<Row>,
-    counts: BTreeMap<(String, String), Counts>,
-    /// Each sender's last hour: the minutes since 1970 in which turns ended.
-    hours: BTreeMap<String, VecDeque<(u64, Minute)>>,
+    senders: BTreeMap<String, Sums>,
 }
 
-/// What happened in a minute: turns, calls, fixes, questions to the model, errors.
-type Minute = [u64; 5];
+/// What became of a sender's turns: by model, and in each of the last minutes (since 1970) in which one ended.
+#[derive(Default)]
+struct Sums {
+    models: BTreeMap<String, Counts>,
+    minutes: BTreeMap<u64, Counts>,
+}
+
+/// What became of turns.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct Counts {
+    turns: u64,
+    calls: u64,
+    /// Calls that were repaired, and the repairs.
+    fixed: u64,
+    fixes: u64,
+    refused: u64,
+    /// Questions to the model.
+    asked: u64,
+    failed: u64,
+}
 
 /// A message for pages.
 #[derive(Debug, Clone)]
@@ -64,72 +83,22 @@ pub(super) enum Change {
     End,
 }
 
-/// A turn in the list, without its content.
-#[derive(Clone, Default, Serialize)]
+/// A turn in the list.
+#[derive(Clone)]
 pub(super) struct Row {
     pub(super) number: u64,
-    /// The client key that the request carried.
-    #[serde(skip)]
-    pub(super) owner: String,
     /// Milliseconds since 1970.
-    pub(super) at: u64,
-    /// The id of the request.
-    pub(super) id: String,
-    pub(super) path: String,
-    pub(super) client: String,
+    at: u64,
+    begun: Instant,
+    /// The model as the client wrote it.
     pub(super) model: String,
-    pub(super) backend: String,
-    pub(super) adapter: String,
-    pub(super) mode: &'static str,
-    pub(super) result: Outcome,
+    account: Account,
     /// The call that is being written, while one is.
     pub(super) writing: Option<String>,
     /// The first call: its tool and its first argument.
     pub(super) called: Option<String>,
-    pub(super) status: Option<u16>,
-    pub(super) first_ms: Option<u64>,
-    pub(super) ms: Option<u64>,
-    pub(super) prompt_tokens: u64,
-    pub(super) completion_tokens: u64,
-    pub(super) rounds: u32,
-    pub(super) calls: u32,
-    pub(super) fixes: usize,
-    pub(super) refused: usize,
-    pub(super) error: Option<String>,
-    /// The content of the turn is kept and can be shown.
-    pub(super) kept: bool,
-    #[serde(skip)]
+    /// What is said in it, where that is kept.
     pub(super) content: Option<Arc<Mutex<Kept>>>,
-    #[serde(skip)]
-    begun: Option<Instant>,
-}
-
-/// A turn in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Outcome {
-    #[default]
-    Running,
-    Call,
-    Fixed,
-    Refused,
-    /// The model was asked again, and a call came of it.
-    Again,
-    Text,
-    /// Mode `off`: the answer was not read.
-    Passed,
-    Left,
-    Error,
-}
-
-/// What became of a model's calls since the start.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Counts {
-    pub(super) turns: u64,
-    pub(super) calls: u64,
-    pub(super) fixed: u64,
-    pub(super) refused: u64,
-    pub(super) failed: u64,
 }
 
 /// A turn of the list, for those who know more of it later.
@@ -153,14 +122,7 @@ impl Turns {
     }
 
     /// A turn begins. `keeps`: whether what is said in it is kept.
-    pub(in crate::server) fn begin(
-        self: &Arc<Turns>,
-        facts: &Facts,
-        client: &str,
-        model: &str,
-        body: &Bytes,
-        keeps: bool,
-    ) -> Entry {
+    pub(in crate::server) fn begin(self: &Arc<Turns>, account: &Account, model: &str, body: &Bytes, keeps: bool) -> Entry {
         let mut state = self.state.hold();
         if keeps {
             state.make_room(ROOM.max(2 * body.len()), &self.bytes);
@@ -170,17 +132,13 @@ impl Turns {
         let number = state.next;
         let row = Row {
             number,
-            owner: facts.tenant.clone(),
-            at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, milliseconds),
-            id: facts.id.clone(),
-            path: facts.path.clone(),
-            client: redact::line(client.split(' ').next().unwrap_or_default()),
+            at: since_1970().map_or(0, milliseconds),
+            begun: Instant::now(),
             model: redact::line(model),
-            mode: "off",
-            kept: keeps,
+            account: account.clone(),
+            writing: None,
+            called: None,
             content: kept.clone(),
-            begun: Some(Instant::now()),
-            ..Row::default()
         };
         if state.rows.len() >= ROWS {
             state.rows.pop_front();
@@ -191,37 +149,26 @@ impl Turns {
     }
 
     /// The rows of this sender, the latest first.
-    pub(super) fn rows(&self, owner: &str) -> Vec<Row> {
+    pub(super) fn rows(&self, owner: &str) -> Vec<Value> {
         let state = self.state.hold();
-        let own = state.rows.iter().rev().filter(|row| row.owner == owner);
-        own.map(|row| Row { ms: row.ms.or(row.begun.map(|begun| milliseconds(begun.elapsed()))), content: None, ..row.clone() })
-            .collect()
+        state.rows.iter().rev().filter(|row| row.is_of(owner)).map(Row::to_value).collect()
     }
 
     /// A turn of this sender.
     pub(super) fn get(&self, owner: &str, number: u64) -> Option<Row> {
-        self.state.hold().find(number).filter(|row| row.owner == owner).cloned()
+        self.state.hold().find(number).filter(|row| row.is_of(owner)).cloned()
     }
 
-    /// What became of the calls of this sender's models.
-    pub(super) fn counts(&self, owner: &str) -> Vec<(String, Counts)> {
-        let state = self.state.hold();
-        let own = state.counts.iter().filter(|((of, _), _)| of == owner);
-        own.map(|((_, model), counts)| (model.clone(), *counts)).collect()
+    /// What became of this sender's turns, by model.
+    pub(super) fn counts(&self, owner: &str) -> BTreeMap<String, Counts> {
+        self.state.hold().senders.get(owner).map(|sums| sums.models.clone()).unwrap_or_default()
     }
 
-    /// This sender's last hour, a row per minute, the current one last.
-    pub(super) fn hour(&self, owner: &str) -> Vec<Minute> {
-        let state = self.state.hold();
-        let mut out = vec![Minute::default(); HOUR];
-        let now = minute();
-        for (at, happened) in state.hours.get(owner).into_iter().flatten() {
-            let ago = usize::try_from(now.saturating_sub(*at)).unwrap_or(HOUR);
-            if let Some(row) = (HOUR - 1).checked_sub(ago).and_then(|place| out.get_mut(place)) {
-                *row = *happened;
-            }
-        }
-        out
+    /// This sender's last hour by minute, the current one last.
+    pub(super) fn hour(&self, owner: &str) -> Vec<Counts> {
+        let (state, now) = (self.state.hold(), minute());
+        let happened = |at: u64| state.senders.get(owner)?.minutes.get(&at).copied();
+        (0..HOUR).rev().map(|ago| happened(now.saturating_sub(ago)).unwrap_or_default()).collect()
     }
 
     /// What changes from now on, for a page.
@@ -235,36 +182,24 @@ impl Turns {
     }
 
     fn tell(&self, row: &Row) {
-        if self.changes.receiver_count() == 0 {
-            return;
-        }
-        if let Ok(json) = serde_json::to_string(row) {
+        if self.changes.receiver_count() > 0 {
+            let owner = row.account.facts().tenant.as_str().into();
             // No page listens any more.
-            let _ = self.changes.send(Change::Row(row.owner.as_str().into(), json.into()));
+            let _ = self.changes.send(Change::Row(owner, row.to_value().to_string().into()));
         }
     }
+}
+
+fn since_1970() -> Option<Duration> {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok()
 }
 
 /// Minutes since 1970.
 fn minute() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 60)
+    since_1970().map_or(0, |since| since.as_secs() / 60)
 }
 
 impl State {
-    /// Adds a turn to its sender's last hour.
-    fn count_minute(&mut self, owner: &str, happened: Minute) {
-        if !self.hours.contains_key(owner) && self.hours.len() >= COUNTED {
-            return;
-        }
-        let hour = self.hours.entry(owner.to_owned()).or_default();
-        let now = minute();
-        hour.retain(|(at, _)| at + HOUR as u64 > now);
-        match hour.back_mut() {
-            Some((at, sums)) if *at == now => sums.iter_mut().zip(happened).for_each(|(sum, more)| *sum += more),
-            _ => hour.push_back((now, happened)),
-        }
-    }
-
     fn find(&mut self, number: u64) -> Option<&mut Row> {
         let first = self.rows.front()?.number;
         self.rows.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
@@ -272,16 +207,122 @@ impl State {
 
     /// Forgets what was said in the oldest turns that are over, until another one has room.
     fn make_room(&mut self, room: usize, bytes: &AtomicUsize) {
-        let mut many = self.rows.iter().filter(|row| row.kept).count();
+        let mut many = self.rows.iter().filter(|row| row.content.is_some()).count();
         for row in &mut self.rows {
             if many < KEPT && bytes.load(Ordering::Relaxed) + room <= KEPT_BYTES {
                 return;
             }
-            if row.result != Outcome::Running && row.content.take().is_some() {
-                row.kept = false;
+            if row.account.facts().taken.is_some() && row.content.take().is_some() {
                 many -= 1;
             }
         }
+    }
+
+    /// Counts a turn that is over.
+    fn count(&mut self, facts: &Facts) {
+        let counts = Counts::of(facts);
+        let Sums { models, minutes } = self.senders.entry(facts.tenant.clone()).or_default();
+        minutes.entry(minute()).or_default().add(counts);
+        if minutes.len() as u64 > HOUR {
+            minutes.pop_first();
+        }
+        // Names of models that no backend has are anybody's invention.
+        let Some(target) = &facts.target else { return };
+        let name = redact::line(&target.called);
+        if models.contains_key(&name) || models.len() < COUNTED {
+            models.entry(name).or_default().add(counts);
+        }
+    }
+}
+
+impl Counts {
+    fn of(facts: &Facts) -> Counts {
+        let unread = Turn::default();
+        let turn = facts.turn.as_ref().unwrap_or(&unread);
+        let count = |is: fn(&str) -> bool| turn.verdicts.iter().filter(|verdict| is(verdict)).count() as u64;
+        let refused = count(|verdict| verdict == "refused");
+        let rounds = u64::from(turn.rounds.saturating_sub(1));
+        // In mode react, calls run here, and further rounds are no questions.
+        let (run, asked) = if facts.mode == "react" { (turn.verdicts.len() as u64 - refused, 0) } else { (0, rounds) };
+        Counts {
+            turns: 1,
+            calls: run.max(turn.delivered.into()),
+            fixed: count(|verdict| !matches!(verdict, "clean" | "refused")),
+            fixes: turn.fixes as u64,
+            refused,
+            asked,
+            failed: facts.has_failed().into(),
+        }
+    }
+
+    fn add(&mut self, more: Counts) {
+        let Counts { turns, calls, fixed, fixes, refused, asked, failed } = more;
+        self.turns += turns;
+        self.calls += calls;
+        self.fixed += fixed;
+        self.fixes += fixes;
+        self.refused += refused;
+        self.asked += asked;
+        self.failed += failed;
+    }
+}
+
+impl Row {
+    fn is_of(&self, owner: &str) -> bool {
+        self.account.facts().tenant == owner
+    }
+
+    pub(super) fn backend(&self) -> String {
+        self.account.facts().backend().to_owned()
+    }
+
+    /// As the page gets it.
+    pub(super) fn to_value(&self) -> Value {
+        let facts = self.account.facts();
+        let (counts, unread) = (Counts::of(&facts), Turn::default());
+        let turn = facts.turn.as_ref().unwrap_or(&unread);
+        let told = facts.told.as_ref().or(turn.failed.as_ref().map(|failed| &failed.message));
+        json!({
+            "number": self.number,
+            "at": self.at,
+            "id": facts.id,
+            "path": facts.path,
+            "client": facts.client.as_deref().unwrap_or_default(),
+            "model": self.model,
+            "backend": facts.backend(),
+            "adapter": turn.adapter,
+            "mode": facts.mode,
+            "result": outcome(&facts, &counts),
+            "writing": self.writing.as_ref().filter(|_| facts.taken.is_none()),
+            "called": self.called,
+            "status": facts.status,
+            "first_ms": facts.first.map(milliseconds),
+            "ms": milliseconds(facts.taken.unwrap_or_else(|| self.begun.elapsed())),
+            "prompt_tokens": turn.usage.prompt_tokens,
+            "completion_tokens": turn.usage.completion_tokens,
+            "rounds": turn.rounds,
+            "calls": counts.calls,
+            "fixes": counts.fixes,
+            "refused": counts.refused,
+            "error": told.filter(|_| facts.has_failed()).map(|told| redact::line(told)),
+            "kept": self.content.is_some(),
+        })
+    }
+}
+
+/// A turn in one word. `again`: the model was asked again, and a call came of it. `passed`: the answer was not read.
+fn outcome(facts: &Facts, counts: &Counts) -> &'static str {
+    match &facts.turn {
+        _ if facts.taken.is_none() => "running",
+        _ if facts.has_failed() => "error",
+        _ if facts.status.is_none() => "left",
+        None => "passed",
+        Some(turn) if turn.finish.is_none() => "left",
+        Some(_) if counts.calls == 0 && counts.refused > 0 => "refused",
+        Some(_) if counts.calls == 0 => "text",
+        Some(_) if counts.asked > 0 => "again",
+        Some(_) if counts.fixes > 0 => "fixed",
+        Some(_) => "call",
     }
 }
 
@@ -307,64 +348,11 @@ impl Entry {
     }
 
     /// The turn is over.
-    pub(in crate::server) fn end(&self, facts: &Facts) {
-        let unread = Turn::default();
-        let turn = facts.turn.as_ref().unwrap_or(&unread);
-        let fixed = turn.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
-        let refused = turn.verdicts.iter().filter(|verdict| **verdict == "refused").count();
-        let calls = turn.delivered.max(if facts.mode == "react" { (turn.verdicts.len() - refused) as u32 } else { 0 });
-        let failed = facts.status.is_some_and(|status| status >= 400) || turn.failed.is_some();
-        let error = facts
-            .told
-            .as_deref()
-            .or(turn.failed.as_ref().map(|failed| failed.message.as_str()))
-            .filter(|_| failed)
-            .map(redact::line);
-        let result = match () {
-            () if failed => Outcome::Error,
-            () if facts.status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,
-            () if facts.turn.is_none() => Outcome::Passed,
-            () if calls == 0 && refused > 0 => Outcome::Refused,
-            () if calls > 0 && turn.rounds > 1 && facts.mode != "react" => Outcome::Again,
-            () if calls > 0 && turn.fixes > 0 => Outcome::Fixed,
-            () if calls > 0 => Outcome::Call,
-            () => Outcome::Text,
-        };
+    pub(in crate::server) fn end(&self) {
         let mut state = self.turns.state.hold();
         let Some(row) = state.find(self.number) else { return };
-        *row = Row {
-            backend: facts.backend().to_owned(),
-            adapter: turn.adapter.clone(),
-            mode: facts.mode,
-            result,
-            writing: None,
-            status: facts.status,
-            first_ms: facts.first.map(milliseconds),
-            ms: Some(milliseconds(facts.taken)),
-            prompt_tokens: turn.usage.prompt_tokens,
-            completion_tokens: turn.usage.completion_tokens,
-            rounds: turn.rounds,
-            calls,
-            fixes: turn.fixes,
-            refused,
-            error,
-            ..std::mem::take(row)
-        };
         self.turns.tell(row);
-        let owner = row.owner.clone();
-        let asked = if facts.mode == "react" { 0 } else { u64::from(turn.rounds.saturating_sub(1)) };
-        state.count_minute(&owner, [1, u64::from(calls), turn.fixes as u64, asked, u64::from(failed)]);
-        // Names of models that no backend has are anybody's invention.
-        if let Some(target) = &facts.target {
-            let key = (owner, redact::line(&target.called));
-            if state.counts.contains_key(&key) || state.counts.len() < COUNTED {
-                let counts = state.counts.entry(key).or_default();
-                counts.turns += 1;
-                counts.calls += u64::from(calls);
-                counts.fixed += fixed as u64;
-                counts.refused += refused as u64;
-                counts.failed += u64::from(failed);
-            }
-        }
+        let account = row.account.clone();
+        state.count(&account.facts());
     }
 }
