@@ -153,13 +153,12 @@ impl Case {
     /// Feeds the deltas to an answer.
     pub fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
         let shape = Shape::new(self.incoming.shape, Arc::clone(&self.tools), self.incoming.one_call);
-        let carrier = shape.within(self.incoming.workspace.clone()).carrier();
-        let answer = Answer::new(Setup {
+        let mut answer = Answer::new(Setup {
             scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
             policy: Policy { notice_when_empty: true, ..Policy::default() },
+            carrier: shape.within(self.incoming.workspace.clone()).carrier(),
             ..Setup::new(Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas))
         });
-        let mut answer = answer.towards(carrier);
         for delta in deltas {
             answer.delta(delta.borrow(), out);
         }
@@ -179,12 +178,7 @@ impl From<Delta<'_>> for Owned {
     fn from(delta: Delta<'_>) -> Owned {
         match delta {
             Delta::Text(channel, text) => Owned::Text(channel, text.to_owned()),
-            Delta::Call { id, name, arguments, extra } => Owned::Call(ToolCall {
-                id: id.map(str::to_owned),
-                name: name.to_owned(),
-                arguments: arguments.to_owned(),
-                extra: extra.map(str::to_owned),
-            }),
+            Delta::Call(call) => Owned::Call(call.into()),
             Delta::Usage(usage) => Owned::Usage(usage),
             Delta::StopSequence(stop) => Owned::StopSequence(stop.to_owned()),
             Delta::Finish(reason) => Owned::Finish(reason),
@@ -197,9 +191,7 @@ impl Owned {
     pub fn borrow(&self) -> Delta<'_> {
         match self {
             Owned::Text(channel, text) => Delta::Text(*channel, text),
-            Owned::Call(call) => {
-                Delta::Call { id: call.id.as_deref(), name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() }
-            }
+            Owned::Call(call) => Delta::Call(call.at(0)),
             Owned::Usage(usage) => Delta::Usage(*usage),
             Owned::StopSequence(stop) => Delta::StopSequence(stop),
             Owned::Finish(reason) => Delta::Finish(*reason),

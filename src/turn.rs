@@ -139,7 +139,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
                         () = silence.over() => opened = true,
                     }
                     silence.broken(NEXT_SIGN);
-                    signs.put(&mut opening);
+                    signs(&mut opening);
                     yield Ok(opening.split().freeze());
                 }
             };
@@ -175,7 +175,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
                 // Bytes have arrived, but none may leave yet.
                 opened = true;
                 silence.broken(NEXT_SIGN);
-                signs.put(&mut opening);
+                signs(&mut opening);
                 yield Ok(opening.split().freeze());
             }
             if !more {

@@ -23,17 +23,8 @@ pub enum Channel {
 pub enum Delta<'a> {
     /// A piece of text of the answer or of the backend's reasoning field.
     Text(Channel, &'a str),
-    /// A native call.
-    Call {
-        /// The id that the backend gave, if it gave one.
-        id: Option<&'a str>,
-        /// The name as the backend wrote it (its wire name).
-        name: &'a str,
-        /// The arguments as text: usually one JSON object, but that is not checked. Absent arguments are `""`.
-        arguments: &'a str,
-        /// Opaque data that the backend wants back with this call in the next turn (Google's thought signature).
-        extra: Option<&'a str>,
-    },
+    /// A native call, under its wire name. Nothing in it is checked; absent arguments are `""`, and its position says nothing.
+    Call(Call<'a>),
     /// Token counts; the last one wins.
     Usage(Usage),
     /// The stop sequence of the request that ended the answer, if the backend reports it.
@@ -85,7 +76,7 @@ pub struct Call<'a> {
     pub name: &'a str,
     /// Behind the fixer, one valid JSON object; before it, the model's source text.
     pub arguments: &'a str,
-    /// Opaque data for the backend's next turn.
+    /// Opaque data that the backend wants back with this call in the next turn (Google's thought signature).
     pub extra: Option<&'a str>,
     /// Why the answer ended before the call did. Behind the fixer, every call is complete.
     pub cut: Option<FinishReason>,

@@ -1,15 +1,9 @@
 //! The client protocols. A front reads a request of its protocol into the internal form, and writes events as the bytes of an
 //! answer. It lives for all rounds of a turn. Each front is one module and a row in [`Kind`]; this file has what they share.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use serde_json::{Map, Value};
 
 use self::pieces::Piece;
@@ -132,9 +126,9 @@ trait Protocol: std::fmt::Debug + Send {
 
     /// The signs of life that may be written while something else holds the front.
     fn signs(&mut self) -> Signs {
-        let mut out = BytesMut::new();
-        self.alive("keep-alive", &mut out);
-        Signs::same(out.freeze())
+        let mut sign = BytesMut::new();
+        self.alive("keep-alive", &mut sign);
+        Box::new(move |out| out.extend_from_slice(&sign))
     }
 
     /// Appends an error. Nothing may follow.
@@ -144,13 +138,8 @@ trait Protocol: std::fmt::Debug + Send {
     fn elapsed(&mut self, _elapsed: Duration) {}
 }
 
-/// Signs of life. The bytes are always the same, except for the event number in protocols that number their events.
-#[derive(Debug)]
-pub struct Signs {
-    bytes: Bytes,
-    /// The next number, and what follows it.
-    number: Option<(Arc<AtomicU64>, Bytes)>,
-}
+/// Appends a sign of life.
+pub type Signs = Box<dyn Fn(&mut BytesMut) + Send>;
 
 impl Kind {
     /// The content type of a stream.
@@ -287,25 +276,6 @@ impl Front {
     /// Appends a fault; nothing may follow.
     pub fn fault(&mut self, error: &Error, out: &mut BytesMut) {
         self.protocol.fault(error, out);
-    }
-}
-
-impl Signs {
-    fn same(bytes: Bytes) -> Signs {
-        Signs { bytes, number: None }
-    }
-
-    fn numbered(head: String, next: Arc<AtomicU64>, tail: String) -> Signs {
-        Signs { bytes: head.into(), number: Some((next, tail.into())) }
-    }
-
-    /// Appends a sign of life.
-    pub fn put(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.bytes);
-        if let Some((next, tail)) = &self.number {
-            out.extend_from_slice(next.fetch_add(1, Ordering::Relaxed).to_string().as_bytes());
-            out.extend_from_slice(tail);
-        }
     }
 }
 

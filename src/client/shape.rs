@@ -49,7 +49,7 @@ pub struct Counts {
 pub struct Shape {
     carrier: Carrier,
     shell: Option<shell::Stage>,
-    writer: Writer,
+    writer: Box<dyn Writer>,
 }
 
 /// Decides which calls a client's form can carry. `turn::gate` asks it, and asks the model again if a call cannot be carried.
@@ -62,10 +62,10 @@ pub struct Carrier {
     workspace: Option<Arc<Workspace>>,
 }
 
-#[derive(Debug)]
-enum Writer {
-    Native(native::Writer),
-    Xml(Box<xml::Writer>),
+/// How calls are written.
+trait Writer: std::fmt::Debug + Send {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink);
+    fn counts(&self) -> Counts;
 }
 
 impl Kind {
@@ -76,9 +76,9 @@ impl Kind {
 impl Shape {
     /// The stage for one answer to a client that offered these tools.
     pub fn new(kind: Kind, tools: Arc<Tools>, one_call: bool) -> Shape {
-        let writer = match kind {
-            Kind::Native => Writer::Native(native::Writer::new(one_call)),
-            Kind::Xml(grammar) => Writer::Xml(Box::new(xml::Writer::new(grammar, Arc::clone(&tools)))),
+        let writer: Box<dyn Writer> = match kind {
+            Kind::Native => Box::new(native::Writer::new(one_call)),
+            Kind::Xml(grammar) => Box::new(xml::Writer::new(grammar, Arc::clone(&tools))),
         };
         Shape { carrier: Carrier { kind, tools, ..Carrier::default() }, shell: None, writer }
     }
@@ -125,10 +125,7 @@ impl Shape {
 
     /// The counts so far.
     pub fn counts(&self) -> Counts {
-        match &self.writer {
-            Writer::Native(writer) => writer.counts(),
-            Writer::Xml(writer) => writer.counts(),
-        }
+        self.writer.counts()
     }
 }
 
@@ -208,15 +205,6 @@ impl Carrier {
                 (None, None) => Ok(()),
             },
             Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
-        }
-    }
-}
-
-impl Writer {
-    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        match self {
-            Writer::Native(writer) => writer.event(event, out),
-            Writer::Xml(writer) => writer.event(event, out),
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct Setup {
     pub scanner: scanner::Options,
     /// What becomes of refused calls and of text after calls.
     pub policy: Policy,
+    /// The client's form, which may not be able to carry every call.
+    pub carrier: Carrier,
 }
 
 /// Reads one answer of a backend.
@@ -80,7 +82,8 @@ impl Outcome {
 impl Setup {
     /// The usual options.
     pub fn new(adapter: Arc<Adapter>, tools: Arc<Tools>, schemas: Arc<Schemas>) -> Setup {
-        Setup { adapter, tools, schemas, scanner: scanner::Options::default(), policy: Policy::default() }
+        let (scanner, policy, carrier) = Default::default();
+        Setup { adapter, tools, schemas, scanner, policy, carrier }
     }
 }
 
@@ -92,7 +95,7 @@ impl Answer {
 
     /// The same for an answer that others may precede in its turn.
     pub(super) fn after(setup: Setup, before: Before) -> Answer {
-        let Setup { adapter, tools, schemas, scanner, policy } = setup;
+        let Setup { adapter, tools, schemas, scanner, policy, carrier } = setup;
         let limit = scanner.argument_bytes;
         let mut fixer = Fixer::new(Arc::clone(&tools), Arc::clone(&schemas));
         (fixer.limit, fixer.markers) = (limit, adapter.value_markers());
@@ -101,19 +104,13 @@ impl Answer {
             scanner: Scanner::new(adapter, Arc::clone(&tools), schemas, scanner),
             tools: Arc::clone(&tools),
             fixer,
-            gate: Gate::new(policy, tools, before),
+            gate: Gate::new(policy, carrier, tools, before),
             native: None,
             heard: false,
             began_inside: None,
             reason: None,
             usage: None,
         }
-    }
-
-    /// Sets the client's form, which may not be able to carry every call.
-    pub fn towards(mut self, carrier: Carrier) -> Answer {
-        self.gate.carrier = carrier;
-        self
     }
 
     /// Whether the scanner holds back text that may be a call.
@@ -144,26 +141,21 @@ impl Answer {
                 self.text(Channel::Content, &text, out);
             }
             Delta::Text(channel, text) => self.text(channel, text, out),
-            Delta::Call { id, name, arguments, extra } => {
+            Delta::Call(call) => {
                 self.close_native(out);
-                if means_none(&self.tools, name) {
+                if means_none(&self.tools, call.name) {
                     return;
                 }
                 // Many backends do not know `tool_choice`.
                 if self.tools.choice == ToolChoice::None {
-                    self.gate.ended.excluded = Some(name.to_owned());
+                    self.gate.ended.excluded = Some(call.name.to_owned());
                     return;
                 }
                 if self.heard {
                     self.give_way(out);
                 }
                 self.scanner = self.scanner.anew();
-                self.native = Some(ToolCall {
-                    id: id.filter(|id| !id.is_empty()).map(str::to_owned),
-                    name: name.to_owned(),
-                    arguments: arguments.to_owned(),
-                    extra: extra.map(str::to_owned),
-                });
+                self.native = Some(Call { id: call.id.filter(|id| !id.is_empty()), ..call }.into());
             }
             Delta::Usage(usage) => self.usage = Some(usage),
             Delta::StopSequence(stop) => self.gate.ended.stop_sequence = Some(stop.to_owned()),

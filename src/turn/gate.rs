@@ -64,7 +64,7 @@ pub struct Policy {
 pub(super) struct Gate {
     policy: Policy,
     /// The client's form. Calls that it cannot carry are refused.
-    pub(super) carrier: Carrier,
+    carrier: Carrier,
     /// The tools of the request.
     tools: Arc<Tools>,
     before: Before,
@@ -144,7 +144,7 @@ const EQUAL_CALLS: usize = 2;
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
 impl Gate {
-    pub(super) fn new(policy: Policy, tools: Arc<Tools>, before: Before) -> Gate {
+    pub(super) fn new(policy: Policy, carrier: Carrier, tools: Arc<Tools>, before: Before) -> Gate {
         let prose_bytes = match () {
             () if !policy.answers_refused && tools.iter().any(|tool| tool.input.is_patch()) => WITHHELD_BYTES,
             () if policy.nudges || policy.call_alone => PROSE_BYTES,
@@ -152,7 +152,7 @@ impl Gate {
         };
         Gate {
             policy,
-            carrier: Carrier::default(),
+            carrier,
             tools,
             delivered: Delivered::default(),
             written: Written::default(),
@@ -235,13 +235,8 @@ impl Gate {
 
     /// The number of delivered calls, why the model is to be asked again, if it is, and the calls that are kept until then.
     pub(super) fn outcome(self) -> (u32, Option<Reask>, Vec<ToolCall>) {
-        if self.refused > 0 || !self.withheld.trim().is_empty() {
-            tracing::debug!(
-                refused = self.refused,
-                withheld_bytes = self.withheld.len(),
-                delivered = self.delivered.count,
-                "answer was gated"
-            );
+        if !self.withheld.trim().is_empty() {
+            tracing::debug!(bytes = self.withheld.len(), "text after a delivered call is withheld");
         }
         (self.delivered.count, self.reask, self.before.kept)
     }
@@ -334,7 +329,7 @@ impl Gate {
         // Models in a loop write the same call dozens of times.
         if self.delivered.times(&key) >= EQUAL_CALLS {
             if self.delivered.drops() {
-                self.beside(
+                self.notice(
                     &format!("[toolglot] call of {name}: the answer repeats it; it was passed on {EQUAL_CALLS} times"),
                     out,
                 );
@@ -377,7 +372,6 @@ impl Gate {
             }
             Verdict::Call => self.deliver(Call::new(0, name, raw), out),
             Verdict::Text => self.text(why.text().unwrap_or_default(), out),
-            Verdict::Notice if self.delivered.count > 0 => self.beside(&why.notice(name), out),
             Verdict::Notice => self.notice(&why.notice(name), out),
         }
     }
@@ -393,16 +387,10 @@ impl Gate {
         !is_whole && self.written.has_native(name)
     }
 
-    /// Tells the user about a call that is dropped after a delivered one. The text between them is withheld.
-    fn beside(&mut self, line: &str, out: &mut dyn Sink) {
-        let gap = if self.said.line_start { "" } else { "\n" };
-        self.say(&format!("{gap}{line}\n"), out);
-    }
-
-    /// Writes a notice on a line of its own.
+    /// Writes a notice on a line of its own, after a delivered call too, where text is withheld.
     fn notice(&mut self, line: &str, out: &mut dyn Sink) {
-        let gap = if self.said.line_start { "" } else { "\n" };
-        self.text(&format!("{gap}{line}\n"), out);
+        let line = format!("{}{line}\n", if self.said.line_start { "" } else { "\n" });
+        if self.delivered.count > 0 { self.say(&line, out) } else { self.text(&line, out) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     extras::Extras,
-    react::Agent,
+    react::Collected,
     sent::Sent,
     tap::{Tap, Taps},
 };
@@ -13,8 +13,10 @@ use crate::{
     event::{Call, Event, Note, Sink},
 };
 
-/// The stages after the gate, which last for the whole turn.
+/// The stages after the gate, which last for the whole turn. As a sink, it takes the events of an answer.
 pub(super) struct Outlet<O> {
+    /// In mode `react`: what the client does not get directly.
+    pub(super) collected: Option<Collected>,
     pub(super) taps: Taps,
     pub(super) shape: Shape,
     pub(super) out: O,
@@ -32,33 +34,28 @@ pub(super) struct Outlet<O> {
     pub(super) call_ids: HashSet<String>,
 }
 
-/// The outlet for the events of one answer; in mode `react`, the agent holds back calls.
-pub(super) struct Onward<'a, O> {
-    pub(super) outlet: &'a mut Outlet<O>,
-    pub(super) agent: Option<&'a mut Agent>,
-}
-
-impl<O: Sink> Sink for Onward<'_, O> {
+impl<O: Sink> Sink for Outlet<O> {
     fn event(&mut self, event: Event<'_>) {
         let event = match event {
             // Clients and backends find a call by its id, so an id that the conversation already has is replaced.
-            Event::Call(call) if call.id.is_some_and(|id| !self.outlet.call_ids.insert(id.to_owned())) => {
+            Event::Call(call) if call.id.is_some_and(|id| !self.call_ids.insert(id.to_owned())) => {
                 Event::Call(Call { id: None, ..call })
             }
             event => event,
         };
-        if !self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
-            self.outlet.event(event);
+        if !self.collected.as_mut().is_some_and(|collected| collected.keeps(&event)) {
+            self.pass(event);
         }
     }
 
     fn divide(&mut self) {
-        self.outlet.out.divide();
+        self.out.divide();
     }
 }
 
-impl<O: Sink> Sink for Outlet<O> {
-    fn event(&mut self, event: Event<'_>) {
+impl<O: Sink> Outlet<O> {
+    /// Passes an event on to the client.
+    pub(super) fn pass(&mut self, event: Event<'_>) {
         self.tell(|tap| tap.event(&event));
         let Outlet { shape, out, sent, extras, aside, called, id, .. } = self;
         extras.event(&event, id);

@@ -13,7 +13,7 @@ use crate::{
     backend::{Kind, Size},
     client::front,
     config::Progress,
-    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage},
+    event::{Effect, Note, ToolChoice},
     mcp::pool::Pool,
     openai::{Content, Message, ToolCall, answer::call_id, tokens},
     plan::{Ended, Plan, React, Repeats},
@@ -33,7 +33,8 @@ mod tests;
 mod trace;
 mod words;
 
-use collected::Collected;
+pub(super) use collected::Collected;
+use collected::Written;
 use flight::Flight;
 pub(super) use flight::WITHOUT_CLIENT;
 use judge::{Fate, Judge};
@@ -49,7 +50,6 @@ pub(super) struct Agent {
     pool: Arc<Pool>,
     /// Where the messages begin that the client does not have. `None` until that is known.
     start: Option<resume::Start>,
-    collected: Collected,
     round: Option<Round>,
     used: limits::Used,
     /// Why this is the last answer.
@@ -88,6 +88,11 @@ struct Observation {
 }
 
 impl Observation {
+    /// What the model sees of a call that was not run.
+    fn not_run(text: String) -> Observation {
+        Observation { content: Content::Text(text), ended: Ended::Failed }
+    }
+
     fn failed(&self) -> bool {
         self.ended != Ended::Well
     }
@@ -100,7 +105,6 @@ impl Agent {
             react,
             pool,
             start: None,
-            collected: Collected::default(),
             round: None,
             used: limits::Used::nothing(),
             last,
@@ -141,14 +145,8 @@ impl Agent {
         (self.offers() && !self.runs()).then(|| self.used.begun + Duration::from_secs(self.react.limits.seconds))
     }
 
-    /// Forgets the calls of the current answer, which ends before its end.
-    pub(super) fn forget_calls(&mut self) {
-        self.collected.forget_calls();
-    }
-
-    /// Does so because the time is over, and returns the line that says so.
+    /// Ends the turn because the time is over, and returns the line that says so.
     pub(super) fn give_up(&mut self) -> String {
-        self.forget_calls();
         let limit = Limit::Seconds(self.react.limits.seconds);
         self.last = Some(limit);
         format!("[toolglot] {limit}, and the answer was cut off")
@@ -159,21 +157,9 @@ impl Agent {
         self.round.is_some()
     }
 
-    /// Keeps what is not for the client yet; `false` for everything else.
-    pub(super) fn keeps(&mut self, event: &Event<'_>) -> bool {
-        self.collected.keeps(event)
-    }
-
     /// Whether a tool has run in this turn.
     pub(super) fn has_run(&self) -> bool {
         self.used.calls > 0
-    }
-
-    /// How the whole turn ended, after the last answer.
-    pub(super) fn finish(&mut self) -> (FinishReason, Option<Usage>) {
-        let (reason, usage) = self.collected.take_end();
-        let reason = if reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason };
-        (reason, usage)
     }
 
     /// Records that the turn has ended, so that a repeated request begins a new one.
@@ -199,9 +185,16 @@ impl Agent {
         self.react.limits.trace.then(|| Note::Trace(trace()))
     }
 
-    /// Takes a whole answer. `said` is the part of it that the client has. `false`: it is the last one; otherwise its calls run, or
-    /// the model is asked again.
-    pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> bool {
+    /// Takes a whole answer: the prose that the client has, its calls and its reasoning. `false`: it is the last one; otherwise
+    /// its calls run, or the model is asked again.
+    pub(super) fn answered(
+        &mut self,
+        shared: &Shared,
+        plan: &mut Plan,
+        said: &str,
+        (written, thought): (Vec<Written>, String),
+        outcome: &Outcome,
+    ) -> bool {
         self.used.rounds += 1;
         let tokens = match outcome.usage {
             Some(usage) => usage.total_tokens(),
@@ -209,7 +202,6 @@ impl Agent {
         };
         self.used.tokens = self.used.tokens.saturating_add(tokens);
         self.trace.fixes(self.used.rounds, &outcome.checked);
-        let (written, thought) = self.collected.take();
         if self.last.is_some() {
             return false;
         }
@@ -222,38 +214,26 @@ impl Agent {
             reask::ask(why, said, &[], plan);
             return true;
         }
-        let judge = Judge {
-            react: &self.react,
-            registry: self.pool.registry(),
-            tools: &plan.tools,
-            schemas: &shared.schemas,
-            tainted: self.seen.tainted.as_deref(),
-            context: &self.seen.services,
-            may_reask: self.may_ask(plan.rules.retry),
-        };
-        let mut judged: Vec<_> = written.into_iter().map(|call| judge.judge(call)).collect();
+        let judge =
+            Judge { agent: self, tools: &plan.tools, schemas: &shared.schemas, may_reask: self.may_ask(plan.rules.retry) };
+        let judged: Vec<_> = written.into_iter().map(|call| judge.judge(call)).collect();
         let hands_over = judged.iter().any(|(_, fate)| matches!(fate, Fate::Client));
-        if hands_over {
-            // The client answers its calls in the next request. A call that it does not get must not wait for an answer.
-            let mut handed = 0;
-            judged.retain(|(_, fate)| match fate {
-                Fate::Client => {
-                    handed += 1;
-                    handed == 1 || !plan.reply.one_call
-                }
-                Fate::Answered { of_client, .. } => !of_client,
-                Fate::Run { .. } => true,
-            });
-        }
-        let at = plan.chat.messages.len();
+        let (at, mut handed) = (plan.chat.messages.len(), 0);
         let mut calls: Vec<Pending> = Vec::with_capacity(judged.len());
-        let mut handed = 0;
-        for (position, (call, fate)) in judged.into_iter().enumerate() {
+        for (call, fate) in judged {
+            // The client answers its calls in the next request. A call that it does not get must not wait for an answer.
+            let is_lost = match &fate {
+                Fate::Client => handed > 0 && plan.reply.one_call,
+                Fate::Answered { of_client, .. } => hands_over && *of_client,
+                Fate::Run { .. } => false,
+            };
+            if is_lost {
+                continue;
+            }
             let of_front = matches!(fate, Fate::Client).then(|| front::id_of(&plan.reply.head.envelope.id, handed));
             handed += u32::from(of_front.is_some());
-            let made = || {
-                call_id(&[b"react", &at.to_le_bytes(), &position.to_le_bytes(), call.name.as_bytes(), call.arguments.as_bytes()])
-            };
+            let place = [at, calls.len()].map(usize::to_le_bytes);
+            let made = || call_id(&[b"react", &place[0], &place[1], call.name.as_bytes(), call.arguments.as_bytes()]);
             let id = call.id.clone().or(of_front).unwrap_or_else(made);
             let arguments = if reask::is_object(&call.arguments) { call.arguments } else { "{}".to_owned() };
             let extra = call.extra.and_then(|extra| serde_json::from_str(&extra).ok());
@@ -328,13 +308,12 @@ impl Agent {
                     continue;
                 }
                 (Fate::Answered { text, .. }, _) => {
-                    let observation = Observation { content: Content::Text(text), ended: Ended::Failed };
+                    let observation = Observation::not_run(text);
                     self.trace.call(self.used.rounds, &call, &observation, Duration::ZERO);
                     observation
                 }
-                (Fate::Run { .. }, Some(observation)) => observation,
-                (Fate::Run { .. }, None) => {
-                    Observation { content: Content::Text("error: the call was not run".into()), ended: Ended::Failed }
+                (Fate::Run { .. }, result) => {
+                    result.unwrap_or_else(|| Observation::not_run("error: the call was not run".into()))
                 }
             };
             run += 1;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::{task::yield_now, time::Instant};
 
-use super::{answer::Answer, outlet::Onward};
+use super::{answer::Answer, outlet::Outlet};
 use crate::{
     backend::{Decoder, Size},
     error::Error,
@@ -77,20 +77,20 @@ impl Reading {
     ///
     /// # Errors
     /// If the answer is incomplete. A failure of the connection takes precedence over the decoder's error.
-    pub(super) fn take<O: Sink>(&mut self, next: Result<Input, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
+    pub(super) fn take<O: Sink>(&mut self, next: Result<Input, Error>, outlet: &mut Outlet<O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, cuttable, lags, .. } = self;
         if let Ok(Input::Batch(bytes)) = &next {
-            onward.outlet.tell(|tap| tap.upstream(frames.newest(*bytes)));
+            outlet.tell(|tap| tap.upstream(frames.newest(*bytes)));
         }
         let mut read_delta = |delta: Delta<'_>| {
             if let (Delta::Usage(usage), Some(size)) = (&delta, &cuttable)
                 && let Some(note) = size.cut(usage.prompt_tokens)
             {
                 tracing::warn!(?note, "context");
-                onward.event(Event::Note(&note));
+                outlet.event(Event::Note(&note));
             }
-            onward.divide();
-            answer.delta(delta, onward);
+            outlet.divide();
+            answer.delta(delta, outlet);
         };
         let broken = match next {
             Ok(Input::End) => {

@@ -22,9 +22,9 @@ use super::{
     extras::{self, Extras},
     fit,
     gate::Before,
-    outlet::{Onward, Outlet},
+    outlet::Outlet,
     prefix,
-    react::Agent,
+    react::{Agent, Collected},
     reading::{Input, Reading},
     reask,
     sent::Sent,
@@ -103,11 +103,12 @@ impl<O: Sink> Rounds<O> {
         let (sent, extras, id) = (Sent::default(), Extras::default(), plan.reply.head.envelope.id.clone());
         let calls = plan.chat.messages.iter().flat_map(|message| &message.tool_calls);
         let call_ids = calls.map(|call| call.id.clone()).collect();
+        let collected = agent.is_some().then(Collected::default);
         Rounds {
             agent,
             plan,
             shared,
-            outlet: Outlet { taps, shape, out, sent, extras, aside, called: false, id, call_ids },
+            outlet: Outlet { collected, taps, shape, out, sent, extras, aside, called: false, id, call_ids },
             reading: None,
             asks: Asks::default(),
             relearned: false,
@@ -266,7 +267,7 @@ impl<O: Sink> Rounds<O> {
                 self.asks.taken = true;
                 self.schemas_were_refused().await;
                 for note in context.notes.iter().chain(&prepared.notes) {
-                    self.onward().event(Event::Note(note));
+                    self.outlet.event(Event::Note(note));
                 }
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
@@ -306,8 +307,8 @@ impl<O: Sink> Rounds<O> {
 
     /// Runs the bytes through the stages.
     fn take(&mut self, next: Result<Input, Error>) -> Result<bool, Error> {
-        let Rounds { reading: Some(reading), outlet, agent, .. } = self else { return Ok(false) };
-        let is_over = reading.take(next, &mut Onward { outlet, agent: agent.as_mut() })?;
+        let Rounds { reading: Some(reading), outlet, .. } = self else { return Ok(false) };
+        let is_over = reading.take(next, outlet)?;
         match self.reading.take_if(|_| is_over) {
             Some(reading) => Ok(self.close(reading.answer)),
             None => Ok(true),
@@ -316,7 +317,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Ends the answer. `true`: the model is asked again; otherwise the turn is over.
     fn close(&mut self, answer: Answer) -> bool {
-        let outcome = answer.finish(&mut self.onward());
+        let outcome = answer.finish(&mut self.outlet);
         if let Some(open) = outcome.began_inside {
             self.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
@@ -365,10 +366,6 @@ impl<O: Sink> Rounds<O> {
         if !self.outlet.sent.any {
             return; // the error is the whole answer
         }
-        answer.abandon(&mut self.onward());
-    }
-
-    fn onward(&mut self) -> Onward<'_, O> {
-        Onward { outlet: &mut self.outlet, agent: self.agent.as_mut() }
+        answer.abandon(&mut self.outlet);
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use serde_json::json;
 use toolglot::{
-    adapter::scanner,
     backend::{Decoder, Dialect},
     client::{
         self, Hints,
@@ -14,9 +13,8 @@ use toolglot::{
         shape::{self, Shape},
     },
     event::{Event, Tool, ToolChoice, Tools},
-    fix::Schemas,
     openai::{ChatRequest, Lists},
-    turn::answer::{Answer, Policy, Setup},
+    turn::answer::{Answer, Setup},
     wire::{Frames, Framing},
 };
 
@@ -39,13 +37,7 @@ impl Way {
             ["read_file", "edit_file", "run_command"].map(|name| Tool::new(name, "", schema.to_string())),
             ToolChoice::Auto,
         ));
-        let answer = Answer::new(Setup {
-            adapter: library().find(model, None).adapter,
-            tools: Arc::clone(&tools),
-            schemas: Arc::new(Schemas::default()),
-            scanner: scanner::Options::default(),
-            policy: Policy::default(),
-        });
+        let answer = Answer::new(Setup::new(library().find(model, None).adapter, Arc::clone(&tools), Arc::default()));
         let head = Head { kind, tools: Arc::clone(&tools), ..Head::default() };
         Way {
             frames: Frames::new(if dialect == Dialect::Ollama { Framing::Lines } else { Framing::Sse }, 1 << 20),

@@ -115,8 +115,8 @@ fn read(path: &Path<'_>, pieces: &[&str], reason: FinishReason) -> reader::Read 
             schemas: Arc::clone(schemas),
             scanner: scanner::Options::default(),
             policy: Policy { may_reask, notice_when_empty: true, ..Policy::default() },
-        })
-        .towards(shape.carrier());
+            carrier: shape.carrier(),
+        });
         let mut sink = |event: Event<'_>| shape.event(event, &mut client);
         for piece in pieces {
             answer.delta(Delta::Text(Channel::Content, piece), &mut sink);

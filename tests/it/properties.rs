@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use toolglot::{
     adapter::{Adapter, scanner},
     event::{Channel, Delta, FinishReason, Tools},
-    turn::answer::{Answer, Policy, Setup},
+    turn::answer::{Answer, Setup},
 };
 
 use crate::{
@@ -34,13 +34,8 @@ pub(crate) fn run_with<'t>(
     reason: FinishReason,
     tools: impl Into<Arc<Tools>>,
 ) -> Seen {
-    let mut answer = Answer::new(Setup {
-        adapter: Arc::clone(adapter),
-        tools: tools.into(),
-        schemas: schemas(),
-        scanner: options.clone(),
-        policy: Policy::default(),
-    });
+    let setup = Setup::new(Arc::clone(adapter), tools.into(), schemas());
+    let mut answer = Answer::new(Setup { scanner: options.clone(), ..setup });
     let mut seen = Seen::default();
     for piece in pieces {
         answer.delta(Delta::Text(Channel::Content, piece), &mut seen);

@@ -12,7 +12,10 @@ use std::{
 use serde::de::IgnoredAny;
 
 use super::Out;
-use crate::{event::Delta, same};
+use crate::{
+    event::{self, Delta},
+    same,
+};
 
 /// What one delta says about a call; absent texts are `""`.
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +104,7 @@ impl Calls {
                 return;
             }
         }
-        out(Delta::Call { id, name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() });
+        out(Delta::Call(event::Call { id, extra: call.extra.as_deref(), ..event::Call::new(0, &call.name, &call.arguments) }));
     }
 
     /// The call that a fragment may belong to: the last one with its id, else with its index, else the last of all.

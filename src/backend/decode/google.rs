@@ -12,7 +12,7 @@ use super::{
 use crate::{
     backend::errors,
     error::Error,
-    event::{Channel, Delta, FinishReason, Usage},
+    event::{self, Channel, Delta, FinishReason, Usage},
 };
 
 #[derive(Deserialize, Default)]
@@ -113,7 +113,11 @@ fn take(part: Part<'_>, out: &mut Out<'_>) {
         let extra =
             part.thought_signature.some().map(|signature| json!({"google": {"thought_signature": signature}}).to_string());
         let arguments = call.args.0.as_deref().unwrap_or_default();
-        out(Delta::Call { id: call.id.some(), name: &call.name.0, arguments, extra: extra.as_deref() });
+        out(Delta::Call(event::Call {
+            id: call.id.some(),
+            extra: extra.as_deref(),
+            ..event::Call::new(0, &call.name.0, arguments)
+        }));
     }
 }
 

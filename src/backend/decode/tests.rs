@@ -17,12 +17,9 @@ fn pieces(dialect: Dialect, stream: &str, size: usize, by_pattern: bool) -> (Vec
         seen.push(match delta {
             Delta::Text(Channel::Content, text) => format!("text {text}"),
             Delta::Text(Channel::Reasoning, text) => format!("reasoning {text}"),
-            Delta::Call { id, name, arguments, extra } => {
-                format!(
-                    "call {} {name} {arguments}{}",
-                    id.unwrap_or("-"),
-                    extra.map(|extra| format!(" {extra}")).unwrap_or_default()
-                )
+            Delta::Call(call) => {
+                let extra = call.extra.map(|extra| format!(" {extra}")).unwrap_or_default();
+                format!("call {} {} {}{extra}", call.id.unwrap_or("-"), call.name, call.arguments)
             }
             Delta::Usage(Usage { prompt_tokens, completion_tokens, cached_tokens: 0, reasoning_tokens: 0 }) => {
                 format!("usage {prompt_tokens} {completion_tokens}")

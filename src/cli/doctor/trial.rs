@@ -251,7 +251,7 @@ impl Watch {
         // What was not finished has been judged by the turn.
         let _ = recorded::stream(dialect, [bytes.as_slice()], &mut |delta: Delta<'_>| match delta {
             Delta::Text(Channel::Content, text) => all.push_str(text),
-            Delta::Call { .. } => *native = true,
+            Delta::Call(_) => *native = true,
             _ => {}
         });
     }

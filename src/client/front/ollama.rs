@@ -102,16 +102,12 @@ impl Protocol for Stream {
 
     fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
         out.put_slice(&self.line);
-        out.put_slice(b"\"content\":\"\"}");
+        out.put_slice(b"\"content\":\"\"},");
         let mut ending = json!({});
         end(&mut ending, reason, usage, self.elapsed, Some(self.waited.unwrap_or(self.elapsed)));
-        for (name, value) in ending.as_object().into_iter().flatten() {
-            out.put_slice(b",");
-            put_string(name, out);
-            out.put_slice(b":");
-            out.put_slice(value.to_string().as_bytes());
-        }
-        out.put_slice(b"}\n");
+        // Its members are the last ones of the line.
+        out.put_slice(ending.to_string().trim_start_matches('{').as_bytes());
+        out.put_slice(b"\n");
     }
 
     fn elapsed(&mut self, elapsed: Duration) {

@@ -91,8 +91,7 @@ pub(super) fn whole(collected: &mut Collected) -> Value {
     let mut answer = Answer::new(collected.head.clone());
     for part in &parts {
         answer.output.push(match part {
-            Part::Piece(Piece::Reasoning, text) => reasoning_item(&answer.id("rs"), text),
-            Part::Piece(Piece::Text, text) => message_item(&answer.id("msg"), text),
+            Part::Piece(kind, text) => item(*kind, &answer.id(prefix(*kind)), Some(text)),
             Part::Call(call) => call_item(&answer.id("fc"), call.at(0), &answer.head.tools),
         });
     }
@@ -117,22 +116,30 @@ fn usage_value(usage: Usage) -> Value {
     })
 }
 
-/// Reasoning, as its own summary: clients show that.
-fn reasoning_item(id: &str, text: &str) -> Value {
-    json!({"id": id, "type": "reasoning", "summary": [summary(text)]})
+/// The prefix of an item's id.
+fn prefix(kind: Piece) -> &'static str {
+    match kind {
+        Piece::Reasoning => "rs",
+        Piece::Text => "msg",
+    }
 }
 
-/// The part of reasoning.
-fn summary(text: &str) -> Value {
-    json!({"type": "summary_text", "text": text})
+/// An item with this text; `None`: it is still being written. Reasoning is its own summary: clients show that.
+fn item(kind: Piece, id: &str, text: Option<&str>) -> Value {
+    let status = if text.is_some() { "completed" } else { "in_progress" };
+    let parts: Vec<Value> = text.map(|text| part(kind, text)).into_iter().collect();
+    match kind {
+        Piece::Reasoning => json!({"id": id, "type": "reasoning", "summary": parts}),
+        Piece::Text => json!({"id": id, "type": "message", "role": "assistant", "status": status, "content": parts}),
+    }
 }
 
-fn message_item(id: &str, text: &str) -> Value {
-    json!({"id": id, "type": "message", "role": "assistant", "status": "completed", "content": [output_text(text)]})
-}
-
-fn output_text(text: &str) -> Value {
-    json!({"type": "output_text", "text": text, "annotations": []})
+/// The only part of an item.
+fn part(kind: Piece, text: &str) -> Value {
+    match kind {
+        Piece::Reasoning => json!({"type": "summary_text", "text": text}),
+        Piece::Text => json!({"type": "output_text", "text": text, "annotations": []}),
+    }
 }
 
 /// Whether an item reports that a call was not run.

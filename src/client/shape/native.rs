@@ -25,8 +25,10 @@ impl Writer {
     pub(super) fn new(one_call: bool) -> Writer {
         Writer { most: if one_call { 1 } else { MOST_CALLS }, counts: Counts::default() }
     }
+}
 
-    pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+impl super::Writer for Writer {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
             Event::Call(call) if call.index >= self.most => self.counts.dropped += 1,
             Event::Finish { .. } => {
@@ -42,7 +44,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    fn counts(&self) -> Counts {
         self.counts
     }
 }

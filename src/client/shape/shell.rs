@@ -53,15 +53,8 @@ pub(super) struct Stage {
     /// Number of calls so far, and of those that the client got as calls.
     seen: u32,
     passed: u32,
-    gap: Gap,
-}
-
-/// The line breaks that the text so far needs before a block.
-#[derive(Debug, Clone, Copy)]
-enum Gap {
-    Nothing,
-    Line,
-    Paragraph,
+    /// The line breaks that the text so far needs before a block.
+    gap: &'static str,
 }
 
 /// Void's own terminal tool, and its parameter for the command.
@@ -77,7 +70,7 @@ const LONGEST_COMMAND: usize = 2000;
 
 impl Stage {
     pub(super) fn new(shell: Shell, tools: Arc<Tools>) -> Stage {
-        Stage { shell, tools, spooled: Vec::new(), seen: 0, passed: 0, gap: Gap::Nothing }
+        Stage { shell, tools, spooled: Vec::new(), seen: 0, passed: 0, gap: "" }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
@@ -132,17 +125,12 @@ impl Stage {
     }
 
     fn paragraph(&mut self, text: &str, out: &mut dyn Sink) {
-        let gap = match self.gap {
-            Gap::Nothing => "",
-            Gap::Line => "\n",
-            Gap::Paragraph => "\n\n",
-        };
-        self.say(&format!("{gap}{text}"), out);
+        self.say(&format!("{}{text}", self.gap), out);
     }
 
     fn say(&mut self, text: &str, out: &mut dyn Sink) {
         if !text.is_empty() {
-            self.gap = if text.ends_with('\n') { Gap::Line } else { Gap::Paragraph };
+            self.gap = if text.ends_with('\n') { "\n" } else { "\n\n" };
             out.event(Event::Text(text));
         }
     }

@@ -92,35 +92,6 @@ impl Writer {
         }
     }
 
-    pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        match event {
-            Event::Text(_) if self.settled => self.counts.withheld += 1,
-            Event::Text(text) => {
-                let text = self.text.push(text);
-                self.say(&text, out);
-            }
-            Event::Reasoning(text) => {
-                let text = self.reasoning.push(text);
-                emit(Event::Reasoning(&text), &text, out);
-            }
-            Event::Call(_) if self.settled => self.counts.dropped += 1,
-            Event::Call(call) => self.call(call, out),
-            Event::Refused { .. } | Event::Note(_) => out.event(event),
-            Event::Finish { reason, usage } => {
-                let text = self.text.flush();
-                self.say(&text, out);
-                let thought = self.reasoning.flush();
-                emit(Event::Reasoning(&thought), &thought, out);
-                let reason = if reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason };
-                out.event(Event::Finish { reason, usage });
-            }
-        }
-    }
-
-    pub(super) fn counts(&self) -> Counts {
-        Counts { defused: self.text.count + self.reasoning.count, ..self.counts }
-    }
-
     /// Delivers a call. The opening tag is an event of its own: Void looks for tags after every delta, in the order of its tool
     /// list, so in one piece, a value that mentions another tool's tag could win.
     fn call(&mut self, Call { name, arguments, .. }: Call<'_>, out: &mut dyn Sink) {
@@ -148,6 +119,37 @@ impl Writer {
     fn say(&mut self, text: &str, out: &mut dyn Sink) {
         self.said |= !text.is_empty();
         emit(Event::Text(text), text, out);
+    }
+}
+
+impl super::Writer for Writer {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        match event {
+            Event::Text(_) if self.settled => self.counts.withheld += 1,
+            Event::Text(text) => {
+                let text = self.text.push(text);
+                self.say(&text, out);
+            }
+            Event::Reasoning(text) => {
+                let text = self.reasoning.push(text);
+                emit(Event::Reasoning(&text), &text, out);
+            }
+            Event::Call(_) if self.settled => self.counts.dropped += 1,
+            Event::Call(call) => self.call(call, out),
+            Event::Refused { .. } | Event::Note(_) => out.event(event),
+            Event::Finish { reason, usage } => {
+                let text = self.text.flush();
+                self.say(&text, out);
+                let thought = self.reasoning.flush();
+                emit(Event::Reasoning(&thought), &thought, out);
+                let reason = if reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason };
+                out.event(Event::Finish { reason, usage });
+            }
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { defused: self.text.count + self.reasoning.count, ..self.counts }
     }
 }
 

@@ -20,7 +20,7 @@ fn a_call_of_the_backends_own_is_held_to_the_limit_of_the_configuration() {
         let mut answer = answer(ToolChoice::Auto);
         let arguments = serde_json::json!({"text": "x".repeat(bytes)}).to_string();
         let mut out = |_: Event<'_>| {};
-        answer.delta(Delta::Call { id: None, name: "write", arguments: &arguments, extra: None }, &mut out);
+        answer.delta(Delta::Call(Call::new(0, "write", &arguments)), &mut out);
         answer.delta(Delta::Finish(FinishReason::ToolCalls), &mut out);
         answer.finish(&mut out).checked[0].report.why.clone()
     };
@@ -32,7 +32,7 @@ fn a_call_of_the_backends_own_that_names_nothing_or_is_excluded_is_none() {
     let checked = |name: &str, choice: ToolChoice| {
         let mut answer = answer(choice);
         let mut out = |_: Event<'_>| {};
-        answer.delta(Delta::Call { id: None, name, arguments: "{}", extra: None }, &mut out);
+        answer.delta(Delta::Call(Call::new(0, name, "{}")), &mut out);
         answer.delta(Delta::Finish(FinishReason::ToolCalls), &mut out);
         answer.finish(&mut out).checked.len()
     };
@@ -64,7 +64,7 @@ fn told(parts: &[Part]) -> (Vec<String>, String) {
                 Some(text) => Delta::Text(Channel::Reasoning, text),
                 None => Delta::Text(Channel::Content, text),
             },
-            Err((name, arguments)) => Delta::Call { id: None, name, arguments, extra: None },
+            Err((name, arguments)) => Delta::Call(Call::new(0, name, arguments)),
         };
         answer.delta(delta, &mut out);
     }

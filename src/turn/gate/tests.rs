@@ -8,7 +8,7 @@ use crate::{
 
 /// The gate of an answer that nothing precedes, without tools.
 fn gate(policy: Policy) -> Gate {
-    Gate::new(policy, Arc::default(), Before::default())
+    Gate::new(policy, Carrier::default(), Arc::default(), Before::default())
 }
 
 fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
@@ -246,7 +246,7 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
     let tools = Arc::new(Tools::new([patch], ToolChoice::Auto));
     let after = |may_reask: bool, asked: bool, said: &str| {
         let before = Before { asked, ..Before::default() };
-        let mut gate = Gate::new(Policy { may_reask, ..Policy::default() }, Arc::clone(&tools), before);
+        let mut gate = Gate::new(Policy { may_reask, ..Policy::default() }, Carrier::default(), Arc::clone(&tools), before);
         let mut ended = None;
         for event in [Event::Text(said), Event::Finish { reason: FinishReason::Stop, usage: None }] {
             gate.event(event, &mut |event: Event<'_>| {

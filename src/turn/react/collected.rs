@@ -4,7 +4,7 @@ use crate::event::{Event, FinishReason, ToolCall, Usage, Why};
 
 /// A call as the model wrote it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Written {
+pub(in crate::turn) struct Written {
     pub(super) call: ToolCall,
     /// Why it must not run.
     pub(super) why: Option<Why>,
@@ -14,22 +14,23 @@ pub(super) struct Written {
 
 /// What was kept of the answer that is being read.
 #[derive(Debug, Default)]
-pub(super) struct Collected {
+pub(in crate::turn) struct Collected {
     calls: Vec<Written>,
     reasoning: String,
-    end: Option<(FinishReason, Option<Usage>)>,
+    /// How the answer ended.
+    pub(in crate::turn) end: (FinishReason, Option<Usage>),
 }
 
 impl Collected {
     /// Keeps what is not for the client yet; `false` for everything else.
-    pub(super) fn keeps(&mut self, event: &Event<'_>) -> bool {
+    pub(in crate::turn) fn keeps(&mut self, event: &Event<'_>) -> bool {
         match event {
             Event::Call(call) => self.calls.push(Written { call: (*call).into(), ..Written::default() }),
             Event::Refused { name, why, raw, written } => {
                 let call = ToolCall { name: (*name).to_owned(), arguments: (*raw).to_owned(), ..ToolCall::default() };
                 self.calls.push(Written { call, why: Some((*why).clone()), written: (*written).to_owned() });
             }
-            Event::Finish { reason, usage } => self.end = Some((*reason, *usage)),
+            Event::Finish { reason, usage } => self.end = (*reason, *usage),
             Event::Reasoning(text) => {
                 self.reasoning.push_str(text);
                 return false;
@@ -40,17 +41,12 @@ impl Collected {
     }
 
     /// The calls of the answer, which is over, and its reasoning.
-    pub(super) fn take(&mut self) -> (Vec<Written>, String) {
+    pub(in crate::turn) fn take(&mut self) -> (Vec<Written>, String) {
         (std::mem::take(&mut self.calls), std::mem::take(&mut self.reasoning))
     }
 
     /// Forgets the calls of an answer that is cut off.
-    pub(super) fn forget_calls(&mut self) {
+    pub(in crate::turn) fn forget_calls(&mut self) {
         self.calls.clear();
-    }
-
-    /// How the answer ended.
-    pub(super) fn take_end(&mut self) -> (FinishReason, Option<Usage>) {
-        self.end.take().unwrap_or((FinishReason::Stop, None))
     }
 }

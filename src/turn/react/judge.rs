@@ -2,16 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::collected::Written;
+use super::{Agent, collected::Written};
 use crate::{
     event::{Effect, Origin, Tool, ToolCall, Tools, Why},
     fix::{self, End, Schemas, name},
-    mcp::{
-        catalogue::Offered,
-        registry::{Permission, Registry},
-        response::ServiceInfo,
-    },
-    plan::React,
+    mcp::{catalogue::Offered, registry::Permission, response::ServiceInfo},
     turn::reask,
 };
 
@@ -43,14 +38,9 @@ pub(super) enum Fate {
 
 /// What the decision depends on.
 pub(super) struct Judge<'a> {
-    pub(super) react: &'a React,
-    pub(super) registry: &'a Registry,
+    pub(super) agent: &'a Agent,
     pub(super) tools: &'a Tools,
     pub(super) schemas: &'a Schemas,
-    /// The server whose results strangers may have written, if the model has seen one.
-    pub(super) tainted: Option<&'a str>,
-    /// The services of the last results, the latest first.
-    pub(super) context: &'a [ServiceInfo],
     /// Whether the model may still be told that its call of a client's tool does not fit the schema.
     pub(super) may_reask: bool,
 }
@@ -90,8 +80,8 @@ impl Judge<'_> {
         if let Some(why) = why {
             return self.refused(call, why, false);
         }
-        let offered =
-            self.react.catalogue.tools.iter().find(|offered| offered.service.server == *server && offered.service.tool == *own);
+        let is_meant = |offered: &&Offered| offered.service.server == *server && offered.service.tool == *own;
+        let offered = self.agent.react.catalogue.tools.iter().find(is_meant);
         match offered {
             Some(offered) => self.ours(call, offered),
             None => self.refused(call, Why::UnknownTool(String::new()), false),
@@ -100,7 +90,7 @@ impl Judge<'_> {
 
     /// Resolves a name that is not in the list: it may mean a tool of the server that answered last.
     fn unknown(&self, mut call: ToolCall, why: Option<Why>) -> (ToolCall, Fate) {
-        let meant = self.react.catalogue.resolve(&call.name, self.context);
+        let meant = self.agent.react.catalogue.resolve(&call.name, &self.agent.seen.services);
         let tool = meant.and_then(|offered| self.tools.iter().find(|tool| is_of(tool, &offered.service)));
         let (Some(tool), None) = (tool, &why) else {
             let unknown = || name::unknown(self.tools, &call.name).unwrap_or(Why::UnknownTool(String::new()));
@@ -125,7 +115,7 @@ impl Judge<'_> {
             return self.refused(call, Why::NotAnObject, false);
         };
         let service = &offered.service;
-        let tainted = self.tainted.filter(|_| offered.effect != Effect::Reads);
+        let tainted = self.agent.seen.tainted.as_ref().filter(|_| offered.effect != Effect::Reads);
         if offered.permission == Permission::Allow && tainted.is_none() {
             let fate = Fate::Run { service: service.clone(), effect: offered.effect, open_world: offered.open_world, arguments };
             return (call, fate);
@@ -140,14 +130,14 @@ impl Judge<'_> {
             call.name.clone_from(&tool.name);
             return (call, Fate::Client);
         }
-        let file = self.registry.file().display();
+        let registry = self.agent.pool.registry();
+        let file = registry.file().display();
         let why = match tainted {
             Some(server) => format!(
                 "the result of `{server}` may have been written by strangers, and behind it tools with effects need a person's \
                  consent; `\"open_world\": false` in the entry of `{server}` in {file} lifts that"
             ),
-            None if self
-                .registry
+            None if registry
                 .get(&service.server)
                 .is_some_and(|server| server.permission(&service.tool) == Some(Permission::Ask)) =>
             {

@@ -5,13 +5,7 @@
 use std::time::Duration;
 
 use super::{Agent, Fate, Observation, Pending};
-use crate::{
-    event::Effect,
-    mcp::response::ServiceInfo,
-    openai::Content,
-    plan::{Ended, Plan},
-    turn::reask,
-};
+use crate::{event::Effect, mcp::response::ServiceInfo, plan::Plan, turn::reask};
 
 impl Agent {
     /// Changes the fate of the calls that do not run. `true`: the conversation already has the results of all of them.
@@ -69,8 +63,8 @@ impl Agent {
                 &mut plan.chat.messages,
                 &format!("({}. Do not report it as done twice.)", sentence(&call.name, is_unknown)),
             );
-            let content = Content::Text(format!("error: {why}"));
-            self.trace.call(self.used.rounds, call, &Observation { content, ended: Ended::Failed }, Duration::ZERO);
+            let told = Observation::not_run(format!("error: {why}"));
+            self.trace.call(self.used.rounds, call, &told, Duration::ZERO);
             self.told.dropped.push(why);
         }
     }

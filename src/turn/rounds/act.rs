@@ -13,8 +13,8 @@ use crate::{
 impl<O: Sink> Rounds<O> {
     /// In mode `react`, runs the calls of a complete answer. Without any, the turn is over.
     pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
-        let Some(agent) = &mut self.agent else { return false };
-        let goes_on = agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), outcome);
+        let (Some(agent), Some(collected)) = (&mut self.agent, &mut self.outlet.collected) else { return false };
+        let goes_on = agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), collected.take(), outcome);
         if goes_on {
             let (complaints, beginning) = (agent.complaints(), agent.beginning());
             self.outlet.sent.spend(outcome.usage);
@@ -44,7 +44,7 @@ impl<O: Sink> Rounds<O> {
         for (index, call) in (0..).zip(&calls) {
             let extra = call.extra.as_ref().map(ToString::to_string);
             let (id, extra) = (Some(call.id.as_str()), extra.as_deref());
-            self.outlet.event(Event::Call(Call { id, extra, ..Call::new(index, &call.name, &call.arguments) }));
+            self.outlet.pass(Event::Call(Call { id, extra, ..Call::new(index, &call.name, &call.arguments) }));
         }
         self.outlet.extras.keep(&self.shared, &self.plan).await;
         self.finish(Some(FinishReason::ToolCalls));
@@ -54,7 +54,8 @@ impl<O: Sink> Rounds<O> {
     /// Cuts off an answer with tools because the time of the turn is over: the text so far stays, the calls do not run.
     pub(super) fn out_of_time(&mut self) {
         self.abandon();
-        let Some(agent) = &mut self.agent else { return };
+        let (Some(agent), Some(collected)) = (&mut self.agent, &mut self.outlet.collected) else { return };
+        collected.forget_calls();
         let line = agent.give_up();
         self.outlet.sent.break_line();
         self.tell(&line);
@@ -63,17 +64,18 @@ impl<O: Sink> Rounds<O> {
 
     /// Ends a turn in mode `react`.
     fn finish(&mut self, reason: Option<FinishReason>) {
-        let Some(agent) = &mut self.agent else { return };
-        let (own, mut usage) = agent.finish();
+        let (Some(agent), Some(collected)) = (&mut self.agent, &mut self.outlet.collected) else { return };
+        let (own, mut usage) = std::mem::take(&mut collected.end);
+        let own = if own == FinishReason::ToolCalls { FinishReason::Stop } else { own };
         let trace = agent.trace();
         if reason.is_some() {
             // The tokens of this answer were counted when its calls began.
             usage = usage.map(|_| Usage::default());
         }
         if let Some(trace) = &trace {
-            self.outlet.event(Event::Note(trace));
+            self.outlet.pass(Event::Note(trace));
         }
-        self.outlet.event(Event::Finish { reason: reason.unwrap_or(own), usage });
+        self.outlet.pass(Event::Finish { reason: reason.unwrap_or(own), usage });
         self.end();
     }
 
@@ -92,19 +94,19 @@ impl<O: Sink> Rounds<O> {
         let Asks { before: Before { left, kept, .. }, .. } = std::mem::take(&mut self.asks);
         if let Some(left) = left {
             self.outlet.sent.break_line();
-            self.outlet.event(Event::Text(&left));
+            self.outlet.pass(Event::Text(&left));
         }
         for (index, call) in (0..).zip(&kept) {
-            self.outlet.event(Event::Call(call.at(index)));
+            self.outlet.pass(Event::Call(call.at(index)));
         }
         let reason = if kept.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
-        self.outlet.event(Event::Finish { reason, usage: Some(Usage::default()) });
+        self.outlet.pass(Event::Finish { reason, usage: Some(Usage::default()) });
         self.end();
     }
 
     /// Writes a line of toolglot's own to the user.
     fn tell(&mut self, line: &str) {
-        self.onward().event(Event::Text(&format!("{line}\n")));
+        self.outlet.event(Event::Text(&format!("{line}\n")));
     }
 
     /// Shows which tool runs, in the way that the configuration chooses.

@@ -69,9 +69,10 @@ impl<O: Sink> Rounds<O> {
                     .as_ref()
                     .is_none_or(|agent| !agent.has_results() && !agent.may_ask(plan.rules.retry)),
             },
+            carrier: self.outlet.shape.carrier(),
             ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(&plan.tools), Arc::clone(&self.shared.schemas))
         };
-        let mut answer = Answer::after(setup, self.asks.before.clone()).towards(self.outlet.shape.carrier());
+        let mut answer = Answer::after(setup, self.asks.before.clone());
         answer.fixer.tally = Arc::clone(&self.shared.tally);
         answer.fixer.excerpts = plan.rules.log_excerpts;
         answer.fixer.unclosed = self.asks.unclosed.clone();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    super::{fit, spool},
+    super::{fit, react::Collected, spool},
     Rounds,
 };
 use crate::{
@@ -56,9 +56,7 @@ impl<O: Sink> Rounds<O> {
             backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
         }
         if self.reading.is_some() {
-            if let Some(agent) = &mut self.agent {
-                agent.forget_calls();
-            }
+            self.outlet.collected.iter_mut().for_each(Collected::forget_calls);
             self.outlet.sent.spend(None);
             self.repeat();
         }

@@ -105,7 +105,7 @@ impl Generated {
             Delta::Usage(usage) => self.usage = Some(*usage),
             Delta::Finish(reason) => self.reason = *reason,
             // Ollama does not tell of the first, and a text completion has no second.
-            Delta::StopSequence(_) | Delta::Call { .. } => {}
+            Delta::StopSequence(_) | Delta::Call(_) => {}
         }
     }
 

@@ -32,7 +32,7 @@ const EVENTS: &[Event<'static>] = &[
 fn every_line_is_one_of_ollamas() {
     let mut front = Front::new(head());
     let mut out = BytesMut::new();
-    front.signs().put(&mut out);
+    front.signs()(&mut out);
     front.elapsed(Duration::from_millis(30));
     for event in EVENTS {
         front.event(event.clone(), &mut out);

@@ -11,7 +11,7 @@ use std::{
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, call_item, message_item, output_text, reasoning_item, summary};
+use super::{Answer, call_item, item, part, prefix};
 use crate::{
     client::front::{
         Head, Protocol, Signs,
@@ -42,6 +42,20 @@ struct Open {
     text: String,
 }
 
+/// What the events of an item call its part, the pieces of the part, and its place.
+struct Names {
+    part: &'static str,
+    piece: &'static str,
+    place: &'static str,
+}
+
+fn names(kind: Piece) -> Names {
+    match kind {
+        Piece::Reasoning => Names { part: "reasoning_summary_part", piece: "reasoning_summary_text", place: "summary_index" },
+        Piece::Text => Names { part: "content_part", piece: "output_text", place: "content_index" },
+    }
+}
+
 /// The events that end an answer.
 const ENDS: &[&str] = &["completed", "incomplete", "failed"];
 
@@ -64,21 +78,10 @@ impl Stream {
     /// Ends the item that is open.
     fn close(&mut self, out: &mut BytesMut) {
         let Some(Open { kind, id, text }) = self.open.take() else { return };
-        let item = match kind {
-            Piece::Reasoning => {
-                self.event("response.reasoning_summary_text.done", json!({"item_id": id, "summary_index": 0, "text": text}), out);
-                let part = json!({"item_id": id, "summary_index": 0, "part": summary(&text)});
-                self.event("response.reasoning_summary_part.done", part, out);
-                reasoning_item(&id, &text)
-            }
-            Piece::Text => {
-                self.event("response.output_text.done", json!({"item_id": id, "content_index": 0, "text": text}), out);
-                let part = json!({"item_id": id, "content_index": 0, "part": output_text(&text)});
-                self.event("response.content_part.done", part, out);
-                message_item(&id, &text)
-            }
-        };
-        self.done(item, out);
+        let Names { part, piece, place } = names(kind);
+        self.event(&format!("response.{piece}.done"), json!({"item_id": id, place: 0, "text": text}), out);
+        self.event(&format!("response.{part}.done"), json!({"item_id": id, place: 0, "part": self::part(kind, &text)}), out);
+        self.done(item(kind, &id, Some(&text)), out);
     }
 
     fn done(&mut self, item: Value, out: &mut BytesMut) {
@@ -90,24 +93,24 @@ impl Stream {
     fn event(&mut self, name: &str, data: Value, out: &mut BytesMut) {
         let mut whole = Map::from_iter([("output_index".to_owned(), json!(self.answer.output.len()))]);
         whole.extend(if let Value::Object(data) = data { data } else { Map::new() });
-        self.write(name, whole, out);
+        write(&self.sequence, name, whole, out);
     }
 
-    fn next_number(&self) -> u64 {
-        self.sequence.fetch_add(1, Ordering::Relaxed)
+    fn state(&self, name: &str, response: Value, out: &mut BytesMut) {
+        state(&self.sequence, name, response, out);
     }
+}
 
-    /// An event of the whole answer.
-    fn state(&mut self, name: &str, response: Value, out: &mut BytesMut) {
-        self.write(name, Map::from_iter([("response".to_owned(), response)]), out);
-    }
+/// An event of the whole answer.
+fn state(sequence: &AtomicU64, name: &str, response: Value, out: &mut BytesMut) {
+    write(sequence, name, Map::from_iter([("response".to_owned(), response)]), out);
+}
 
-    fn write(&mut self, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
-        let number = self.next_number();
-        let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(number))]);
-        whole.extend(data);
-        write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
-    }
+fn write(sequence: &AtomicU64, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
+    let number = sequence.fetch_add(1, Ordering::Relaxed);
+    let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(number))]);
+    whole.extend(data);
+    write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
 }
 
 impl Protocol for Stream {
@@ -122,40 +125,23 @@ impl Protocol for Stream {
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         let open = self.open.as_ref().map(|open| open.kind);
         let Some(text) = self.blank.pass(open, kind, text) else { return };
+        let Names { part, piece, place } = names(kind);
         if open != Some(kind) {
             self.close(out);
-            let id = self.answer.id(if kind == Piece::Reasoning { "rs" } else { "msg" });
-            let (item, name, at, part) = match kind {
-                Piece::Reasoning => (
-                    json!({"id": id, "type": "reasoning", "summary": []}),
-                    "response.reasoning_summary_part.added",
-                    "summary_index",
-                    summary(""),
-                ),
-                Piece::Text => (
-                    json!({"id": id, "type": "message", "role": "assistant", "status": "in_progress", "content": []}),
-                    "response.content_part.added",
-                    "content_index",
-                    output_text(""),
-                ),
-            };
-            self.event("response.output_item.added", json!({"item": item}), out);
-            self.event(name, json!({"item_id": id, at: 0, "part": part}), out);
+            let id = self.answer.id(prefix(kind));
+            self.event("response.output_item.added", json!({"item": item(kind, &id, None)}), out);
+            self.event(&format!("response.{part}.added"), json!({"item_id": id, place: 0, "part": self::part(kind, "")}), out);
             self.open = Some(Open { kind, id, text: String::new() });
         }
-        let number = self.next_number();
+        let number = self.sequence.fetch_add(1, Ordering::Relaxed);
         let Some(Open { id, text: whole, .. }) = &mut self.open else { return };
         whole.push_str(&text);
-        let (name, at) = match kind {
-            Piece::Reasoning => ("response.reasoning_summary_text.delta", "summary_index"),
-            Piece::Text => ("response.output_text.delta", "content_index"),
-        };
-        let item = self.answer.output.len();
+        let (name, item) = (format!("response.{piece}.delta"), self.answer.output.len());
         // One for each piece of the answer: written without a tree.
-        write_event(out, name, |out| {
+        write_event(out, &name, |out| {
             let _ = write!(
                 out,
-                r#"{{"type":"{name}","sequence_number":{number},"output_index":{item},"item_id":"{id}","{at}":0,"delta":"#
+                r#"{{"type":"{name}","sequence_number":{number},"output_index":{item},"item_id":"{id}","{place}":0,"delta":"#
             );
             put_string(&text, out);
             out.put_slice(b"}");
@@ -198,15 +184,8 @@ impl Protocol for Stream {
     }
 
     fn signs(&mut self) -> Signs {
-        let (mut out, number) = (BytesMut::new(), self.sequence.load(Ordering::Relaxed));
-        self.alive("", &mut out);
-        self.sequence.store(number, Ordering::Relaxed);
-        let event = String::from_utf8_lossy(&out);
-        let key = "\"sequence_number\":";
-        match event.split_once(&format!("{key}{number}")) {
-            Some((head, tail)) => Signs::numbered(format!("{head}{key}"), Arc::clone(&self.sequence), tail.to_owned()),
-            None => Signs::same(out.freeze()),
-        }
+        let (response, sequence) = (self.answer.small("in_progress", None), Arc::clone(&self.sequence));
+        Box::new(move |out| state(&sequence, "response.in_progress", response.clone(), out))
     }
 
     /// Not as an `error`: clients lose its text.

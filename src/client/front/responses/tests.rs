@@ -116,7 +116,7 @@ fn an_answer_is_a_sequence_of_whole_items() {
     alive.open(&mut out);
     let signs = alive.signs();
     alive.event(Event::Note(&crate::event::Note::Writing { name: "f".to_owned(), bytes: 1 }), &mut out);
-    (0..2).for_each(|_| signs.put(&mut out));
+    (0..2).for_each(|_| signs(&mut out));
     let text = String::from_utf8_lossy(&out).into_owned();
     assert!((0..5).all(|number| text.matches(&format!("\"sequence_number\":{number},")).count() == 1), "{text}");
     let indices: Vec<u64> = sent.iter().filter_map(|event| event["output_index"].as_u64()).collect();
