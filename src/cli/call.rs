@@ -209,16 +209,16 @@ impl Waits {
     /// The text can only be an id, and no call waits under it.
     async fn find(environment: &Environment, id: &str, source: &Source) -> Result<Option<Waits>, Error> {
         let files = Files::new(state_directory(environment));
-        let config = match read_waiting(&files, id).await? {
-            Some(call) if !call.shared => {
-                let config = waiting_config(call.config.clone(), environment)?;
-                return Ok(Some(Waits { call, config, id: id.to_owned(), store: Arc::new(files) }));
-            }
-            // The proxy of this machine knows where it is.
-            Some(sign) => waiting_config(sign.config, environment)?,
+        let kept = read_waiting(&files, id).await?;
+        let config = match &kept {
+            Some(call) => waiting_config(call.config.clone(), environment)?,
             None if is_id(id) => source.config(environment)?,
             None => return Ok(None),
         };
+        if let Some(call) = kept.filter(|call| !call.shared) {
+            return Ok(Some(Waits { call, config, id: id.to_owned(), store: Arc::new(files) }));
+        }
+        // The proxy of this machine knows where it is.
         let Some(shared) = &config.store else { return Err(gone(id)) };
         // Nobody else waits: rather late than a call that was taken and is lost.
         let store = store::open(&store::Place { patience: STORE, ..shared.place()? })?;

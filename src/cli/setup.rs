@@ -103,7 +103,7 @@ impl Setup {
                 // First how to undo it, then the file.
                 let installed = install(&file, before.as_deref(), &after, |backup| {
                     let (client, backups) = (self.client.clone(), backup.into_iter().map(Path::to_owned).collect());
-                    let (before, after) = (before.clone(), after.clone());
+                    let (before, after) = (theirs.clone(), after.clone());
                     journal.add(Entry { client, file: file.clone(), before, after, merged, backups });
                     journal.write(environment)
                 });

@@ -12,7 +12,7 @@ use std::{
 use axum::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
 use http::{HeaderMap, header};
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use tokio::{
     sync::oneshot,
@@ -98,14 +98,6 @@ impl http_body::Body for Lent {
             this.back = None;
         }
         frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
     }
 }
 

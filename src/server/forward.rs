@@ -54,7 +54,8 @@ impl Instance {
     /// The headers that say, in what we send because of a request with these headers, which way it came and to which trace it
     /// belongs (`traceparent`, `tracestate`: <https://www.w3.org/TR/trace-context/>).
     pub(super) fn onward(&self, headers: &HeaderMap) -> HeaderMap {
-        let traced = TRACE_CONTEXT.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value)));
+        let given = |name: &HeaderName| headers.get(name).filter(|value| !value.is_empty()).cloned();
+        let traced = TRACE_CONTEXT.into_iter().filter_map(|name| given(&name).map(|value| (name, value)));
         traced.chain(self.via(headers).map(|via| (header::VIA, via))).collect()
     }
 

@@ -3,8 +3,9 @@
 //! conversation: the items of all responses before it come first. An item may also be named by its id.
 
 use axum::{
+    Extension,
     body::Body,
-    extract::{Path, Request, State},
+    extract::{Path, State},
     response::Response,
 };
 use bytes::Bytes;
@@ -80,27 +81,26 @@ fn keeping(stored: Stored, mut kept: Kept, streamed: bool, response: Response) -
     Response::from_parts(head, Body::from_stream(body))
 }
 
-pub(super) async fn one(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    let found = of_sender(&app, &request).find(&id).await;
+pub(super) async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(id): Path<String>) -> Response {
+    let found = Stored::new(&app, sender.tenant.prefix()).find(&id).await;
     reply::json_or_error(FRONT, found.map(|kept| kept.response))
 }
 
-pub(super) async fn delete(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    let deleted = of_sender(&app, &request).delete(&id).await;
+pub(super) async fn delete(State(app): State<App>, Extension(sender): Extension<Sender>, Path(id): Path<String>) -> Response {
+    let deleted = Stored::new(&app, sender.tenant.prefix()).delete(&id).await;
     reply::json_or_error(FRONT, deleted.map(|()| json!({"id": id, "object": "response", "deleted": true})))
 }
 
-pub(super) async fn input_items(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
-    let found = of_sender(&app, &request).find(&id).await;
+pub(super) async fn input_items(
+    State(app): State<App>,
+    Extension(sender): Extension<Sender>,
+    Path(id): Path<String>,
+) -> Response {
+    let found = Stored::new(&app, sender.tenant.prefix()).find(&id).await;
     let list = found.map(|Kept { input, .. }| {
         let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
         let (first, last) = (id(input.first()), id(input.last()));
         json!({"object": "list", "data": input, "first_id": first, "last_id": last, "has_more": false})
     });
     reply::json_or_error(FRONT, list)
-}
-
-fn of_sender(app: &App, request: &Request) -> Stored {
-    let sender = request.extensions().get::<Sender>();
-    Stored::new(app, sender.map_or("", |sender| sender.tenant.prefix()))
 }

@@ -202,21 +202,19 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
 
+/// Words of a backend's error, and what to do about it.
+const REMEDIES: [(&[&str], &str); 2] = [
+    (&["cannot reach", "does not answer", "nothing that is known"], "start it, or correct its `url`"),
+    (&["401", "403", "key", "nauthorized", "orbidden"], "give its key by `api_key_env` or `api_key_file`"),
+];
+
 /// Problems that keep the user from an answer, each with its remedy.
 pub fn problems(found: &[Surveyed], model: Option<&str>, places: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for silent in found {
         let Some(error) = &silent.error else { continue };
-        let remedy = if error.contains("cannot reach")
-            || error.contains("does not answer")
-            || error.starts_with("nothing that is known")
-        {
-            "start it, or correct its `url`"
-        } else if ["401", "403", "key", "nauthorized", "orbidden"].iter().any(|word| error.contains(word)) {
-            "give its key by `api_key_env` or `api_key_file`"
-        } else {
-            "look at its own log"
-        };
+        let is_told = |(words, _): &&(&[&str], &str)| words.iter().any(|word| error.contains(word));
+        let remedy = REMEDIES.iter().find(is_told).map_or("look at its own log", |(_, remedy)| *remedy);
         problems.push(format!("backend {} at {}: {error}; {remedy}", silent.name, silent.url));
     }
     let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();

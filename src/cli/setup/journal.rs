@@ -80,9 +80,8 @@ impl Journal {
         }
     }
 
-    /// Adds what is written into a file. What an earlier entry wrote into it is not what it was before.
+    /// Adds what is written into a file, in the place of an earlier entry, whose copies stay known.
     pub(in crate::cli) fn add(&mut self, mut entry: Entry) {
-        entry.before = self.without_ours(&entry.file, entry.before.as_deref());
         if let Some(at) = self.entries.iter().position(|known| known.file == entry.file) {
             let known = self.entries.remove(at);
             entry.backups.splice(0..0, known.backups);

@@ -167,14 +167,14 @@ fn pieces(reader: Option<&Reader>, text: &str, split: &Split) -> Vec<Value> {
             }
         }
     }
-    let is_edge = |at: &usize| looks.get(*at) != looks.get(*at - 1);
-    let (mut out, mut from) = (Vec::new(), 0);
-    for end in (1..=text.len()).filter(is_edge) {
-        let Look { kind, call, is_marker } = looks[from];
-        out.push(json!({"t": text.get(from..end), "k": kind, "c": call, "m": is_marker}));
-        from = end;
-    }
-    out
+    let mut from = 0;
+    let piece = |alike: &[Look]| {
+        let Look { kind, call, is_marker } = alike[0];
+        let text = text.get(from..from + alike.len());
+        from += alike.len();
+        json!({"t": text, "k": kind, "c": call, "m": is_marker})
+    };
+    looks.chunk_by(|one, next| one == next).map(piece).collect()
 }
 
 impl Wrote {
