@@ -15,7 +15,7 @@ use crate::{
     client::shape::Carrier,
     event::{Call, Channel, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, name::means_none},
-    json::extent::{Extent, PlainExtent},
+    json::extent::{self, PlainExtent},
 };
 
 /// The parts that an [`Answer`] is made from.
@@ -241,7 +241,7 @@ pub fn calls(setup: Setup, text: &str) -> Vec<ToolCall> {
 /// Whether the arguments of a native call have no open brackets.
 fn closed(arguments: &str) -> bool {
     let text = arguments.trim();
-    !text.starts_with(['{', '[']) || Extent::default().feed(text.as_bytes()).is_some() || PlainExtent::closes(text)
+    !text.starts_with(['{', '[']) || extent::end(text).is_some() || PlainExtent::closes(text)
 }
 
 /// The stages after the scanner.

@@ -19,18 +19,10 @@ pub(crate) struct Decoded<'s> {
     pub(crate) lone_surrogate: bool,
 }
 
-/// Bytes that strict JSON does not allow raw inside a string: control characters, the backslash and the double quote.
-pub(super) const ESCAPED: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut control = 0;
-    while control < 0x20 {
-        table[control] = true;
-        control += 1;
-    }
-    table[b'\\' as usize] = true;
-    table[b'"' as usize] = true;
-    table
-};
+/// Whether strict JSON does not allow this byte raw inside a string: control characters, the backslash and the double quote.
+pub(super) fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'\\' || byte == b'"'
+}
 
 /// Decodes the inside of a string. Without quotes ([`Quote::Bare`]) backslashes are plain characters.
 pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
@@ -40,7 +32,7 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
     // `raw[..from]` is decoded into `text`; `raw[..at]` has been looked at.
     let (mut from, mut at) = (0, 0);
     while let Some(byte) = bytes.get(at) {
-        if !ESCAPED[usize::from(*byte)] {
+        if !is_special(*byte) {
             at += 1;
             continue;
         }
@@ -50,40 +42,34 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
             at += 1;
             continue;
         }
-        let (character, length) = match bytes.get(at + 1) {
-            Some(plain @ (b'"' | b'\\' | b'/')) => (Some(char::from(*plain)), 2),
-            Some(b'b') => (Some('\u{8}'), 2),
-            Some(b'f') => (Some('\u{c}'), 2),
-            Some(b'n') => (Some('\n'), 2),
-            Some(b'r') => (Some('\r'), 2),
-            Some(b't') => (Some('\t'), 2),
-            Some(b'\'') => {
+        let next = bytes.get(at + 1).copied().unwrap_or_default();
+        let (character, length) = match next {
+            b'"' | b'\\' | b'/' => (Some(char::from(next)), 2),
+            b'b' => (Some('\u{8}'), 2),
+            b'f' => (Some('\u{c}'), 2),
+            b'n' => (Some('\n'), 2),
+            b'r' => (Some('\r'), 2),
+            b't' => (Some('\t'), 2),
+            b'\'' | b'`' if next == b'\'' || quote == Quote::Backtick => {
                 decoded.odd_escape = true;
-                (Some('\''), 2)
-            }
-            Some(b'`') if quote == Quote::Backtick => {
-                decoded.odd_escape = true;
-                (Some('`'), 2)
+                (Some(char::from(next)), 2)
             }
             // Python and JavaScript have `\xXX`. Nobody writes printable ASCII this way, but folders look like it: `bin\x64`.
-            Some(b'x') if quote == Quote::Single => match hex(raw, at, "\\x", 2) {
+            b'x' if quote == Quote::Single => match hex(raw, at, "\\x", 2) {
                 Some(code @ (0..0x20 | 0xa0..)) => (char::from_u32(u32::from(code)), 4),
                 _ => (None, 0),
             },
-            Some(b'u') => match code_unit(raw, at) {
-                Some(surrogate @ 0xd800..0xe000) => match code_unit(raw, at + 6) {
-                    Some(low @ 0xdc00..0xe000) if surrogate < 0xdc00 => {
-                        let code = 0x10000 + ((u32::from(surrogate) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
-                        (char::from_u32(code), 12)
-                    }
-                    _ => {
+            b'u' => {
+                let units = [code_unit(raw, at), code_unit(raw, at + 6)].into_iter().map_while(|unit| unit);
+                match char::decode_utf16(units).next() {
+                    Some(Ok(character)) => (Some(character), 6 * character.len_utf16()),
+                    Some(Err(_)) => {
                         decoded.lone_surrogate = true;
                         (None, 6)
                     }
-                },
-                Some(unit) => (char::from_u32(u32::from(unit)), 6),
-                None => (None, 0),
-            },
+                    None => (None, 0),
+                }
+            }
             _ => (None, 0),
         };
         if length == 0 {

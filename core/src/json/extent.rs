@@ -1,85 +1,59 @@
-//! Finds where a JSON-like value ends in a stream, byte by byte, without looking back. Brackets inside strings do not count.
-//! Single quotes, Python literals and comments are accepted, as the repair accepts them later. Broken quotes can hide the end;
-//! the caller notices that by what follows the value.
+//! Finds where a JSON-like value ends. Brackets inside strings do not count. Single quotes, Python literals and comments are
+//! accepted, as the repair accepts them later. Broken quotes can hide the end; the caller notices that by what follows the value.
 
-/// Where [`Extent::feed_until`] stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Halt {
-    /// The value ended before this byte.
-    Complete(usize),
-    /// This byte, outside strings, satisfied the caller's condition.
-    Before(usize),
+/// The end of the bracketed value that `text` begins with: an object, an array or a list in parentheses.
+pub fn end(text: &str) -> Option<usize> {
+    end_or(text, |_| false)
 }
 
-/// A resumable scan for the end of one bracketed value: an object, an array or a list in parentheses.
-#[derive(Debug, Clone, Default)]
-pub struct Extent {
-    depth: u32,
-    /// The byte that closes the outermost bracket. Nothing else ends the value: after a broken quote, a bracket may be part of a
-    /// string.
-    closer: u8,
-    quote: Option<u8>,
-    escape: bool,
-    /// The last byte outside strings that is not whitespace. Decides whether `'` opens a string or is an apostrophe.
-    last: u8,
-}
-
-impl Extent {
-    /// Feeds the next bytes. `Some(n)` once the value has ended after the first `n` of them; nothing may be fed after that.
-    pub fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
-        match self.feed_until(bytes, |_| false)? {
-            Halt::Complete(at) | Halt::Before(at) => Some(at),
+/// Like [`end`], or the first offset outside strings at which `stop` holds.
+pub fn end_or(text: &str, mut stop: impl FnMut(usize) -> bool) -> Option<usize> {
+    // Nothing but the outermost bracket's own closer ends the value: after a broken quote, a bracket may be part of a string.
+    let (mut depth, mut closer, mut at) = (0_u32, 0, 0);
+    // The last byte outside strings that is not whitespace. Decides whether `'` opens a string or is an apostrophe.
+    let mut last = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        if stop(at) {
+            return Some(at);
+        }
+        at += 1;
+        match byte {
+            b'"' => at = closing_quote(text, at, byte)?,
+            b'\'' if matches!(last, b'{' | b'[' | b'(' | b',' | b':' | b'=') => at = closing_quote(text, at, byte)?,
+            b'{' | b'[' | b'(' => {
+                if depth == 0 {
+                    closer = match byte {
+                        b'{' => b'}',
+                        b'[' => b']',
+                        _ => b')',
+                    };
+                }
+                depth += 1;
+            }
+            b'}' | b']' | b')' if depth > 1 || byte == closer => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            last = byte;
         }
     }
+    None
+}
 
-    /// Like [`Extent::feed`], but also stops before the first byte outside strings for which `stop` holds. That byte is not
-    /// consumed.
-    pub fn feed_until(&mut self, bytes: &[u8], stop: impl Fn(u8) -> bool) -> Option<Halt> {
-        let mut at = 0;
-        while at < bytes.len() {
-            if let Some(quote) = self.quote {
-                if self.escape {
-                    self.escape = false;
-                    at += 1;
-                    continue;
-                }
-                let found = memchr::memchr2(quote, b'\\', &bytes[at..])?;
-                at += found + 1;
-                if bytes[at - 1] == b'\\' {
-                    self.escape = true;
-                } else {
-                    self.quote = None;
-                    self.last = quote;
-                }
-                continue;
-            }
-            let byte = bytes[at];
-            if stop(byte) {
-                return Some(Halt::Before(at));
-            }
-            at += 1;
-            match byte {
-                b'"' => self.quote = Some(b'"'),
-                b'\'' if matches!(self.last, b'{' | b'[' | b'(' | b',' | b':' | b'=') => self.quote = Some(b'\''),
-                b'{' | b'[' | b'(' => {
-                    if self.depth == 0 {
-                        self.closer = closer(byte);
-                    }
-                    self.depth += 1;
-                }
-                b'}' | b']' | b')' if self.depth > 1 || byte == self.closer => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        return Some(Halt::Complete(at));
-                    }
-                }
-                _ => {}
-            }
-            if !byte.is_ascii_whitespace() {
-                self.last = byte;
-            }
+/// The offset after the quote that closes a string whose content begins at `from`.
+pub fn closing_quote(text: &str, mut from: usize, quote: u8) -> Option<usize> {
+    let bytes = text.as_bytes();
+    loop {
+        from += memchr::memchr2(quote, b'\\', bytes.get(from..)?)?;
+        if bytes[from] == quote {
+            return Some(from + 1);
         }
-        None
+        from += 2;
     }
 }
 
@@ -127,15 +101,6 @@ impl PlainExtent {
     }
 }
 
-/// The closing bracket for `open`.
-fn closer(open: u8) -> u8 {
-    match open {
-        b'{' => b'}',
-        b'[' => b']',
-        _ => b')',
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,7 +113,7 @@ mod tests {
             (r#"["a"}, 1] x"#, Some(9)),
             (r#"(1, {"a": ")"}) x"#, Some(15)),
         ] {
-            assert_eq!(Extent::default().feed(text.as_bytes()), end, "{text}");
+            assert_eq!(super::end(text), end, "{text}");
         }
     }
 

@@ -36,8 +36,26 @@ impl<'s> Parser<'s> {
         self.space();
         let start = self.at;
         let value = match self.bytes.get(start)? {
-            b'{' => self.nested(Self::object)?,
-            b'[' => self.nested(Self::array)?,
+            b'{' => {
+                let mut members = Vec::new();
+                self.nested(b'}', |parser| {
+                    parser.space();
+                    let start = parser.at + 1;
+                    let key = parser.string()?;
+                    let node = parser.takes(b':').then(|| parser.value())??;
+                    members.push(Member { key, start, node });
+                    Some(())
+                })?;
+                Value::Object(members)
+            }
+            b'[' => {
+                let mut items = Vec::new();
+                self.nested(b']', |parser| {
+                    items.push(parser.value()?);
+                    Some(())
+                })?;
+                Value::Array(items)
+            }
             b'"' => Value::Text(self.string()?),
             b't' => self.word("true", Value::Bool(true))?,
             b'f' => self.word("false", Value::Bool(false))?,
@@ -47,48 +65,22 @@ impl<'s> Parser<'s> {
         Some(Node { value, start, end: self.at, exact: true })
     }
 
-    /// Reads a container, unless it nests too deep.
-    fn nested(&mut self, container: impl FnOnce(&mut Self) -> Option<Value<'s>>) -> Option<Value<'s>> {
+    /// Reads what is between two brackets, unless they nest too deep.
+    fn nested(&mut self, closer: u8, mut one: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.depth == MAX_DEPTH {
             return None;
         }
         self.depth += 1;
         self.at += 1;
-        let value = container(self);
+        if !self.takes(closer) {
+            one(self)?;
+            while self.takes(b',') {
+                one(self)?;
+            }
+            self.takes(closer).then_some(())?;
+        }
         self.depth -= 1;
-        value
-    }
-
-    fn object(&mut self) -> Option<Value<'s>> {
-        let mut members = Vec::new();
-        if self.takes(b'}') {
-            return Some(Value::Object(members));
-        }
-        loop {
-            self.space();
-            let start = self.at + 1;
-            let key = self.string()?;
-            if !self.takes(b':') {
-                return None;
-            }
-            members.push(Member { key, start, node: self.value()? });
-            if !self.takes(b',') {
-                return self.takes(b'}').then_some(Value::Object(members));
-            }
-        }
-    }
-
-    fn array(&mut self) -> Option<Value<'s>> {
-        let mut items = Vec::new();
-        if self.takes(b']') {
-            return Some(Value::Array(items));
-        }
-        loop {
-            items.push(self.value()?);
-            if !self.takes(b',') {
-                return self.takes(b']').then_some(Value::Array(items));
-            }
-        }
+        Some(())
     }
 
     /// Reads a string at the current position.

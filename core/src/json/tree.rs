@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::decode::ESCAPED;
+use super::decode::is_special;
 
 /// A value and its position in the source.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,26 +103,20 @@ impl<'s> Node<'s> {
             Value::Number(digits) => out.push_str(digits),
             Value::Text(text) => write_text(text, out),
             Value::Array(items) => {
-                out.push('[');
                 for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        out.push(',');
-                    }
+                    out.push(if at == 0 { '[' } else { ',' });
                     item.write(source, out);
                 }
-                out.push(']');
+                out.push_str(if items.is_empty() { "[]" } else { "]" });
             }
             Value::Object(members) => {
-                out.push('{');
                 for (at, member) in members.iter().enumerate() {
-                    if at > 0 {
-                        out.push(',');
-                    }
+                    out.push(if at == 0 { '{' } else { ',' });
                     write_text(&member.key, out);
                     out.push(':');
                     member.node.write(source, out);
                 }
-                out.push('}');
+                out.push_str(if members.is_empty() { "{}" } else { "}" });
             }
         }
     }
@@ -140,7 +134,9 @@ impl<'s> Node<'s> {
         match &self.value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(value) => serde_json::Value::Bool(*value),
-            Value::Number(digits) => serde_number(digits),
+            Value::Number(digits) => {
+                serde_json::from_str(digits).unwrap_or_else(|_| if digits.starts_with('-') { f64::MIN } else { f64::MAX }.into())
+            }
             Value::Text(text) => serde_json::Value::String(text.clone().into_owned()),
             Value::Array(items) => serde_json::Value::Array(items.iter().map(Node::to_serde).collect()),
             Value::Object(members) => serde_json::Value::Object(
@@ -150,21 +146,12 @@ impl<'s> Node<'s> {
     }
 }
 
-/// A number in serde_json's form; see [`Node::to_serde`].
-fn serde_number(digits: &str) -> serde_json::Value {
-    match serde_json::from_str::<serde_json::Number>(digits) {
-        Ok(number) => serde_json::Value::Number(number),
-        Err(_) if digits.starts_with('-') => serde_json::Value::from(f64::MIN),
-        Err(_) => serde_json::Value::from(f64::MAX),
-    }
-}
-
 /// Writes a JSON string.
 fn write_text(text: &str, out: &mut String) {
     out.push('"');
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
-        if !ESCAPED[usize::from(byte)] {
+        if !is_special(byte) {
             continue;
         }
         out.push_str(&text[from..at]);

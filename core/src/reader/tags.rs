@@ -4,47 +4,40 @@
 //! A value is raw text and may contain anything. Its closing tag ends it only if another argument or the end of the body follows;
 //! nested pairs of tags are balanced. Where that leaves a doubt about a value's end, the arguments are damaged.
 
+use std::collections::VecDeque;
+
 use crate::{
     adapter::syntax::{
         Start,
         ahead::gap,
+        members::object,
         tagged::markers::Markers,
         typing::{Hint, Types},
     },
     fix::Role,
-    json::extent::Extent,
+    json::extent,
 };
 
 mod cutter;
-mod members;
 mod tag;
 
 use super::lead;
-pub(crate) use cutter::{Cut, Got, cut};
-use members::Members;
+pub(crate) use cutter::{Cut, DAMAGED, Fit, cut};
 pub(crate) use tag::{Between, Tag, hint_of, is_label};
 use tag::{known_key, loses_text};
 
 /// The marks around a section of text.
 const CDATA: [&str; 2] = ["<![CDATA[", "]]>"];
 
-/// A body that is to be read.
-#[derive(Clone, Copy)]
-pub(crate) struct Body<'t> {
-    pub(crate) text: &'t str,
-    /// Where the arguments begin.
-    pub(crate) start: usize,
-    /// Whether the text is complete, and whether a limit truncated it.
-    pub(crate) end: bool,
-    pub(crate) cut: bool,
-    /// The closing marker is a special token, which no value contains.
-    pub(crate) special: bool,
-}
-
 /// The arguments of one body, and what it ends in.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
-    members: Members,
+    /// Complete members, with their values as JSON text.
+    members: Vec<(String, String)>,
+    /// All keys, in order.
+    keys: Vec<String>,
+    /// The keys without a value, oldest first. In some forms all keys precede all values.
+    waiting: VecDeque<(String, Hint)>,
     between: Between,
     /// The end of a value is a guess, or a tag has text that was not read.
     damaged: bool,
@@ -53,8 +46,7 @@ pub(crate) struct Arguments {
     /// The key's tag has more text than the key. It may be the value.
     loses_text: bool,
     /// A value has a closing tag of another name, or holds an opening tag that closes nowhere.
-    foreign: bool,
-    unbalanced: bool,
+    late: bool,
     /// A value has several lines.
     has_lines: bool,
     pub(crate) state: State,
@@ -86,10 +78,9 @@ impl Arguments {
         form: &Markers<'_>,
         types: &Types,
     ) -> Arguments {
-        let mut arguments = Arguments::default();
-        arguments.members.given(given.to_vec());
+        let mut arguments = Arguments { members: given.to_vec(), ..Arguments::default() };
         if let Some(key) = key {
-            arguments.members.expect(key.to_owned(), Hint::None);
+            arguments.expect(key.to_owned(), Hint::None);
         }
         let leads = form.leads();
         Reader { arguments, text, form, types, leads: &leads, unclosed_from: usize::MAX }.run(at)
@@ -97,7 +88,25 @@ impl Arguments {
 
     /// Whether no argument was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.keys.is_empty()
+    }
+
+    /// Whether this key was read.
+    fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|known| known == key)
+    }
+
+    /// The key of the next value. Empty if no value is missing.
+    fn awaited(&self) -> &str {
+        self.waiting.front().map_or("", |(key, _)| key)
+    }
+
+    /// Adds a key whose value follows.
+    fn expect(&mut self, key: String, hint: Hint) {
+        if !self.has(&key) {
+            self.keys.push(key.clone());
+        }
+        self.waiting.push_back((key, hint));
     }
 
     /// Whether the model probably means something else than these arguments.
@@ -105,19 +114,14 @@ impl Arguments {
         self.damaged || self.doubtful && !self.has_all(types)
     }
 
-    /// Whether the tag that closes a value has another name than the one that opens it.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.foreign
-    }
-
-    /// Whether a value holds an opening tag that closes nowhere.
-    pub(crate) fn is_unbalanced(&self) -> bool {
-        self.unbalanced
+    /// Whether a later end may be that of a value's own closing tag.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late
     }
 
     /// Whether every parameter of the tool was given.
     pub(crate) fn has_all(&self, types: &Types) -> bool {
-        types.keys().all(|key| self.members.has(key))
+        types.keys().all(|key| self.has(key))
     }
 
     /// Whether the text ended after a closed value, and no parameter is missing that could follow. A value of several lines may
@@ -131,7 +135,7 @@ impl Arguments {
     pub(crate) fn object(&self) -> String {
         match &self.state {
             State::Json { object, .. } => object.clone(),
-            _ => format!("{{{}}}", self.members.text()),
+            _ => object(&self.members),
         }
     }
 }
@@ -140,6 +144,15 @@ impl Arguments {
 fn is_bare(key: &str) -> bool {
     let role = Role::of(key, false);
     role.path || role.command
+}
+
+/// What an object in place of the tags is, which is the whole rest of the body.
+fn json(text: &str) -> State {
+    let end = extent::end(text).filter(|&end| text[end..].trim().is_empty());
+    let whole = text.trim_end();
+    // With broken quotes, its last brace may still be the end of the text.
+    let closed = end.is_some() || whole.ends_with('}');
+    State::Json { object: end.map_or(whole, |end| &text[..end]).to_owned(), closed }
 }
 
 struct Reader<'r> {
@@ -152,86 +165,75 @@ struct Reader<'r> {
     unclosed_from: usize,
 }
 
+/// What ends a value.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    /// A tag of the name that opened it.
+    Own,
+    /// The same, but an argument or a call inside the value is open.
+    Unbalanced,
+    /// A tag of another name.
+    Foreign,
+    /// The next argument.
+    Nothing,
+}
+
 /// Where a value ends, and where the text goes on.
+#[derive(Clone, Copy)]
 struct Stop {
     at: usize,
     next: usize,
-    closed: bool,
-    /// The arguments and calls inside the value are closed too.
-    balanced: bool,
+    by: By,
     /// Another end is as good.
     damaged: bool,
     /// The value contains a closing tag that opens nowhere.
     doubtful: bool,
-    /// Its closing tag has another name than the one that opened it.
-    foreign: bool,
 }
 
 impl Reader<'_> {
-    fn run(mut self, from: usize) -> Arguments {
-        let mut at = from;
-        loop {
-            let next = at + self.form.gap(&self.text[at..]);
-            let rest = &self.text[next..];
-            let (fresh, waiting) = (self.arguments.members.is_empty(), self.arguments.members.waiting());
-            if rest.is_empty() {
-                self.arguments.state = if waiting > 0 { State::Tag } else { State::Between };
-                return self.arguments;
-            }
-            if fresh && rest.starts_with('{') {
-                return self.json(next);
-            }
-            let value_open = self.form.value_open(rest).filter(|_| waiting > 0);
-            // Between two arguments, one that was given before is a second value.
-            let tag = self.form.argument(rest).filter(|tag| tag.own || self.form.takes_any() || self.types.has(&tag.key));
-            let value = match (value_open, tag) {
-                (Some(length), _) => Some((next, next + length)),
-                (None, Some(tag)) => {
-                    if fresh {
-                        self.arguments.between = Between::of(&self.text[at..next]);
-                    }
-                    let has_value = tag.value.is_some();
-                    let end = next + tag.length;
-                    self.expect(tag);
-                    (!self.form.opens_values() && !has_value).then_some((next, end)).or_else(|| {
-                        at = end;
-                        None
-                    })
-                }
-                (None, None) => match self.type_tag(next, waiting) {
-                    Some(end) => {
-                        at = end;
-                        None
-                    }
-                    None if waiting == 1 => {
-                        // The tag that opens the value is missing, or misspelt.
-                        self.arguments.damaged |= rest.starts_with(['<', '>']);
-                        Some((next, next))
-                    }
-                    None => {
-                        self.arguments.state = State::Junk;
-                        return self.arguments;
-                    }
-                },
-            };
-            if let Some((tag, start)) = value {
-                match self.value(tag, start) {
-                    Some(end) => at = end,
-                    None => return self.arguments,
-                }
-            }
+    fn run(mut self, mut at: usize) -> Arguments {
+        while let Some(next) = self.step(at) {
+            at = next;
         }
+        self.arguments
     }
 
-    /// Reads an object in place of the tags, which is the whole rest of the body.
-    fn json(mut self, at: usize) -> Arguments {
-        let text = &self.text[at..];
-        let end = Extent::default().feed(text.as_bytes()).filter(|&end| text[end..].trim().is_empty());
-        let whole = text.trim_end();
-        // With broken quotes, its last brace may still be the end of the text.
-        let closed = end.is_some() || whole.ends_with('}');
-        self.arguments.state = State::Json { object: end.map_or(whole, |end| &text[..end]).to_owned(), closed };
-        self.arguments
+    /// Reads what begins at `at`. Returns its end. `None`: nothing more can be read.
+    fn step(&mut self, at: usize) -> Option<usize> {
+        let next = at + self.form.gap(&self.text[at..]);
+        let rest = &self.text[next..];
+        let (fresh, waiting) = (self.arguments.is_empty(), self.arguments.waiting.len());
+        if rest.is_empty() {
+            self.arguments.state = if waiting > 0 { State::Tag } else { State::Between };
+            return None;
+        }
+        if fresh && rest.starts_with('{') {
+            self.arguments.state = json(rest);
+            return None;
+        }
+        if let Some(length) = self.form.value_open(rest).filter(|_| waiting > 0) {
+            return self.value(next, next + length);
+        }
+        // Between two arguments, one that was given before is a second value.
+        let tag = self.form.argument(rest).filter(|tag| tag.own || self.form.takes_any() || self.types.has(&tag.key));
+        if let Some(tag) = tag {
+            if fresh {
+                self.arguments.between = Between::of(&self.text[at..next]);
+            }
+            let (end, has_value) = (next + tag.length, tag.value.is_some());
+            self.expect(tag);
+            return if has_value || self.form.opens_values() { Some(end) } else { self.value(next, end) };
+        }
+        if let Some(end) = self.type_tag(next, waiting) {
+            return Some(end);
+        }
+        if waiting == 1 {
+            // The tag that opens the value is missing, or misspelt.
+            self.arguments.damaged |= rest.starts_with(['<', '>']);
+            return self.value(next, next);
+        }
+        self.arguments.state = State::Junk;
+        None
     }
 
     fn expect(&mut self, tag: Tag) {
@@ -239,7 +241,7 @@ impl Reader<'_> {
         self.arguments.loses_text = !self.types.has(&tag.key) && loses_text(&tag.key, &key);
         // A quote in the remains of a tag: the value may begin there.
         self.arguments.damaged |= tag.torn || (self.arguments.loses_text && tag.key.contains('"'));
-        self.arguments.members.expect(key, tag.hint);
+        self.arguments.expect(key, tag.hint);
         if let Some(value) = tag.value {
             self.take(&value, true);
         }
@@ -250,7 +252,9 @@ impl Reader<'_> {
         let [open, close] = self.form.type_tag().filter(|_| waiting > 0)?;
         let written = self.text[at..].strip_prefix(open.as_str())?;
         let stop = written.find(close.as_str()).filter(|&stop| !written[..stop].contains('<'))?;
-        self.arguments.members.hint(hint_of(written[..stop].trim()));
+        if let Some((_, hint)) = self.arguments.waiting.back_mut() {
+            *hint = hint_of(written[..stop].trim());
+        }
         Some(at + open.len() + stop + close.len())
     }
 
@@ -259,33 +263,24 @@ impl Reader<'_> {
         let opened = &self.text[tag..start];
         // `build/command>` ends in the remains of a tag.
         let plain = |value: &str| !value.trim().contains(['\n', '<']) && !value.trim().ends_with('>');
-        let mut found = self.value_stop(start, opened).map(|stop| (start, stop));
-        // The tag may be written twice.
-        let again = start + gap(&self.text[start..]);
-        let is_twin = !opened.is_empty() && self.text[again..].starts_with(opened);
-        if is_twin && !found.as_ref().is_some_and(|(_, stop)| stop.closed && stop.balanced) {
-            let again = again + opened.len();
-            let empty = |stop: Stop| Stop { damaged: stop.damaged || self.text[again..stop.at].trim().is_empty(), ..stop };
-            found = self.value_stop(again, opened).map(|stop| (again, empty(stop))).or(found);
-        }
-        let Some((start, stop)) = found else {
+        let Some(stop) = self.value_stop(start, opened) else {
             let value = &self.text[start..];
-            let before = format!("{{{}}}", self.arguments.members.text());
+            let before = object(&self.arguments.members);
             self.take(value.trim_end(), plain(value));
             self.arguments.state = State::Value { before, plain: plain(value) && !value.trim().is_empty() };
             return None;
         };
         self.arguments.damaged |= stop.damaged;
         self.arguments.doubtful |= stop.doubtful;
-        self.arguments.foreign |= stop.foreign;
-        self.arguments.unbalanced |= !stop.balanced;
+        self.arguments.late |= matches!(stop.by, By::Unbalanced | By::Foreign);
         let value = &self.text[start..stop.at];
-        self.arguments.damaged |= (stop.foreign || !stop.closed) && value.trim().is_empty();
+        self.arguments.damaged |= stop.by != By::Own && value.trim().is_empty();
         // A path or a command has no tags.
-        let key = self.arguments.members.awaited();
+        let key = self.arguments.awaited();
         self.arguments.damaged |= is_bare(key) && value.contains(&format!("</{key}>"));
-        let value = if stop.closed { value } else { value.trim_end() };
-        self.take(value, stop.closed || plain(value));
+        let closed = stop.by != By::Nothing;
+        let value = if closed { value } else { value.trim_end() };
+        self.take(value, closed || plain(value));
         (self.arguments.state != State::Junk).then_some(stop.next)
     }
 
@@ -297,8 +292,9 @@ impl Reader<'_> {
 
     /// The argument's tag that `text` begins with.
     fn argument(&self, text: &str) -> Option<Tag> {
-        let members = &self.arguments.members;
-        let counts = |tag: &Tag| tag.own || self.types.has(&tag.key) && (!members.has(&tag.key) || tag.key == members.awaited());
+        let arguments = &self.arguments;
+        let is_due = |key: &str| !arguments.has(key) || key == arguments.awaited();
+        let counts = |tag: &Tag| tag.own || self.types.has(&tag.key) && is_due(&tag.key);
         self.form.argument(text).filter(counts)
     }
 
@@ -307,7 +303,7 @@ impl Reader<'_> {
         let mut own = None;
         if start < self.unclosed_from {
             let (stop, unseen) = self.value_end(start, opened, true);
-            if stop.as_ref().is_some_and(|stop| stop.closed) {
+            if stop.is_some_and(|stop| stop.by != By::Nothing) {
                 return stop;
             }
             if unseen && stop.is_none() {
@@ -316,13 +312,14 @@ impl Reader<'_> {
             own = stop;
         }
         let (stop, _) = self.value_end(start, opened, false);
-        stop.filter(|stop| stop.closed || own.is_none()).map(|stop| Stop { foreign: stop.closed, ..stop }).or(own)
+        let foreign = |stop: Stop| if stop.by == By::Own { Stop { by: By::Foreign, ..stop } } else { stop };
+        stop.filter(|stop| stop.by != By::Nothing || own.is_none()).map(foreign).or(own)
     }
 
     /// Where the value ends, and whether no closing tag was seen. `own`: only at a tag of the same name as the one that opened it.
     fn value_end(&self, start: usize, opened: &str, own: bool) -> (Option<Stop>, bool) {
         let (text, form) = (self.text, self.form);
-        let key = self.arguments.members.awaited();
+        let key = self.arguments.awaited();
         let Some(mut at) = self.past_cdata(start, key, opened) else { return (None, false) };
         let mut unseen = true;
         // Calls and arguments inside the value that are open.
@@ -352,10 +349,10 @@ impl Reader<'_> {
                 unseen = false;
                 let next = place + length;
                 at = next;
-                let stop = Stop { at: place, next, closed: true, balanced: true, damaged, doubtful, foreign: false };
+                let stop = Stop { at: place, next, by: By::Own, damaged, doubtful };
                 if arguments > 0 {
                     arguments -= 1;
-                    unbalanced = text[next..].trim_start().is_empty().then_some(Stop { balanced: false, ..stop });
+                    unbalanced = text[next..].trim_start().is_empty().then_some(Stop { by: By::Unbalanced, ..stop });
                     continue;
                 }
                 if self.stop_after(next) {
@@ -381,9 +378,8 @@ impl Reader<'_> {
                 let alone =
                     self.arguments.between != Between::Lines || text[start..place].trim_end_matches([' ', '\t']).ends_with('\n');
                 // The value's own closing tag is missing.
-                if alone && tag.own && arguments == 0 && self.types.has(&tag.key) && !self.arguments.members.has(&tag.key) {
-                    let stop = Stop { at: place, next: place, closed: false, balanced: true, damaged, doubtful, foreign: false };
-                    return (Some(stop), unseen);
+                if alone && tag.own && arguments == 0 && self.types.has(&tag.key) && !self.arguments.has(&tag.key) {
+                    return (Some(Stop { at: place, next: place, by: By::Nothing, damaged, doubtful }), unseen);
                 }
                 arguments += 1;
                 at = place + tag.length;
@@ -416,19 +412,17 @@ impl Reader<'_> {
     /// Adds the value of the oldest key without one. `sure`: its end is certain. Malformed elements inside of it are junk.
     fn take(&mut self, text: &str, sure: bool) {
         let (form, types, arguments) = (self.form, self.types, &mut self.arguments);
-        let Some((key, hint)) = arguments.members.arrived() else { return };
+        let Some((key, hint)) = arguments.waiting.pop_front() else { return };
         arguments.damaged |= !sure || (arguments.loses_text && text.trim().is_empty());
         let text = form.value(text, &key, arguments.between);
         arguments.has_lines |= text.contains('\n');
-        let json = |is_item: bool| form.json(types, &key, &text, hint, is_item);
-        let Some(value) = json(false) else {
-            arguments.state = State::Junk;
-            return;
-        };
-        let place = types.parameter(&key);
-        let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
-        let wants_list = place.is_list() && !value.starts_with('[') && !fits();
-        let value = if wants_list { json(true).unwrap_or(value) } else { value };
-        arguments.damaged |= arguments.members.add(key, value, wants_list);
+        match form.json(types, &key, &text, hint) {
+            Some(value) => {
+                // A key with two values.
+                arguments.damaged |= arguments.members.iter().any(|(known, other)| *known == key && *other != value);
+                arguments.members.push((key, value));
+            }
+            None => arguments.state = State::Junk,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::Scanner;
 use crate::adapter::{
     asides::ASIDES,
-    syntax::{Start, blank, closes_block, starts_with_any_tag},
+    syntax::{Start, blank, starts_with_any_tag},
 };
 
 /// What may be left over after the last call of an answer: a fence that was closed already, a rule.
@@ -67,8 +67,5 @@ impl Scanner {
 
 /// Whether `text` begins with a closing marker after a call.
 pub(super) fn closer<'m>(text: &str, closers: impl Iterator<Item = &'m String> + Clone, end: bool) -> Start {
-    match starts_with_any_tag(text, closers, end) {
-        Start::No => closes_block(text, end),
-        start => start,
-    }
+    starts_with_any_tag(text, closers, end)
 }

@@ -14,7 +14,6 @@ use super::{
 use crate::{
     adapter::{Tagged, asides::CLIENT_RESULT},
     event::{Tool, Tools},
-    fix::fold,
 };
 
 #[cfg(test)]
@@ -122,17 +121,11 @@ pub(in crate::adapter) fn named<'t>(text: &str, tools: &'t Tools, end: bool) -> 
     if maybe { Seen::Maybe } else { Seen::No }
 }
 
-/// Whether a tag has this name; `text` follows its bracket. `Yes` has the length of the name. A name of several words may be
-/// spelt differently: `read-file`, `Read_File`.
+/// Whether a tag has this name; `text` follows its bracket. `Yes` has the length of the name.
 pub(super) fn may_be_named(text: &str, name: &str, end: bool) -> Start {
-    let (written, after) = text.split_at(if text.starts_with(name) { name.len() } else { name_length(text) });
-    let is_spelt = || name.contains(['_', '-']) && fold(written) == fold(name);
-    let may_be_spelt = || name.starts_with(text) || (name.contains(['_', '-']) && fold(name).starts_with(&fold(written)));
-    match after.is_empty() {
-        true if !end && may_be_spelt() => Start::Maybe,
-        false if after.starts_with([' ', '\t', '\r', '\n', '/', '>']) && (written == name || is_spelt()) => {
-            Start::Yes(written.len())
-        }
+    match text.strip_prefix(name) {
+        Some(after) if after.starts_with([' ', '\t', '\r', '\n', '/', '>']) => Start::Yes(name.len()),
+        _ if !end && name.starts_with(text) => Start::Maybe,
         _ => Start::No,
     }
 }

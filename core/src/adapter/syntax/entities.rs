@@ -18,12 +18,12 @@ pub(super) fn are_escaped(arguments: &str) -> bool {
     let (mut kinds, mut escaping) = (BTreeSet::new(), 0);
     for text in members.values().filter_map(Value::as_str) {
         let entity = |at: usize| ENTITIES.iter().find(|(entity, _)| text[at..].starts_with(entity)).map(|(_, c)| *c);
-        let escaped: Option<Vec<char>> = text.match_indices('&').map(|(at, _)| entity(at)).collect();
+        let escaped: Option<Vec<&str>> = text.match_indices('&').map(|(at, _)| entity(at)).collect();
         let Some(escaped) = escaped.filter(|_| !text.contains(['<', '>', '"'])) else { return false };
         escaping += usize::from(!escaped.is_empty());
         kinds.extend(escaped);
     }
-    escaping > 1 && kinds.len() >= 3 && kinds.contains(&'&')
+    escaping > 1 && kinds.len() >= 3 && kinds.contains("&")
 }
 
 /// Encodes a text such that [`decoded`] returns it: text that only looks escaped is escaped once more.
@@ -31,28 +31,34 @@ pub(in crate::adapter) fn encoded(text: &str) -> String {
     if decoded(text) == text { text.to_owned() } else { text.replace('&', "&amp;") }
 }
 
-const ENTITIES: [(&str, char); 8] = [
-    ("&lt;", '<'),
-    ("&gt;", '>'),
-    ("&quot;", '"'),
-    ("&#34;", '"'),
-    ("&apos;", '\''),
-    ("&#39;", '\''),
-    ("&#x27;", '\''),
-    ("&amp;", '&'),
+const ENTITIES: [(&str, &str); 8] = [
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&apos;", "'"),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&amp;", "&"),
 ];
 
 /// Decodes all entities, each once.
 pub(super) fn unescaped(text: &str) -> String {
+    replaced(text, b'&', |rest| {
+        let entity = ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity));
+        entity.map_or((1, "&"), |&(entity, character)| (entity.len(), character))
+    })
+}
+
+/// Replaces what begins with `lead`. `read` says of the text from there on how much of it is replaced, and by what.
+pub(super) fn replaced(text: &str, lead: u8, read: impl for<'t> Fn(&'t str) -> (usize, &'t str)) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
+    while let Some(at) = memchr::memchr(lead, rest.as_bytes()) {
+        let (length, instead) = read(&rest[at..]);
         out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let (length, c) =
-            ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity)).map_or((1, '&'), |&(entity, c)| (entity.len(), c));
-        out.push(c);
-        rest = &rest[length..];
+        out.push_str(instead);
+        rest = &rest[at + length..];
     }
     out + rest
 }

@@ -113,23 +113,13 @@ pub(super) fn whole_attribute(attributes: &str) -> Option<String> {
     value.starts_with('{').then(|| unescaped(value))
 }
 
-/// The text after the sign of an attribute.
-fn after_sign<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+/// The value of an attribute.
+pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
     let after = attributes
         .match_indices(name)
         .filter(|&(at, _)| !attributes[..at].ends_with(|c: char| c.is_alphanumeric() || "_-".contains(c)))
         .find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
-    Some(after.trim_start())
-}
-
-/// The text of an attribute without quotes, up to the end of the tag.
-pub(super) fn unquoted_attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
-    after_sign(attributes, name).filter(|value| !value.starts_with(['"', '\'']))
-}
-
-/// The value of an attribute.
-pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
-    let value = after_sign(attributes, name)?;
+    let value = after.trim_start();
     match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         Some(quote) => Some(&value[1..1 + closing_quote(&value[1..], quote)]),
         None => value.split(|c: char| c.is_whitespace() || c == '/').next(),
@@ -166,12 +156,6 @@ pub(super) fn without_layout<'t>(text: &'t str, key: &str) -> &'t str {
     let alone = inner.len() < text.len() && text.starts_with(['\r', '\n']) && indentation > 0 && !inner.trim().contains('\n');
     let is_path = || Role::of(key, false).path && !inner.contains('\n');
     if (alone && !is_text(key)) || is_path() { inner.trim() } else { inner }
-}
-
-/// The offset after a marker that ends at `at` and may be repeated there.
-pub(super) fn past_twin(text: &str, at: usize, markers: &[String]) -> usize {
-    let marker = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str()));
-    marker.filter(|marker| text[at..].starts_with(marker.as_str())).map_or(at, |marker| at + marker.len())
 }
 
 #[cfg(test)]

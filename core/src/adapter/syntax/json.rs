@@ -10,13 +10,13 @@ use super::{
     members::{comment, members},
     torn_arguments,
     typing::Types,
-    value::{FRAMING, closed, closing_quote, is_json, whole},
+    value::{FRAMING, closed, is_json, whole},
 };
 use crate::{
     adapter::JsonKeys,
     event::Tools,
     fix::name::{is_known, known_tool},
-    json::extent::Extent,
+    json::extent::{self, closing_quote},
     reader::End,
 };
 
@@ -184,7 +184,7 @@ impl<'a> Values<'a> {
         let mut whole = std::mem::take(&mut self.calls);
         whole.extend(found.into_iter().map(|found| found.call));
         // It seems to end before: nothing may complete it.
-        let goes_on = Extent::default().feed(text.as_bytes()).is_some();
+        let goes_on = extent::end(text).is_some();
         let arguments = if goes_on { torn_arguments(&cut.arguments) } else { cut.arguments };
         Step::Cut { whole, cut: Parsed { arguments, ..cut }, closed: closed && !goes_on }
     }

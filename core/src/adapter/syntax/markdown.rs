@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Parsed, members::members};
+use super::{Parsed, entities::replaced, members::members};
 
 const ESCAPED: &str = "\\_";
 
@@ -33,25 +33,13 @@ pub(super) fn unescaped(call: Parsed) -> Parsed {
 
 /// Replaces `escape` by an underscore, reading pairs of backslashes from the left.
 fn without_escapes(text: &str, escape: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = match rest.strip_prefix(escape) {
-            Some(_) => {
-                out.push('_');
-                escape.len()
-            }
-            None => {
-                let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
-                out.push_str(&rest[..length]);
-                length
-            }
-        };
-        rest = &rest[length..];
-    }
-    out + rest
+    replaced(text, b'\\', |rest| match rest.strip_prefix(escape) {
+        Some(_) => (escape.len(), "_"),
+        None => {
+            let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+            (length, &rest[..length])
+        }
+    })
 }
 
 /// The length of the name that `text` begins with: letters, digits and `marks`. `None`: it may continue after the end of the

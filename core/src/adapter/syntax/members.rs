@@ -2,7 +2,10 @@
 //! and its usual variations (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not validated.
 
 use super::{Start, value::runs_on};
-use crate::json::{extent::Extent, lex::is_odd_space};
+use crate::json::{
+    extent::{self, closing_quote},
+    lex::is_odd_space,
+};
 
 /// Typographic quotes that replace `"`, opening and closing.
 const TYPOGRAPHIC: [char; 4] = ['\u{201c}', '\u{201e}', '\u{201d}', '\u{201f}'];
@@ -141,7 +144,7 @@ pub(crate) fn unquote(value: &str) -> String {
 pub(crate) fn is_closed(value: &str) -> bool {
     let value = value.trim();
     match value.as_bytes().first() {
-        Some(b'{' | b'[' | b'(') => Extent::default().feed(value.as_bytes()) == Some(value.len()),
+        Some(b'{' | b'[' | b'(') => extent::end(value) == Some(value.len()),
         _ => value.starts_with(QUOTES) && string_end(value) == Some(value.len()),
     }
 }
@@ -163,7 +166,7 @@ fn key(text: &str) -> Option<(String, &str)> {
 
 fn value_end(text: &str) -> usize {
     match text.as_bytes().first() {
-        Some(b'{' | b'[') => Extent::default().feed(text.as_bytes()).unwrap_or(text.len()),
+        Some(b'{' | b'[') => extent::end(text).unwrap_or(text.len()),
         _ if text.starts_with(QUOTES) => string_end(text).unwrap_or(text.len()),
         _ => bare_end(text),
     }
@@ -178,7 +181,7 @@ fn bare_end(text: &str) -> usize {
         if text[at..].starts_with([',', '}', ']']) {
             return at;
         }
-        match Extent::default().feed(&text.as_bytes()[at..]) {
+        match extent::end(&text[at..]) {
             Some(length) => at += length,
             None => return text.len(),
         }
@@ -191,14 +194,5 @@ fn string_end(text: &str) -> Option<usize> {
         let (at, quote) = inside.char_indices().find(|(_, c)| *c == '"' || TYPOGRAPHIC.contains(c))?;
         return Some(text.len() - inside.len() + at + quote.len_utf8());
     }
-    let bytes = text.as_bytes();
-    let quote = *bytes.first()?;
-    let mut at = 1;
-    loop {
-        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
-        if bytes.get(at) == Some(&quote) {
-            return Some(at + 1);
-        }
-        at += 2;
-    }
+    closing_quote(text, 1, *text.as_bytes().first()?)
 }

@@ -6,12 +6,13 @@ use super::{
     members::{is_closed, members},
     starts_with_any,
     typing::Types,
-    value::{closed, closing_quote, whole},
+    value::{closed, whole},
 };
 use crate::{
     adapter::{Named, asides::ends},
     event::{Tool, Tools},
     fix::name::known_tool,
+    json::extent::closing_quote,
 };
 
 pub(in crate::adapter::syntax) mod bare;

@@ -17,9 +17,7 @@ use crate::{
 };
 
 mod header;
-mod stripped;
-pub(crate) use header::{Header, Kind, begins_inside, header};
-pub(crate) use stripped::stripped;
+pub(crate) use header::{Header, Kind, begins_inside, header, stripped};
 
 /// Reads one message: usually one call. The body begins at the header.
 pub(crate) fn read(text: &str, data: &Recipient, context: Context<'_>) -> Step {
@@ -141,35 +139,18 @@ impl Message<'_> {
     }
 }
 
-/// Longest key that is recognised, in bytes.
-const KEY_BYTES: usize = 64;
-
-/// Whether a text begins like the rest of a member: `: "x"`, or `host": "x"` after the opening quote.
-fn begins_as_member(text: &str) -> bool {
-    let after = text.trim_start().strip_prefix([':', '=']);
-    if after.is_some_and(|rest| rest.trim_start().starts_with('"')) {
-        return true;
-    }
-    let word = text.find(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).unwrap_or(text.len());
-    let rest = text[word..].trim_start();
-    word > 0 && word <= KEY_BYTES && rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
-}
-
-/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, if only the opening
-/// brace of an object is missing, or if the object is in a fence or a JSON string.
+/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if it is an object in
+/// a fence, in a JSON string, or without its opening brace.
 fn raw(key: Option<&str>, text: &str) -> String {
-    let member = begins_as_member(text.strip_prefix('"').unwrap_or(text)) && text.trim_end().ends_with('}');
-    let holds = |key: &str| {
-        let inner = match serde_json::from_str::<String>(text.trim()) {
-            Ok(inner) => inner,
-            Err(_) => {
-                text.trim().strip_prefix("```").map_or("", |fenced| fenced.trim_start_matches(char::is_alphanumeric)).to_owned()
-            }
-        };
-        inner.trim_start().starts_with('{') && inner.contains(&format!("\"{key}\""))
-    };
-    key.filter(|key| !member && !holds(key))
-        .map_or_else(|| text.trim().to_owned(), |key| object(&[(key.to_owned(), verbatim(text.trim()))]))
+    let text = text.trim();
+    let is_key =
+        |after: &str| after.trim_start_matches('\\').strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':'));
+    let has_key = |key: &str| text.match_indices(key).any(|(at, _)| is_key(&text[at + key.len()..]));
+    let ends = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '`' | '"')).ends_with('}');
+    match key.filter(|key| !ends || !has_key(key)) {
+        Some(key) => object(&[(key.to_owned(), verbatim(text))]),
+        None => text.to_owned(),
+    }
 }
 
 /// Removes the kind of body from the end of a name, if only the rest names a tool.

@@ -152,9 +152,7 @@ fn a_wrong_closing_tag_is_no_part_of_a_value() {
         let open = "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"erase\">\n<｜DSML｜parameter name=\"path\" string=\"true\">";
         format!("{open}/tmp/x{close}\n</｜DSML｜invoke>\n</｜DSML｜function_calls>")
     };
-    for close in ["</｜DSML｜PARAMETER>", "</｜DSML|parameter>"] {
-        check(&[("deepseek-dsml", &dsml(close), erased.clone())]);
-    }
+    check(&[("deepseek-dsml", &dsml("</｜DSML|parameter>"), erased)]);
     for close in ["</｜DSML｜param>", "</|DSML|param>", "</｜DSML｜parameters>", "<\\/｜DSML｜parameter>"] {
         check(&[("deepseek-dsml", &dsml(close), None)]);
     }

@@ -9,7 +9,7 @@ use super::markdown::plain;
 use crate::{
     event::Tool,
     fix::{End, Place, Role, Verdict, View, fix},
-    json::{extent::Extent, number::respell},
+    json::{extent, number::respell},
 };
 
 /// What the form says about a value's type.
@@ -151,11 +151,6 @@ impl<'a> Type<'a> {
         self.0.accepts(value) != Some(false)
     }
 
-    /// Whether a list is wanted here, and no string.
-    pub(crate) fn is_list(self) -> bool {
-        self.0.allows(crate::fix::Types::ARRAY) == Some(true) && self.0.allows(crate::fix::Types::STRING) == Some(false)
-    }
-
     /// Whether the schema says anything about the value here.
     pub(crate) fn known(self) -> bool {
         self.0.is_known()
@@ -192,7 +187,7 @@ fn literal(text: &str) -> Option<(String, Value)> {
     if let Ok(value) = serde_json::from_str(word) {
         return Some((word.to_owned(), value));
     }
-    let whole = text.starts_with(['{', '[']) && Extent::default().feed(text.as_bytes()) == Some(text.len());
+    let whole = text.starts_with(['{', '[']) && extent::end(text) == Some(text.len());
     let report = whole.then(|| fix(text, None, &[], End::Closed)).filter(|report| report.verdict <= Verdict::Lossless)?;
     let json = report.arguments?;
     let value = serde_json::from_str(&json).ok()?;

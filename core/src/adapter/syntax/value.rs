@@ -3,7 +3,7 @@
 
 use super::{Context, Occurrences, Start, Step, members::comment, starts_with_any};
 use crate::{
-    json::extent::{Extent, Halt, PlainExtent},
+    json::extent::{self, PlainExtent, closing_quote},
     reader::End,
 };
 
@@ -62,28 +62,29 @@ pub(crate) fn whole(
 
 /// Follows the brackets of the value that begins at `from`.
 fn bounds(text: &str, from: usize, close: &[String], over: bool) -> Result<Bounds, Step> {
-    let mut leads = [false; 256];
-    for byte in close.iter().filter_map(|marker| marker.bytes().next()) {
-        leads[usize::from(byte)] = true;
+    let begins_marker = |at: usize| close.iter().any(|marker| marker.as_bytes().first() == text.as_bytes().get(at));
+    let mut closed = Ok(None);
+    let end = extent::end_or(&text[from..], |at| {
+        if begins_marker(from + at) {
+            closed = closes_at(text, from + at, close, over);
+        }
+        !matches!(closed, Ok(None))
+    });
+    match (closed?, end) {
+        (Some(end), _) => Ok(Bounds::Closed(end)),
+        (None, Some(length)) => Ok(Bounds::Balanced(from + length)),
+        (None, None) if over => Ok(Bounds::Open),
+        (None, None) => Err(Step::More),
     }
-    let (mut extent, mut at) = (Extent::default(), from);
-    loop {
-        match extent.feed_until(&text.as_bytes()[at..], |byte| leads[usize::from(byte)]) {
-            None if over => return Ok(Bounds::Open),
-            None => return Err(Step::More),
-            Some(Halt::Complete(length)) => return Ok(Bounds::Balanced(at + length)),
-            Some(Halt::Before(offset)) => at += offset,
+}
+
+/// The closing marker at `at`, outside the strings of a value, if it ends the value.
+fn closes_at(text: &str, at: usize, close: &[String], over: bool) -> Result<Option<End>, Step> {
+    match starts_with_any(&text[at..], close, over).sure()? {
+        Some(length) if ends_value(&text[..at]) && !is_quoted(text, at, length, over)? => {
+            Ok(Some(End { begin: at, next: at + length }))
         }
-        if let Some(length) = starts_with_any(&text[at..], close, over).sure()?
-            && ends_value(&text[..at])
-            && !is_quoted(text, at, length, over)?
-        {
-            return Ok(Bounds::Closed(End { begin: at, next: at + length }));
-        }
-        if extent.feed(&text.as_bytes()[at..=at]).is_some() {
-            return Ok(Bounds::Balanced(at + 1));
-        }
-        at += 1;
+        _ => Ok(None),
     }
 }
 
@@ -200,19 +201,6 @@ pub(crate) fn runs_on(text: &str, over: bool) -> Start {
             None => undecided,
         },
         (true, Some(_)) => Start::No,
-    }
-}
-
-/// The offset after the quote that closes a string whose content begins at `from`.
-pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    loop {
-        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
-        if bytes[at] == quote {
-            return Some(at + 1);
-        }
-        at += 2;
     }
 }
 

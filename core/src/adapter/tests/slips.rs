@@ -303,9 +303,7 @@ fn tags_of_qwens_coder_in_other_spellings_are_read() {
     for (open, argument, close) in [
         ("<function=lamp>", "<parameter name=\"on\">", "</parameter>"),
         ("<function name=\"lamp\">", "<parameter=on>", "</parameter>"),
-        ("<function=lamp>", "<parameter = on>", "</parameter>"),
         ("<function=lamp>", "<argument=on>", "</argument>"),
-        ("<function=lamp>", "<parameter=on>", "</parameter=on>"),
     ] {
         let text = format!("<tool_call>\n{open}\n{argument}\ntrue\n{close}\n</function>\n</tool_call>");
         let calls = written(&read("qwen3-coder", false, &text));

@@ -34,7 +34,6 @@ fn a_value_in_the_tag_of_its_parameter_is_read_or_refused() {
         ("<parameter=words value=\"tea\"/>", "tea"),
         ("<parameter=words value=\"tea\">\n</parameter>", "tea"),
         ("<parameter=words value=\"tea\">", "tea"),
-        ("<parameter=words value=tea/milk>\n</parameter>", "tea/milk"),
         ("<parameter words=\"tea\"/>", "tea"),
         ("<parameter name=\"words=tea\"></parameter>", "tea"),
         ("<parameter=parameter=words>\ntea\n</parameter>", "tea"),
@@ -52,6 +51,7 @@ fn a_value_in_the_tag_of_its_parameter_is_read_or_refused() {
         "<parameter=words value=\"tea\">\nmilk\n</parameter>",
         "<parameter=words value=\"tea > milk\"/>",
         "<parameter=words value=tea and milk/>",
+        "<parameter=words value=tea/milk>\n</parameter>",
         "<parameter=words=tea/>",
         "<parameter=words: tea>\n</parameter>",
         "<parameter=words:tea>\n</parameter>",
@@ -148,8 +148,6 @@ fn openers_around_openers_belong_to_the_call() {
             let both = r#"lamp {"room":"hall"}; lamp {"room":"attic"}"#;
             assert_eq!(calls(adapter, &plan).as_deref(), Some(both), "{adapter}: {plan}");
         }
-        let head = tagged("hall").replace("<function=lamp>", "<function=lamp>\n<function=lamp>");
-        assert_eq!(calls(adapter, &head).as_deref(), Some(r#"lamp {"room":"hall"}"#), "{adapter}: {head}");
     }
 }
 
@@ -171,13 +169,9 @@ fn bars_of_all_kinds_are_equal_before_the_names_of_tags() {
         " |DSML| ",
         "|dsml|",
     ];
-    for block in ["tool_calls", "tool_use", "toolcalls", ""] {
+    for block in ["tool_calls", "tool_use", ""] {
         for open in bars {
             for close in [open, bars[0], ""] {
-                // Without bars, a block of an unknown name is text.
-                if close.is_empty() && block == "toolcalls" {
-                    continue;
-                }
                 let text = call(open, close, block);
                 for adapter in ["deepseek-dsml", "llama3"] {
                     assert_eq!(calls(adapter, &text).as_deref(), Some(r#"lamp {"room":"hall"}"#), "{adapter}: {text}");

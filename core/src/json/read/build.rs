@@ -24,8 +24,6 @@ struct Open<'s> {
     /// Number of repairs before it. If there are more when it closes, it is not exact.
     repaired: usize,
     key: Option<(Cow<'s, str>, usize)>,
-    /// Length of its own path.
-    base: usize,
 }
 
 /// Builds the tree step by step.
@@ -33,8 +31,6 @@ struct Open<'s> {
 struct Builder<'s> {
     source: &'s str,
     open: Vec<Open<'s>>,
-    /// JSON pointer to the value being read, or read last. The index of a scalar item is left out, see [`Builder::path`].
-    path: String,
     root: Option<Node<'s>>,
     repairs: Vec<Repair>,
     /// Number of repairs, listed or not.
@@ -98,8 +94,6 @@ impl<'s> Builder<'s> {
             StepKind::Key(quote) => {
                 let (text, _) = self.text(start, end, quote);
                 if let Some(open) = self.open.last_mut() {
-                    self.path.truncate(open.base);
-                    push_key(&mut self.path, &text);
                     open.key = Some((text, start));
                 }
                 return;
@@ -160,20 +154,14 @@ impl<'s> Builder<'s> {
 
     /// Opens a container.
     fn begin(&mut self, closer: u8, start: usize) {
-        if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last() {
-            self.path.truncate(*base);
-            push_index(&mut self.path, items.len());
-        }
         let value = if closer == b'}' { Value::Object(Vec::new()) } else { Value::Array(Vec::new()) };
-        let (base, repaired) = (self.path.len(), self.repaired);
-        self.open.push(Open { value, start, closer, repaired, key: None, base });
+        self.open.push(Open { value, start, closer, repaired: self.repaired, key: None });
     }
 
     /// Closes the innermost container. `closed`: its own closing bracket is in the source.
     fn close(&mut self, end: usize, closed: bool) {
         let Some(open) = self.open.pop() else { return };
         self.end = end;
-        self.path.truncate(open.base);
         let exact = closed && open.repaired == self.repaired;
         let only = match open.value {
             Value::Array(mut items) if open.closer == b')' && items.len() == 1 => items.pop(),
@@ -193,12 +181,7 @@ impl<'s> Builder<'s> {
                 let (key, start) = open.key.take().unwrap_or((Cow::Borrowed(""), node.start));
                 members.push(Member { key, start, node });
             }
-            Value::Array(items) => {
-                if !matches!(node.value, Value::Array(_) | Value::Object(_)) {
-                    self.path.truncate(open.base);
-                }
-                items.push(node);
-            }
+            Value::Array(items) => items.push(node),
             _ => {}
         }
     }
@@ -234,12 +217,18 @@ impl<'s> Builder<'s> {
 
     /// JSON pointer to the value being read, or read last.
     fn path(&self) -> String {
-        let mut path = self.path.clone();
-        if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last()
-            && path.len() == *base
-            && !items.is_empty()
-        {
-            push_index(&mut path, items.len() - 1);
+        let mut path = String::new();
+        for (depth, open) in self.open.iter().enumerate() {
+            match &open.value {
+                Value::Object(members) => {
+                    let last = || members.last().map(|member| &member.key);
+                    let key = open.key.as_ref().map(|(key, _)| key).or_else(last);
+                    key.into_iter().for_each(|key| push_key(&mut path, key));
+                }
+                Value::Array(items) if depth + 1 < self.open.len() => push_index(&mut path, items.len()),
+                Value::Array(items) if !items.is_empty() => push_index(&mut path, items.len() - 1),
+                _ => {}
+            }
         }
         path
     }

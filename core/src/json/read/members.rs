@@ -2,15 +2,13 @@
 
 use super::super::lex::Quote;
 use super::rules::{
-    BARE_KEY, DOUBLE_OPENER, HALF_QUOTED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, ODD_KEY, ODD_SPACE, OPEN, OTHER_COLON, SPILT,
-    STRAY_QUOTE, UNBALANCED,
+    BARE_KEY, DOUBLE_OPENER, HALF_QUOTED, NO_COLON, NO_COLON_EXTRA, ODD_KEY, ODD_SPACE, OPEN, OTHER_COLON, SPILT, STRAY_QUOTE,
 };
 use super::search::Search;
 use super::trail::{State, StepKind, Want};
 use super::{Ending, Key};
 
-/// How many quotes inside a key are looked at, and how long the line of an unquoted key may be.
-const KEY_QUOTES_MOST: usize = 8;
+/// How long the line of an unquoted key may be.
 const KEY_LINE: usize = 256;
 
 impl Search<'_, '_> {
@@ -24,7 +22,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Reads a key in quotes. It may contain unescaped quotes, or lack its closing quote or its colon.
+    /// Reads a key in quotes. It may lack its closing quote or its colon.
     fn quoted_key(&mut self, state: &mut State, at: usize, start: usize, quote: Quote) -> Option<()> {
         let mut ways = Vec::new();
         if let Some((end, after)) = self.text.delimiter(start, quote) {
@@ -44,18 +42,6 @@ impl Search<'_, '_> {
                 let name = &self.text.source[start..end];
                 let expected = self.frame(state).is_none_or(|frame| self.guide.key(frame.shape, name) != Key::Extra);
                 self.repair(&mut found, if expected { NO_COLON } else { NO_COLON_EXTRA }, after, next);
-                ways.push(found);
-            }
-            let inner = std::iter::successors(Some((end, after)), |(_, after)| self.text.delimiter(*after, quote));
-            let mut ends = inner.skip(1).take(KEY_QUOTES_MOST);
-            if let Some((end, after)) = ends.find(|(_, after)| self.is_colon(self.text.skip(*after))) {
-                let mut found = *state;
-                self.key(&mut found, (start, end), after, quote);
-                self.repair(&mut found, KEY_QUOTES, at, after);
-                // A colon or comma inside means that this is more than a key.
-                let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
-                found.cost += if several { UNBALANCED } else { 0 };
-                self.colon(&mut found);
                 ways.push(found);
             }
         } else {

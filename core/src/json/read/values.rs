@@ -1,9 +1,7 @@
 //! Values: numbers, literals of several languages, and text without quotes.
 
 use super::super::lex::Quote;
-use super::rules::{
-    NO_JSON_FORM, NUMBER, ODD_NUMBER, OTHER_COLON, PARENS, Rule, STRAY_QUOTE, UNCLOSED, UNQUOTED, UNQUOTED_WORD, WORD,
-};
+use super::rules::{NO_JSON_FORM, NUMBER, ODD_NUMBER, OTHER_COLON, PARENS, Rule, STRAY_QUOTE, UNQUOTED, UNQUOTED_WORD, WORD};
 use super::search::Search;
 use super::strings::Scan;
 use super::trail::{State, StepKind, Want};
@@ -14,14 +12,6 @@ impl Search<'_, '_> {
         match byte {
             b':' if state.want == Want::Value => return self.drop(state, OTHER_COLON, at, at + 1),
             b':' => return self.dead(at, "a colon in an array"),
-            b'"' | b'\'' if state.want == Want::Item && self.unclosed_before_key(state, at) => {
-                let comma = state.comma;
-                self.repair(state, UNCLOSED, at, at);
-                self.close(state, at, at)?;
-                state.comma = comma;
-                state.want = Want::Member;
-                return Some(());
-            }
             b'{' => return self.open(state, b'}', at),
             b'[' => return self.open(state, b']', at),
             b'(' => {
@@ -53,12 +43,6 @@ impl Search<'_, '_> {
             return Some(());
         }
         self.bare(state, at)
-    }
-
-    /// Whether the next member of the object around this array begins here, so that the array lacks its bracket.
-    fn unclosed_before_key(&self, state: &State, at: usize) -> bool {
-        let around = self.trail.frames(state.frame).nth(1).filter(|around| around.closer == b'}');
-        around.is_some_and(|around| self.text.key(at).is_some_and(|key| self.fresh(around, key.name).is_some()))
     }
 
     /// Whether the number or word that ends at `end` is only the beginning of a text without quotes.

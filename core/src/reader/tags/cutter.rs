@@ -1,6 +1,5 @@
 //! Cuts a body of tags where it may end, and has it read there.
 
-use super::Body;
 use crate::{
     adapter::syntax::{
         Start,
@@ -19,59 +18,53 @@ const TAIL_BYTES: usize = 64;
 /// At most so many closing markers in a row are passed over.
 const CLOSERS: usize = 8;
 const UNCLEAR: &str = "it is not clear where one of its values ends";
-const DAMAGED: &str = "a tag of a parameter is misspelt, or not closed";
+pub(crate) const DAMAGED: &str = "a tag of a parameter is misspelt, or not closed";
 
-/// What a body is, cut at one end.
-pub(crate) enum Got {
-    /// The arguments as JSON text. The text continues at `end`.
-    Whole { arguments: String, end: usize },
-    /// The same, if no later end is a better one: a value holds an opening tag that closes nowhere.
-    Late { arguments: String, end: usize },
-    /// The call is closed, but its arguments are not what the model meant.
-    Damaged { arguments: String, why: &'static str, end: usize },
-}
-
-impl Got {
-    pub(crate) fn damaged(arguments: String, end: usize) -> Got {
-        Got::Damaged { arguments, why: DAMAGED, end }
-    }
+/// How well the arguments up to one end are read.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Fit {
+    Whole,
+    /// They count if no later end is a better one.
+    Late,
+    /// They are not what the model meant. A later end may read them without damage.
+    Damaged,
 }
 
 /// What became of a body.
 pub(crate) enum Cut {
-    /// It was read. `Late` does not occur.
-    Read(Got),
+    /// The arguments as JSON text. The text continues at the offset.
+    Whole(String, usize),
+    /// The same, and why they are not what the model meant.
+    Damaged(String, &'static str, usize),
     /// More text decides.
     More,
     /// The text is complete, and at none of its ends the body is a call. The first of them and the last.
     Unread(Option<[End; 2]>),
 }
 
-/// Cuts a body at each place where it may end, until `read` reads what is before it.
-pub(crate) fn cut(body: Body<'_>, form: &Markers<'_>, mut read: impl FnMut(End) -> Option<Got>) -> Cut {
-    let Body { text, start, end, cut, special } = body;
+/// Cuts a body that begins at `start` at each place where it may end, until `read` reads what is before it. `special`: the closing
+/// marker is a special token, which no value contains.
+pub(crate) fn cut(
+    text: &str,
+    start: usize,
+    special: bool,
+    form: &Markers<'_>,
+    mut read: impl FnMut(End) -> Option<(Fit, String)>,
+) -> Cut {
+    let (end, cut) = form.over();
     let leads = form.leads();
-    // A call that ends there, and where the text after its closing markers begins.
-    let mut whole: Option<(String, usize, usize)> = None;
-    // The first damaged call, which a later end may read without damage, and the first that counts only if no later end is better.
-    let (mut damaged, mut late) = (None, None);
-    let mut attempt = |found: End| match read(found) {
-        Some(Got::Whole { arguments, end }) => Some((arguments, end, past_closers(text, found.next, form))),
-        Some(Got::Late { arguments, end }) => {
-            late.get_or_insert((arguments, end));
-            None
-        }
-        Some(Got::Damaged { arguments, end, .. }) => {
-            damaged.get_or_insert((arguments, end));
-            None
-        }
-        None => None,
+    // The first arguments of each fit.
+    let mut fits: [Option<(String, End)>; 3] = [None, None, None];
+    let mut is_whole = |found: End| {
+        let Some((fit, arguments)) = read(found) else { return false };
+        fits[fit as usize].get_or_insert((arguments, found));
+        fit == Fit::Whole
     };
     // The first end that counts only if no other does: its marker is not the form's own, or something is attached to it, as in code:
     // `t = "</parameter></function>"`.
     let mut deferred = None;
-    let (mut at, mut ends, mut tried): (usize, Option<[End; 2]>, usize) = (start, None, 0);
-    while let Some(place) = lead(text, at, &leads).filter(|_| whole.is_none()) {
+    let (mut at, mut ends, mut tried, mut whole): (usize, Option<[End; 2]>, usize, bool) = (start, None, 0, false);
+    while let Some(place) = lead(text, at, &leads).filter(|_| !whole) {
         at = place + 1;
         let found = match found(text, start, place, form, end) {
             Found::End(found) => found,
@@ -84,26 +77,26 @@ pub(crate) fn cut(body: Body<'_>, form: &Markers<'_>, mut read: impl FnMut(End) 
         match tried <= TRIED {
             false => {}
             true if is_foreign() || is_attached(text, found, form) => deferred = deferred.or(Some(found)),
-            true => whole = attempt(found),
+            true => whole = is_whole(found),
         }
     }
-    if end {
+    if end && !whole {
         let untried = ends.map(|[_, last]| last).filter(|_| tried > TRIED);
-        let left = untried.into_iter().chain(deferred.filter(|_| !cut));
-        whole = whole.or_else(|| left.into_iter().find_map(&mut attempt));
+        untried.into_iter().chain(deferred.filter(|_| !cut)).any(is_whole);
     }
-    if end && !cut {
-        whole = whole.or_else(|| late.map(|(arguments, end)| (arguments, end, end)));
-    }
-    match whole {
-        Some((arguments, end, _)) if special => Cut::Read(Got::Whole { arguments, end }),
+    let [whole, late, damaged] = fits;
+    // Further closing markers of the same call are not looked at.
+    let whole = whole.map(|(arguments, found)| (arguments, found.next, past_closers(text, found.next, form)));
+    let late = late.filter(|_| end && !cut).map(|(arguments, found)| (arguments, found.next, found.next));
+    match whole.or(late) {
+        Some((arguments, stop, _)) if special => Cut::Whole(arguments, stop),
         Some((arguments, stop, after)) => match again(text, after, stop, form, &leads, end) {
             Start::Maybe => Cut::More,
-            Start::No => Cut::Read(Got::Whole { arguments, end: stop }),
-            Start::Yes(end) => Cut::Read(Got::Damaged { arguments, why: UNCLEAR, end }),
+            Start::No => Cut::Whole(arguments, stop),
+            Start::Yes(end) => Cut::Damaged(arguments, UNCLEAR, end),
         },
         None if !end => Cut::More,
-        None => damaged.map_or(Cut::Unread(ends), |(arguments, end)| Cut::Read(Got::damaged(arguments, end))),
+        None => damaged.map_or(Cut::Unread(ends), |(arguments, found)| Cut::Damaged(arguments, DAMAGED, found.next)),
     }
 }
 

@@ -84,12 +84,7 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("<run_job>\n<parameter name=\"command\">make all</parameter>\n</run_job>", job()),
         ("<run_job>\n<parameter=command>make all</parameter>\n</run_job>", job()),
         ("<run_job>\n<parameter=command>\nmake all\n</parameter>\n</run_job>", job()),
-        // The tool's tags in another spelling.
-        ("<Open_Note>\n<NOTE_PATH>a/b.md</NOTE_PATH>\n</Open_Note>", note()),
-        ("<open-note>\n<note-path>a/b.md</note-path>\n</open-note>", note()),
-        ("<open\\_note>\n<note\\_path>a/b.md</note\\_path>\n</open\\_note>", note()),
         ("<open_note >\n<note_path>a/b.md</note_path>\n</open_note >", note()),
-        ("<open_note>\n<note_path>a/b.md</note_path>\n</opennote>", note()),
         // JSON inside of the tag.
         ("<find_text>\n{\"query\": \"if a < b\", \"is_regex\": false}\n</find_text>", find()),
         // Code fences, with prose around them.

@@ -1,13 +1,10 @@
 //! Reads the header of a message: what the message is, and to whom it is addressed.
 
-use super::{
-    super::{Seen, Start, blank, find_any, starts_with_any},
-    stripped::stripped_header,
-};
+use super::super::{Seen, Start, blank, find_any, starts_with_any};
 use crate::{adapter::Recipient, event::Tools};
 
 /// The recipient of a tool's message.
-pub(super) const ASSISTANT: &str = "assistant";
+const ASSISTANT: &str = "assistant";
 /// Maximum length of a header, in bytes.
 const HEADER_BYTES: usize = 512;
 
@@ -164,4 +161,34 @@ fn known_words(text: &str, data: &Recipient) -> bool {
     let known: Vec<&str> = known.map(String::as_str).collect();
     let to = |word: &str| data.to.iter().any(|marker| !marker.trim().is_empty() && word.starts_with(marker.trim()));
     bare.split_whitespace().all(|word| known.contains(&word) || to(word))
+}
+
+/// The headers that remain where a backend stripped the special tokens, with and without their beginning: `assistantfinal`, `final`.
+pub(crate) fn stripped(data: &Recipient) -> impl Iterator<Item = [String; 2]> {
+    let channels = data.channel.iter().flat_map(|_| data.reasoning.iter().chain(&data.content));
+    channels.filter(|channel| *channel != ASSISTANT).map(|channel| [format!("{ASSISTANT}{channel}"), channel.clone()])
+}
+
+/// Reads such a header. The first one in an answer also lacks its beginning: `analysisThe user ..`.
+fn stripped_header(text: &str, data: &Recipient, first: bool, end: bool) -> Seen<Header> {
+    let mut maybe = false;
+    for [header, channel] in stripped(data) {
+        let thinks = data.reasoning.contains(&channel);
+        for written in [&header, &channel].into_iter().take(1 + usize::from(first && thinks)) {
+            let Some(rest) = text.strip_prefix(written.as_str()) else {
+                maybe |= written.starts_with(text);
+                continue;
+            };
+            // A call has its own form.
+            let calls = data.to.iter().any(|to| !to.is_empty() && rest.trim_start().starts_with(to.as_str()));
+            let may_call = data.to.iter().any(|to| to.starts_with(rest.trim_start()));
+            let glued = !first || rest.starts_with(|c: char| c.is_uppercase() || (c.is_alphabetic() && !c.is_ascii()));
+            maybe |= may_call && (!first || rest.is_empty());
+            if glued && !calls && (end || !may_call) {
+                let kind = if thinks { Kind::Reasoning } else { Kind::Content };
+                return Seen::Yes(Header { length: written.len(), kind });
+            }
+        }
+    }
+    if maybe && !end { Seen::Maybe } else { Seen::No }
 }

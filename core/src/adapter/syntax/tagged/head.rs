@@ -28,23 +28,6 @@ pub(in crate::adapter::syntax) struct Head {
 }
 
 impl Markers<'_> {
-    /// Whether the head of another call of the same tool follows a call without arguments.
-    pub(super) fn twin(&self, text: &str, name: &str) -> Start {
-        let (rest, end) = (&text[gap(text)..], self.context.end);
-        let call = self.context.call;
-        // In some forms, the head alone opens the call.
-        let opened = match starts_with_any(rest, call.open.iter().chain(&call.stripped), end) {
-            Start::No if call.open.iter().any(String::is_empty) && !self.tagged.name[0].is_empty() => Start::Yes(0),
-            start => start,
-        };
-        let Start::Yes(length) = opened else { return opened };
-        match self.head(&rest[length..], end) {
-            Seen::Yes(head) if head.name == name && !head.closed => Start::Yes(length),
-            Seen::Maybe if !end => Start::Maybe,
-            _ => Start::No,
-        }
-    }
-
     /// Reads the head of a call.
     pub(in crate::adapter::syntax) fn head(&self, text: &str, end: bool) -> Seen<Head> {
         let mut at = gap(text);

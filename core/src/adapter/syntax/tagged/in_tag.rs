@@ -2,7 +2,7 @@
 
 use super::super::{
     entities,
-    field::{Field, attribute, unquoted_attribute},
+    field::{Field, attribute},
     typing::Types,
 };
 use crate::{json::unescape, reader::tags::is_label};
@@ -27,11 +27,6 @@ impl InTag {
     pub(super) fn of(field: &Field<'_>, written: &str, types: Option<&Types>) -> InTag {
         let attributes = field.attributes.trim();
         let (attributes, closed) = attributes.strip_suffix('/').map_or((attributes, false), |rest| (rest.trim_end(), true));
-        // Without quotes, a slash at the end may belong to the value.
-        if let Some(value) = unquoted_attribute(attributes, "value") {
-            let torn = closed || value.contains(char::is_whitespace);
-            return InTag { value: Some(value.to_owned()), closed, torn, ..InTag::default() };
-        }
         if let Some(value) = attribute(attributes, "value") {
             let torn = !is_all(attributes, value);
             return InTag { value: Some(decoded(value)), closed, torn, ..InTag::default() };

@@ -5,7 +5,7 @@ use super::super::{
     ahead::{Seen, gap},
     element::may_be_named,
     entities::decoded,
-    field::{attribute, field, in_cdata, one_each, past_twin, without_layout},
+    field::{attribute, field, in_cdata, one_each, without_layout},
     marker::{starts_with_any_tag, starts_with_key_tag, starts_with_tag},
     nested, starts_with_any,
     typing::{Hint, Types},
@@ -86,19 +86,16 @@ impl<'a> Markers<'a> {
         {
             return Some(Tag::plain(key, length + stop + 1));
         }
-        // The tag that opens keys may close one.
-        let twin: &[String] = if self.opens_values() { &self.tagged.argument[0] } else { &[] };
-        let Seen::Yes(field) = field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0], twin], false) else {
+        let Seen::Yes(field) = field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0]], false) else {
             return None;
         };
         if field.text.is_empty() {
             return None;
         }
         let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
-        let closed = field.stopped.filter(|stop| twin.iter().any(|marker| marker == stop)).map_or(0, str::len);
         let hint = said.map_or(Hint::None, hint_of);
         let written = &text[length..field.next];
-        let length = past_twin(text, field.next + closed, &self.tagged.argument[1]);
+        let length = field.next;
         let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.types) };
         let Some(value) = given.value else {
             let value = given.closed.then(String::new);
@@ -196,8 +193,6 @@ impl Markers<'_> {
         let markers = &self.tagged.argument[0];
         let Start::Yes(length) = starts_with_key_tag(text, markers, true, true) else { return None };
         let is_own = starts_with_key_tag(text, markers, false, true) != Start::No;
-        // Some models write its tags twice.
-        let length = past_twin(text, length, markers);
         let tag = Tag { own: is_own, ..self.argument_at(text, length)? };
         (self.keys == Keys::Tags || self.has(&tag.key)).then_some(tag)
     }
@@ -327,6 +322,11 @@ impl Markers<'_> {
         begins.iter().any(|start| matches!(start, Start::Yes(_))).then_some(body)
     }
 
+    /// Whether the text is complete, and whether a limit truncated the answer.
+    pub(crate) fn over(&self) -> (bool, bool) {
+        (self.context.end, self.context.cut)
+    }
+
     /// Whether only the end of the text closes the call.
     pub(crate) fn open_ended(&self) -> bool {
         self.context.call.whole_answer && self.context.close.is_empty()
@@ -337,14 +337,10 @@ impl Markers<'_> {
         self.tagged.cdata
     }
 
-    /// The value of argument `key` as JSON text. `is_item`: it is an item of the list that the parameter is. `None`: elements inside are
-    /// malformed.
-    pub(crate) fn json(&self, types: &Types, key: &str, text: &str, hint: Hint, is_item: bool) -> Option<String> {
-        let place = types.parameter(key);
-        let place = if is_item { place.element() } else { place };
+    /// The value of argument `key` as JSON text. `None`: elements inside are malformed.
+    pub(crate) fn json(&self, types: &Types, key: &str, text: &str, hint: Hint) -> Option<String> {
         match &self.tagged.nested {
-            Some(prefix) => nested::value(text, prefix, place),
-            None if is_item => Some(place.value(text, hint)),
+            Some(prefix) => nested::value(text, prefix, types.parameter(key)),
             None => Some(types.value(key, text, hint)),
         }
     }

@@ -90,12 +90,6 @@ fn calls_are_read_as_their_families_write_them() {
         // Newlines as two characters between tags.
         ("glm", "<tool_call>save\\n<arg_key>path</arg_key>\\n<arg_value>x</arg_value>\\n</tool_call>", r#"save {"path":"x"}"#),
         ("glm", "<tool_call>save</arg_key><arg_key>path</arg_key><arg_value>x</arg_value></tool_call>", r#"save {"path":"x"}"#),
-        (
-            "glm",
-            "<tool_call>save\n<arg_key>path</arg_key></arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
-            r#"save {"path":"x"}"#,
-        ),
-        ("glm", "<tool_call>save<arg_key><arg_key>path</arg_key><arg_value>x</arg_value></tool_call>", r#"save {"path":"x"}"#),
         ("minicpm5", "<functionĠname=\"save\">Ċ<paramĠname=\"path\">x</param>Ċ</function>", r#"save {"path":"x"}"#),
         // The opening marker twice, the name alone, a name that nobody offers.
         ("glm", "<tool_call><tool_call>now</tool_call>", "now {}"),
