@@ -19,7 +19,7 @@ pub mod shell;
 mod xml;
 
 use shell::{Shell, Spooled};
-pub use xml::{Executed, Grammar, executed};
+pub use xml::{Executed, Grammar, executed, properties};
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

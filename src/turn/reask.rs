@@ -302,9 +302,9 @@ fn likeness(written: &str, offered: &Tool) -> f64 {
 /// of them.
 fn rewritten(tool: &Tool, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> Option<String> {
     let given: Map<String, Value> = serde_json::from_str(raw).ok()?;
-    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
-    let has = |key: &String| schema.get("properties").is_some_and(|all| all.get(key).is_some());
-    let takes = !given.is_empty() && given.keys().all(has) && required(tool).iter().all(|(key, _)| given.contains_key(key));
+    let properties = shape::properties(tool.checked_schema());
+    let has = |key: &String| properties.contains_key(key);
+    let takes = !given.is_empty() && given.keys().all(has) && required(tool).iter().all(|key| given.contains_key(key));
     let arguments = takes.then(|| Value::Object(given))?;
     let written = form.and_then(|form| shape::written(form, tools, &tool.name, &arguments.to_string()));
     Some(written.unwrap_or_else(|| format!("{{\"name\": {}, \"arguments\": {arguments}}}", Value::from(tool.wire_name.as_str()))))
@@ -313,29 +313,23 @@ fn rewritten(tool: &Tool, raw: &str, tools: &Tools, form: Option<shape::Kind>) -
 /// The required parameters that are not in the arguments, each with its description.
 fn missing(tool: &Tool, raw: &str) -> Vec<String> {
     let Ok(given) = serde_json::from_str::<Map<String, Value>>(raw) else { return Vec::new() };
-    let absent = required(tool).into_iter().filter(|(key, _)| !given.contains_key(key));
-    let described = absent.map(|(key, property)| match property.get("description").and_then(Value::as_str) {
+    let properties = shape::properties(tool.checked_schema());
+    let described = |key: String| match properties.get(&key).and_then(|property| property.get("description")?.as_str()) {
         Some(description) => format!("`{key}` ({})", description.trim()),
         None => format!("`{key}`"),
-    });
-    described.collect()
+    };
+    required(tool).into_iter().filter(|key| !given.contains_key(key)).map(described).collect()
 }
 
 /// The parameters by name.
 fn parameters(tool: &Tool) -> String {
-    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
     let required = required(tool);
-    let name = |key: &String| {
-        if required.iter().any(|(needed, _)| needed == key) { format!("`{key}`") } else { format!("`{key}` (optional)") }
-    };
-    let names: Vec<String> =
-        schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(name).collect();
+    let name = |key: &String| if required.contains(key) { format!("`{key}`") } else { format!("`{key}` (optional)") };
+    let names: Vec<String> = shape::properties(tool.checked_schema()).keys().map(name).collect();
     if names.is_empty() { " It has no parameters.".into() } else { format!(" Its parameters are: {}.", names.join(", ")) }
 }
 
-/// The parameters that must be given, each with its schema.
-fn required(tool: &Tool) -> Vec<(String, Value)> {
-    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
-    let property = |key: &str| schema.get("properties").and_then(|all| all.get(key)).cloned().unwrap_or_default();
-    View::of(Some(tool)).root().required().map(|key| (key.to_owned(), property(key))).collect()
+/// The parameters that must be given.
+fn required(tool: &Tool) -> Vec<String> {
+    View::of(Some(tool)).root().required().map(str::to_owned).collect()
 }

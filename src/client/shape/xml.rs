@@ -4,12 +4,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 
 use self::defuse::Defuser;
 use super::Counts;
 use crate::{
-    event::{Call, Event, FinishReason, Origin, Sink, Tool, Tools, Why},
+    event::{Call, Event, FinishReason, Origin, Sink, Tools, Why},
     openai::{ChatRequest, Content, Message},
 };
 
@@ -167,7 +167,7 @@ fn body(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<
         let offered: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         Why::UnknownTool(format!("; offered are {}", offered.join(", ")))
     })?;
-    let properties = properties(tool);
+    let properties = properties(&tool.schema);
     let declared: Vec<&str> = properties.keys().map(String::as_str).collect();
     let malformed = |error: serde_json::Error| Why::Malformed(error.to_string());
     let arguments = if arguments.is_empty() { "{}" } else { arguments };
@@ -189,15 +189,10 @@ fn body(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<
     }
 }
 
-/// A tool's parameters in the order in which the client declared them.
-fn properties(tool: &Tool) -> serde_json::Map<String, Value> {
-    match serde_json::from_str(&tool.schema) {
-        Ok(Value::Object(mut schema)) => match schema.remove("properties") {
-            Some(Value::Object(properties)) => properties,
-            _ => serde_json::Map::new(),
-        },
-        _ => serde_json::Map::new(),
-    }
+/// The parameters of a schema, in the order in which they are declared.
+pub fn properties(schema: &str) -> Map<String, Value> {
+    let mut schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    schema.get_mut("properties").and_then(Value::as_object_mut).map(std::mem::take).unwrap_or_default()
 }
 
 /// The error that names the value with one of these tags.

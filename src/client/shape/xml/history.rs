@@ -96,15 +96,14 @@ impl<'a> Call<'a> {
     /// The arguments as JSON text. These clients know strings only; where the schema says number, boolean or JSON, a value that
     /// reads as such becomes one again.
     fn arguments(&self, tools: &Tools, grammar: Grammar) -> String {
-        let schema = tools.get(self.name).and_then(|tool| serde_json::from_str::<Value>(tool.checked_schema()).ok());
+        let properties = tools.get(self.name).map(|tool| super::properties(tool.checked_schema())).unwrap_or_default();
         let mut arguments = Map::new();
         for (name, text) in &self.parameters {
             let text = match grammar {
                 Grammar::Void => text,
                 Grammar::Cline => cline::without_line_breaks(text),
             };
-            let property = schema.as_ref().and_then(|schema| schema.get("properties")?.get(*name));
-            arguments.insert((*name).to_owned(), typed(text, property));
+            arguments.insert((*name).to_owned(), typed(text, properties.get(*name)));
         }
         Value::Object(arguments).to_string()
     }

@@ -112,9 +112,8 @@ pub fn executed(tools: &Tools, text: &str) -> Option<Executed> {
     let (at, tool) = tags.min_by_key(|(at, _)| *at)?;
     let body = text.get(at + tool.name.len() + 2..)?;
     let body = body.get(..body.rfind(&format!("</{}>", tool.name)).unwrap_or(body.len()))?;
-    let schema: serde_json::Value = serde_json::from_str(&tool.schema).unwrap_or_default();
-    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
-    let declared: Vec<&str> = properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)).collect();
+    let properties = super::properties(&tool.schema);
+    let declared: Vec<&str> = properties.keys().map(String::as_str).collect();
     let values = read_as_void(&declared, body);
     let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Some(Executed { at, name: tool.name.clone(), values })

@@ -9,7 +9,7 @@ use crate::{
         front::{Front, Head},
         shape::{Kind, Shape},
     },
-    event::ToolChoice,
+    event::{Tool, ToolChoice},
     openai::{Content, Message},
 };
 

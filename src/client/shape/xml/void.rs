@@ -32,8 +32,7 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
     let overlay = Overlay::embedded();
     let mut found = false;
     for tool in tools.iter_mut() {
-        let Ok(schema) = serde_json::from_str::<Value>(&tool.schema) else { continue };
-        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { continue };
+        let properties = super::properties(&tool.schema);
         if properties.is_empty() || properties.values().any(|property| property.get("type").is_some()) {
             continue;
         }
