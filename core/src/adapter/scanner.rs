@@ -3,7 +3,7 @@
 //! family:
 //!
 //! * Calls are recognised only if tools are offered. A candidate has four properties, from which `verdict.rs` decides: its form
-//!   (`entry.rs`), its place (`fence.rs`, `wrap.rs`, `quotes.rs`, `held.rs`), its proof (`proof.rs`), and whether it is whole.
+//!   (`entry.rs`), its place (`code.rs`, `closers.rs`, `held.rs`), its proof (`proof.rs`), and whether it is whole.
 //! * A call inside reasoning counts only if the reasoning is never closed and only calls follow. A message to the user contains
 //!   no calls.
 //! * A truncated answer has no end in this sense: an unmarked call after prose stays text, a draft in reasoning stays a draft.
@@ -30,38 +30,31 @@ mod attempt;
 mod buffer;
 mod candidate;
 mod closers;
+mod code;
 mod draft;
 mod emitted;
-mod entered;
 mod entry;
 mod fence;
 mod framing;
 mod header;
 mod held;
-mod inner;
 mod marker;
-mod message;
 mod named;
+mod openers;
 mod options;
 mod proof;
-mod quotes;
-mod reject;
-mod send;
 mod strings;
 mod text;
-mod thoughts;
 mod verdict;
-mod wrap;
 
 use buffer::Buffer;
 use candidate::{Candidate, Read};
+use code::Code;
 use draft::Draft;
 use emitted::Emitted;
 use fence::Ticks;
-use message::Message;
 pub use options::{Options, Wanted};
 pub use verdict::{MayAsk, REMARK_BYTES, Rules, Verdict, verdict};
-use wrap::Wrap;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum whitespace between a marker and what follows it, in bytes.
@@ -79,8 +72,8 @@ pub struct Scanner {
     candidate: Option<Candidate>,
     /// Calls that wait for what follows them.
     waiting: Vec<Read>,
-    /// The ticks around the whole answer or its end.
-    wrap: Option<Wrap>,
+    /// Code that may hold the last calls of the answer.
+    code: Option<Code>,
     before: Before,
     emitted: Emitted,
     draft: Draft,
@@ -92,7 +85,7 @@ pub struct Scanner {
 enum Region {
     Text,
     Reasoning,
-    /// A code fence.
+    /// A code fence that holds no call.
     Fence(Ticks),
     /// Discarded text: the rest of a call that was too long, or a result that the model invented.
     Lost,
@@ -109,9 +102,30 @@ struct Before {
     tried: bool,
 }
 
-impl Default for Before {
-    fn default() -> Before {
-        Before { call: None, fresh: true, tried: false }
+/// The current message. An answer is one message, or several with headers. The flags are independent.
+#[derive(Debug, Default)]
+struct Message {
+    /// Whether the text may begin inside a header, because the prompt may have opened it, or a message has just ended.
+    primed: bool,
+    /// Whether the header lost its special tokens, because the backend removes them.
+    stripped: bool,
+    /// Whether the message is for the user, so that it contains no calls.
+    for_user: bool,
+    /// Whether the opening marker of the answer region was read.
+    in_answer: bool,
+    /// Whether the answer began as a transcript (`Thought: ...`), which has calls between other lines.
+    transcript: bool,
+    /// Whether the text is inside thoughts, an example or a repeated result, where a marked call counts only if nothing but calls
+    /// follows.
+    aside: bool,
+    /// Whether the opening marker of a call is in the text.
+    opened: bool,
+}
+
+impl Before {
+    /// What is before the first text, or after a call of this form.
+    fn text(call: Option<usize>) -> Before {
+        Before { call, fresh: true, tried: false }
     }
 }
 
@@ -129,8 +143,8 @@ impl Scanner {
             region: if open { Region::Reasoning } else { Region::Text },
             candidate: None,
             waiting: Vec::new(),
-            wrap: None,
-            before: Before::default(),
+            code: None,
+            before: Before::text(None),
             emitted: Emitted { swallow_blank: open, ..Emitted::default() },
             draft: Draft { believed: open.then(String::new), ..Draft::default() },
             message: Message { primed, ..Message::default() },
@@ -168,28 +182,29 @@ impl Scanner {
         if !self.step_prose(out) {
             while self.step(false, out) {}
         }
-        let gone = self.buf.compact();
-        if let Some(candidate) = &mut self.candidate {
-            candidate.shift(gone);
+        if self.candidate.is_none() && self.waiting.is_empty() && self.code.is_none() {
+            self.buf.compact();
         }
     }
 
     /// Ends the answer. A truncated call is emitted as cut. The caller emits `Finish`.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
+        self.run_out(reason, out);
+        self.accept_draft(reason, out);
+    }
+
+    /// Scans the rest of the answer. Only drafts still wait.
+    fn run_out(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         self.buf.ended = Some(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
-            // Whitespace after drafts must not end them: they may still turn out to be calls.
-            if self.draft.is_empty() || !is_blank(&self.buf[self.buf.from..]) {
-                self.emit(self.buf.len(), out);
-            }
+            self.emit(self.buf.len(), out);
         } else {
             self.resolve(self.buf.len(), true, out);
             if self.emitted.calls == 0 || !is_blank(&self.buf[self.buf.from..]) {
                 self.emit(self.buf.len(), out);
             }
         }
-        self.accept_draft(reason, out);
     }
 
     /// Ends the text because the backend continues with a native call. A marker at the end of the text was leaked from that call
@@ -204,9 +219,8 @@ impl Scanner {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from).filter(|_| !is_whole) {
             let at = self.buf.trimmed(at);
             self.buf.truncate(at);
-            self.emitted.searched = 0;
-            (self.candidate, self.wrap) = (None, None);
-            self.waiting.iter_mut().for_each(|read| read.to = read.to.min(self.buf.in_answer(at)));
+            (self.candidate, self.code) = (None, None);
+            self.waiting.iter_mut().for_each(|read| read.to = read.to.min(at));
         }
         self.finish(FinishReason::Stop, out);
     }
@@ -252,20 +266,14 @@ impl Scanner {
                 None => self.message.primed = false,
             }
         }
-        if !self.message.begun {
-            if !self.skip_label(end) {
-                return Err(false);
-            }
-            self.message.begun = true;
-        }
         if let Some(progress) = self.swallow_closers(end) {
             return Err(progress);
         }
         let first = self.buf.pos + blank(&self.buf[self.buf.pos..]);
-        if let Some(progress) = self.step_wrap(first, end, out) {
+        if let Some(progress) = self.step_code_end(first, end, out) {
             return Err(progress);
         }
-        if self.before.fresh && !self.before.tried && self.wanted() {
+        if self.before.fresh && !self.before.tried && self.code.is_none() && self.wanted() {
             match self.begin_fresh(first, end) {
                 None => return Err(false),
                 Some(true) => return Err(true),
@@ -273,16 +281,17 @@ impl Scanner {
             }
         }
         let found = self.buf.next_marker(&adapter.triggers, end);
-        if let Some(progress) = self.step_named_line(found.map_or_else(|held| held, |found| found.at), end, out) {
-            return Err(progress);
-        }
         let to = match found {
             Ok(found) => found.at,
             // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.
             Err(held) if self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held) => self.buf.len(),
             Err(held) => held,
         };
-        if self.leaves_wrap(to, out) {
+        if let Some(progress) = self.step_named_line(to, end, out) {
+            return Err(progress);
+        }
+        if self.code.is_some() && !is_blank(&self.buf[self.buf.pos..to]) {
+            self.show_code(out);
             return Err(true);
         }
         self.advance(to, out);

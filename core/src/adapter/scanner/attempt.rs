@@ -10,7 +10,7 @@ use super::{
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{self, Attempts, Context, Parsed, Step},
+        syntax::{self, Attempts, Context, Parsed, Step, is_blank},
     },
     event::{Cell, Form, Place, Proof, Sink, Why},
 };
@@ -73,14 +73,12 @@ impl Scanner {
         let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(entry.closed_by)) else {
             return Decision::Form;
         };
-        let fence = candidate.fence.as_ref();
-        let around = fence.map(|fence| fence.ticks.text()).or_else(|| self.wrap_close().filter(|_| !marked));
+        let around = self.code_close().filter(|_| !marked || call.element);
         let close = around.as_ref().map_or(closing.close.as_slice(), std::slice::from_ref);
-        let text_end = if !marked && fence.is_none() { self.text_end(end).max(body) } else { self.buf.len() };
+        let text_end = if marked || self.code.is_some() { self.buf.len() } else { self.text_end(end).max(body) };
         let window = self.window(candidate, body).min(text_end);
         let read_all = window == text_end;
-        // A fence of a dedicated language marks what it holds.
-        let is_marked = marked || fence.is_some_and(|fence| fence.is_dedicated && !call.whole_answer);
+        let is_marked = marked || self.is_dedicated(call);
         let (lenient, cut) = (self.options.elements, self.buf.is_cut());
         let context = Context { call, close, tools: &self.tools, marked: is_marked, lenient, end: end && read_all, cut };
         let text = &self.buf[body..window];
@@ -93,7 +91,7 @@ impl Scanner {
         let step = if entry.is_fallback() { self.only_sure(step) } else { step };
         // An element with an unknown name is not a call. At most the model is told about it.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
-        let in_code = self.is_wrapped() || self.message.aside;
+        let in_code = self.is_code(call) || self.message.aside;
         let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
         self.decide(step, name, candidate, Attempt { call, entry, marked, window, read_all, end }, out)
     }
@@ -118,7 +116,11 @@ impl Scanner {
                 return Decision::Over;
             }
             // Beyond the limit, only a candidate that names an offered tool is held.
-            Step::More if self.may_go_on(candidate) && name.is_some_and(|name| self.is_known(&name)) => {
+            Step::More
+                if !candidate.confirmed
+                    && !self.buf.is_spent(candidate.at, self.options.held_bytes)
+                    && name.is_some_and(|name| self.is_known(&name)) =>
+            {
                 candidate.confirmed = true;
                 return Decision::Again;
             }
@@ -136,7 +138,7 @@ impl Scanner {
             }
             // At the end of the answer, the whole rest may have been searched for the end of the value.
             Step::Passed { end: stop, .. } => self.buf.waste(if end { window - body } else { stop }),
-            Step::Torn { .. } | Step::Cut { .. } if candidate.mentions => {}
+            Step::Torn { .. } | Step::Cut { .. } if candidate.quoted => {}
             Step::Torn { whole, torn, why, end: stop } => {
                 if marked && !self.is_drafting() {
                     let cell = Cell { form: Form::Marked, place: Place::Inside, proof: Proof::Damaged, whole: true };
@@ -172,21 +174,17 @@ impl Scanner {
     /// The answer ended before the end of a name. A call may begin there on a line of its own, or if a limit cut it after a further
     /// marker, which nobody writes who only mentions the first.
     fn end_nameless(&self, candidate: &mut Candidate, counts: bool, body: usize) {
-        let opened = self.buf.is_cut() && body > candidate.at + candidate.marker.length;
+        let opened = self.buf.is_cut() && body > candidate.at + candidate.marker;
         candidate.nameless |= counts && (opened || self.at_line_start(candidate.at));
-    }
-
-    /// Whether a candidate may be read beyond the limit.
-    fn may_go_on(&self, candidate: &Candidate) -> bool {
-        !candidate.confirmed && !self.buf.is_spent(candidate.at, self.options.held_bytes)
     }
 
     /// The calls that were read in an attempt and end at `to`.
     fn read(&self, calls: Vec<Parsed>, proof: Proof, candidate: &Candidate, attempt: Attempt<'_>, to: usize) -> Read {
-        let in_code = candidate.fence.is_some() || self.is_wrapped() || self.is_indented(candidate.at);
-        let (at, to) = (self.buf.in_answer(candidate.at), self.buf.in_answer(to));
+        let in_code = self.code.is_some() || self.is_indented(candidate.at);
+        let at = self.begin_of(candidate);
+        let closes_code = !attempt.entry.marked && self.ends_code(to);
         let (form, marked) = (attempt.entry.closed_by, attempt.marked);
-        Read { calls, proof, form, marked, in_code, fresh: candidate.fresh, at, to }
+        Read { calls, proof, form, marked, in_code, fresh: candidate.fresh, closes_code, at, to }
     }
 
     /// Decides about calls that are complete and end at `to`.
@@ -200,7 +198,8 @@ impl Scanner {
     ) -> Decision {
         let Attempt { call, entry, end, .. } = attempt;
         let proof = self.proof_of(&calls);
-        attempt.marked |= proof < Proof::Unknown && self.is_marked(candidate, call);
+        let goes_on = self.code.is_some() && !self.ends_code(to) && !(end && is_blank(&self.buf[to..]));
+        attempt.marked |= proof < Proof::Unknown && !goes_on && self.is_marked(entry, call);
         let can_be_meant = match attempt.marked {
             // Markers around nothing are dropped as framing.
             true if calls.is_empty() => self.options.framing,
@@ -210,25 +209,29 @@ impl Scanner {
                 !calls.is_empty() && !self.is_wanted_answer(text) && self.can_be_meant(text, call, &calls, proof)
             }
         };
-        let Some(to) = self.end_in_fence(candidate, to, end).filter(|_| can_be_meant) else { return Decision::Form };
+        if !can_be_meant {
+            return Decision::Form;
+        }
         let read = self.read(calls, proof, candidate, attempt, to);
         self.decide_read(read, candidate, end, out)
     }
 
     /// Whether the language of the fence around a candidate, or the line that it is on, exists only to mark calls.
-    fn is_marked(&self, candidate: &Candidate, call: &Call) -> bool {
-        let dedicated = candidate.fence.as_ref().is_some_and(|fence| fence.is_dedicated && !call.whole_answer);
-        !self.is_wrapped() && (dedicated || (self.message.transcript && !call.transcript.is_empty()))
+    fn is_marked(&self, entry: Entry, call: &Call) -> bool {
+        match self.code {
+            Some(_) => self.is_dedicated(call) && !entry.marked,
+            None => self.message.transcript && !call.transcript.is_empty(),
+        }
     }
 
     /// Decides about calls that were read.
     fn decide_read(&mut self, read: Read, candidate: &mut Candidate, end: bool, out: &mut dyn Sink) -> Decision {
-        let to = self.buf.place(read.to);
-        match self.is_spoken_of(&read, candidate, to, end) {
+        let to = read.to;
+        match self.is_spoken_of(&read, candidate, end) {
             Some(false) => self.accept(read, out),
             Some(true) if let Some(past) = self.after_closers(candidate, to, end) => {
                 self.note(&read.calls, read.cell(Place::Code), out);
-                candidate.marker.is_token = false;
+                candidate.is_token = false;
                 self.buf.pass_content(past);
                 self.reject(candidate, out);
             }
@@ -240,19 +243,19 @@ impl Scanner {
         Decision::Over
     }
 
-    /// Whether calls that end at `to` are quoted, or in reasoning that nothing opened. `None`: more text is needed.
-    fn is_spoken_of(&mut self, read: &Read, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
-        if candidate.mentions {
+    /// Whether calls are quoted, or in reasoning that nothing opened. `None`: more text is needed.
+    fn is_spoken_of(&self, read: &Read, candidate: &mut Candidate, end: bool) -> Option<bool> {
+        if candidate.quoted {
             return Some(true);
         }
-        if read.calls.is_empty() || self.region != Region::Text || self.is_wrapped() {
+        if read.calls.is_empty() || self.region != Region::Text {
             return Some(false);
         }
-        if (read.marked || !self.tools.must_call()) && self.is_between_quotes(candidate, to, end)? {
+        if (read.marked || !self.tools.must_call()) && self.is_between_quotes(candidate, read.to, end)? {
             return Some(true);
         }
         // Those that wait are dropped when the reasoning closes.
-        if self.counts_anywhere(read) { self.closes_thoughts(to, end) } else { Some(false) }
+        if self.counts_anywhere(read) { self.closes_thoughts(candidate, read.to, end) } else { Some(false) }
     }
 
     /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are complete.
@@ -275,7 +278,7 @@ impl Scanner {
             }
             whole.pop();
         }
-        let marked = marked || (self.is_known(&cut.name) && self.is_marked(candidate, call));
+        let marked = marked || (self.is_known(&cut.name) && self.is_marked(entry, call));
         if marked && (!whole.is_empty() || !self.is_word(candidate, std::slice::from_ref(&cut), self.buf.len())) {
             self.cut(whole, cut, candidate, out);
             return Decision::Over;
@@ -292,5 +295,24 @@ impl Scanner {
         }
         self.buf.waste(window - entry.body);
         Decision::Form
+    }
+
+    /// Handles a candidate that no form fits: it is text, or a control token to drop.
+    fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.code.is_some() {
+            return self.show_code(out);
+        }
+        let lone = candidate.marker > 1 && self.is_lone(candidate.at, candidate.marker);
+        if candidate.quoted {
+            self.buf.pass_content(candidate.at + candidate.marker);
+        }
+        if candidate.nameless && !candidate.quoted && !lone && !self.is_drafting() {
+            return self.cut(Vec::new(), Parsed::default(), candidate, out);
+        }
+        self.buf.pass_strings(candidate.at, false);
+        if candidate.marker > 0 {
+            self.message.opened = true;
+            self.not_a_call(candidate.at, candidate.marker, candidate.is_token || lone, out);
+        }
     }
 }

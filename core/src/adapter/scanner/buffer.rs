@@ -67,14 +67,13 @@ impl Buffer {
         self.text.push_str(text);
     }
 
-    /// Drops the emitted text. Returns its length, by which all positions decrease.
-    pub(super) fn compact(&mut self) -> usize {
+    /// Drops the emitted text. All positions decrease by its length.
+    pub(super) fn compact(&mut self) {
         self.strings.is_open_after(&self.text[..self.from], self.gone);
         let by = std::mem::take(&mut self.from);
         self.text.drain(..by);
         self.pos -= by;
         self.gone += by;
-        by
     }
 
     /// The next marker at or after the scan position; see [`Triggers::next`]. Text without markers is searched once.
@@ -98,10 +97,9 @@ impl Buffer {
     // | method | `from` | `pos` | the text before |
     // |---|---|---|---|
     // | `scan_to` | stays | `to` | kept |
-    // | `rescan` | stays | back to `from` | kept |
+    // | `rescan` | stays | back to `at` | kept |
     // | `emit_to` | `to` | at least `to` | emitted by the caller |
     // | `discard_to` | `to` | stays | lost |
-    // | `discard_scanned` | up to `pos` | stays | lost |
     // | `skip_to` | `to` | `to` | lost |
     // | `cut_out` | stays | back to `at` | kept; `at..to` is lost |
     // | `truncate` | stays | at most `at` | kept; all after it is lost |
@@ -111,9 +109,9 @@ impl Buffer {
         self.pos = to;
     }
 
-    /// Rescans the text that is not yet emitted.
-    pub(super) fn rescan(&mut self) {
-        self.pos = self.from;
+    /// Rescans the text from `at` on.
+    pub(super) fn rescan(&mut self, at: usize) {
+        self.pos = at;
         self.leave_strings();
     }
 
@@ -126,11 +124,6 @@ impl Buffer {
     /// Discards the text before `to`. The scan position stays.
     pub(super) fn discard_to(&mut self, to: usize) {
         self.from = to;
-    }
-
-    /// Discards all scanned text.
-    pub(super) fn discard_scanned(&mut self) {
-        self.from = self.pos;
     }
 
     /// Discards the text before `to` and continues to scan there.

@@ -1,13 +1,16 @@
-//! What may follow a call and is not content: closing markers and separators.
+//! What stands around a call: closing markers and separators after it, which are not content, and quotes.
 
-use super::Scanner;
+use std::sync::Arc;
+
+use super::{GAP_BYTES, Scanner, candidate::Candidate};
 use crate::adapter::{
+    Call,
     asides::ASIDES,
     syntax::{Start, blank, starts_with_any_tag},
 };
 
-/// What may be left over after the last call of an answer: a fence that was closed already, a rule.
-const LEFT_OVER: [&str; 3] = ["```", "---", "***"];
+/// Quotes, which come in runs of any length in code.
+const QUOTES: [[&str; 2]; 7] = [["\"", "\""], ["'", "'"], ["`", "`"], ["“", "”"], ["„", "“"], ["‘", "’"], ["«", "»"]];
 
 impl Scanner {
     /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
@@ -27,21 +30,14 @@ impl Scanner {
             // The answer may end inside a closing marker.
             let last = self.buf[at..].trim_end();
             let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
-            match LEFT_OVER.iter().any(|left| left.starts_with(last)) {
-                true if !end => Start::Maybe,
-                _ if is_cut || LEFT_OVER.contains(&last) => Start::Yes(last.len()),
-                _ => closer(&self.buf[at..], closers, end),
-            }
+            if is_cut { Start::Yes(last.len()) } else { starts_with_any_tag(&self.buf[at..], closers, end) }
         };
         match closed {
             Start::Yes(length) => {
                 self.buf.scan_to(at + length);
-                if !self.draft.is_empty() {
-                    self.draft.text.push_str(self.buf.pending(self.buf.pos));
-                }
                 // Markers after calls that wait stay, because the calls may become text again.
                 match self.waiting.is_empty() {
-                    true => self.buf.discard_scanned(),
+                    true => self.buf.discard_to(self.buf.pos),
                     false => self.extend_waiting(self.buf.pos),
                 }
                 Some(true)
@@ -63,9 +59,60 @@ impl Scanner {
             }
         }
     }
-}
 
-/// Whether `text` begins with a closing marker after a call.
-pub(super) fn closer<'m>(text: &str, closers: impl Iterator<Item = &'m String> + Clone, end: bool) -> Start {
-    starts_with_any_tag(text, closers, end)
+    /// Whether a quote before an unterminated call closes right after one of its brackets.
+    pub(super) fn closes_quotes(&self, candidate: &Candidate) -> bool {
+        let before = self.line_head(candidate.at);
+        let quote = before.chars().next_back().filter(|quote| matches!(quote, '"' | '\'' | '`'));
+        let text = &self.buf[candidate.at..];
+        quote.is_some_and(|quote| text.match_indices(['}', ')']).any(|(at, _)| text[at + 1..].starts_with(quote)))
+    }
+
+    /// The markers that may close a call of this form: models mix those of other forms in.
+    fn closers<'s>(&'s self, call: Option<&'s Call>) -> impl Iterator<Item = &'s String> + Clone {
+        let own = call.into_iter().flat_map(|call| call.close.iter().chain(&call.section_close));
+        own.chain(self.adapter.triggers.closers())
+    }
+
+    /// The end of the closing markers after a call that ends at `to`. `None`: more text is needed.
+    pub(super) fn after_closers(&self, candidate: &Candidate, to: usize, open: bool) -> Option<usize> {
+        let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
+        let closers = self.closers(call.map(Arc::as_ref));
+        let mut at = to;
+        loop {
+            let rest = &self.buf[at..];
+            let inner = rest.trim_start_matches("\\n").trim_start();
+            match starts_with_any_tag(inner, closers.clone(), open) {
+                Start::Maybe => return None,
+                Start::Yes(length) => at = self.buf.len() - inner.len() + length,
+                Start::No => return Some(at),
+            }
+        }
+    }
+
+    /// Whether the call that ends at `to` is directly between quotes. Quotes around the whole answer are a slip. `None`: more text
+    /// is needed.
+    pub(super) fn is_between_quotes(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
+        let at = candidate.at;
+        let before = self.line_head(at);
+        let quotes = QUOTES.into_iter().find(|[quote, _]| before.ends_with(quote));
+        let Some([quote, close]) = quotes.filter(|_| self.code.is_none() && !self.at_line_start(at)) else {
+            return Some(false);
+        };
+        let open = end || self.buf.len() - to > GAP_BYTES;
+        let past = self.after_closers(candidate, to, open)?;
+        let rest = &self.buf[past..self.buf.floor_char_boundary(past + GAP_BYTES)];
+        if !open && close.starts_with(rest) {
+            return None;
+        }
+        // The closing quote may have been read as a slip at the end of the call.
+        if !rest.starts_with(close) && !self.buf[at..to].ends_with(close) {
+            return Some(false);
+        }
+        let is_first = self.buf.in_answer(at) == before.len() && before.trim_end_matches(quote).is_empty();
+        if !is_first || !rest.trim_start_matches(close).trim_start().is_empty() {
+            return Some(true);
+        }
+        open.then_some(false)
+    }
 }

@@ -1,19 +1,27 @@
-//! Holds calls inside reasoning. They count if the reasoning is never closed and only calls follow, because then the model forgot
-//! to close it. Otherwise they are drafts and remain reasoning: `framing` (the region closes) and `text` (text follows) give them
-//! up.
+//! Calls inside reasoning. They wait, and count if the reasoning is never closed and only calls follow, because then the model
+//! forgot to close it. Otherwise they are drafts and remain reasoning: `framing` (the region closes) and `text` (text follows)
+//! give them up.
+//!
+//! Reasoning may also close after a call although nothing opened it: then the call was a draft, and is held until that is decided.
 
-use super::{Region, Scanner, candidate::Read};
+use std::sync::Arc;
+
+use super::{
+    Region, Scanner,
+    candidate::{Candidate, Read},
+};
 use crate::{
-    adapter::{Inside, syntax::Parsed},
+    adapter::{
+        Call, Inside,
+        asides::{ASIDES, THINK},
+        syntax::{Occurrences, Parsed, find_any},
+    },
     event::{Channel, Event, FinishReason, Sink},
 };
 
-/// Calls inside reasoning, and reasoning that may turn out to be the answer.
+/// Reasoning that may turn out to be the answer.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    pub(super) calls: Vec<Parsed>,
-    /// All text since the first of the calls.
-    pub(super) text: String,
     /// The reasoning of a region that was only believed to be open. It is emitted again as content if the region never closes and
     /// nothing else follows.
     pub(super) believed: Option<String>,
@@ -25,70 +33,10 @@ pub(super) struct Draft {
     pub(super) field: String,
 }
 
-impl Draft {
-    /// Notes reasoning that was emitted.
-    pub(super) fn reasoned(&mut self, text: &str) {
-        if let Some(believed) = &mut self.believed {
-            believed.push_str(text);
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
-    }
-
-    /// Drops the calls and returns their text.
-    fn take_text(&mut self) -> String {
-        self.calls.clear();
-        std::mem::take(&mut self.text)
-    }
-}
-
-/// Collects the calls at the end of a text.
-#[derive(Default)]
-struct LastCalls {
-    calls: Vec<Parsed>,
-}
-
-impl Sink for LastCalls {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) if !text.trim().is_empty() => self.calls.clear(),
-            Event::Call(call) if call.cut.is_none() => {
-                self.calls.push(Parsed { id: call.id.map(str::to_owned), ..Parsed::new(call.name, call.arguments) });
-            }
-            _ => {}
-        }
-    }
-}
-
 impl Scanner {
     /// Whether calls at this position are drafts unless nothing but calls follows.
     pub(super) fn is_drafting(&self) -> bool {
         self.region == Region::Reasoning && self.inside() == Inside::AtEnd
-    }
-
-    /// Holds calls that were read inside reasoning.
-    pub(super) fn hold_draft(&mut self, read: Read, out: &mut dyn Sink) {
-        let (at, to) = (self.buf.place(read.at), self.buf.place(read.to));
-        self.draft.is_prose = true;
-        let between = self.buf.pending(at);
-        let separators = between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
-        if self.draft.is_empty() || !separators {
-            self.emit(self.buf.trimmed(at), out);
-        }
-        self.draft.calls.extend(read.calls);
-        self.draft.text.push_str(self.buf.pending(to));
-        self.buf.skip_to(to);
-    }
-
-    /// The reasoning closes or continues: emits the text of the drafts as reasoning.
-    pub(super) fn give_up_draft(&mut self, out: &mut dyn Sink) {
-        if !self.draft.is_empty() {
-            let text = self.draft.take_text();
-            self.draft.reasoned(&text);
-            out.event(Event::Reasoning(&text));
-        }
     }
 
     /// Decides about the drafts at the end of the answer. If the answer ended inside reasoning, or all of it was in the backend's
@@ -98,15 +46,20 @@ impl Scanner {
         // A model truncated inside reasoning has decided nothing.
         let limited = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
         let silent = !self.emitted.said && self.emitted.calls == 0;
-        if !limited && (silent || !self.draft.is_empty()) {
-            let calls = if self.draft.is_empty() { self.last_calls_of_field(reason) } else { self.draft.calls.clone() };
-            let offered: Vec<Parsed> = calls.into_iter().filter(|call| self.is_known(&call.name)).collect();
-            if !offered.is_empty() {
-                self.draft.take_text();
-                offered.iter().for_each(|call| self.send(call, None, out));
+        let mut calls = drafts(std::mem::take(&mut self.waiting));
+        if !limited && (silent || !calls.is_empty()) {
+            if calls.is_empty() {
+                calls = self.drafts_of_field(reason);
+            }
+            calls.retain(|call| self.is_known(&call.name));
+            if !calls.is_empty() {
+                self.buf.skip_to(self.buf.len());
+                calls.iter().for_each(|call| self.send(call, None, out));
             }
         }
-        self.give_up_draft(out);
+        if self.region == Region::Reasoning {
+            self.emit(self.buf.trimmed(self.buf.len()), out);
+        }
         if let Some(text) = self.draft.believed.take().filter(|_| self.emitted.calls == 0 && self.region == Region::Reasoning)
             && !limited
             && !self.emitted.said
@@ -125,16 +78,76 @@ impl Scanner {
     }
 
     /// The calls at the end of the backend's reasoning field.
-    fn last_calls_of_field(&mut self, reason: FinishReason) -> Vec<Parsed> {
+    fn drafts_of_field(&mut self, reason: FinishReason) -> Vec<Parsed> {
         let field = std::mem::take(&mut self.draft.field);
         if !self.tools.wanted() || self.inside() != Inside::AtEnd || field.trim().is_empty() {
             return Vec::new();
         }
         // Read like a region that never closes.
         let mut inner = self.like(true);
-        let mut last = LastCalls::default();
-        inner.push(Channel::Content, &field, &mut last);
-        inner.finish(reason, &mut last);
-        last.calls
+        let mut ignored = |_: Event<'_>| {};
+        inner.push(Channel::Content, &field, &mut ignored);
+        inner.run_out(reason, &mut ignored);
+        drafts(inner.waiting)
     }
+
+    /// Whether this closing marker of reasoning closes nothing else.
+    pub(super) fn proves_thoughts(&self, marker: &str) -> bool {
+        let is_marker = |known: &String| known == marker;
+        let ends = |call: &Arc<Call>| call.close.iter().chain(&call.section_close).any(is_marker);
+        !self.adapter.framing.drop.iter().any(is_marker) && !self.adapter.calls.iter().any(ends)
+    }
+
+    /// Whether reasoning that nothing opened closes after `to`. If so, the prompt opened it, and everything before its end is
+    /// reasoning. `None`: more text is needed.
+    pub(super) fn closes_thoughts(&self, candidate: &mut Candidate, to: usize, end: bool) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        if self.inside() == Inside::Parse || self.draft.began.is_some() || !self.options.framing {
+            return Some(false);
+        }
+        let proves = |marker: &String| self.proves_thoughts(marker);
+        let own = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.close.iter().all(proves));
+        // A fine-tuned model may think in the usual tags, whatever its family.
+        let [mut open, mut close] = THINK.map(|tag| vec![tag.to_owned()]);
+        open.extend(own.iter().flat_map(|own| &own.open).cloned());
+        close.extend(own.iter().flat_map(|own| &own.close).cloned());
+        // A model that invents another speaker's turn also writes the reasoning of the next answer.
+        open.extend(ASIDES.ended_turns.iter().cloned());
+        let anywhere = own.is_some_and(|own| own.anywhere);
+        let mut from = to.max(candidate.searched);
+        let mut closing = Occurrences::of(&close);
+        while let Some((at, past)) = closing.next(&self.buf, from) {
+            if find_any(&self.buf[..at], from, &open).is_some() {
+                return Some(false);
+            }
+            match self.ends_line(past, end) {
+                None => return None,
+                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) => {
+                    return Some(true);
+                }
+                Some(_) => from = past,
+            }
+        }
+        if find_any(&self.buf, from, &open).is_some() {
+            return Some(false);
+        }
+        let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
+        candidate.searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
+        end.then_some(false)
+    }
+
+    /// Whether a marker ends the words before it: one side has no space, or only its family has this token. A tag that is only
+    /// mentioned has spaces on both sides.
+    fn ends_words(&self, at: usize, past: usize) -> bool {
+        let before = self.buf[..at].chars().next_back();
+        let after = self.buf[past..].chars().next();
+        let is_spoken_of = before.is_some_and(|c| "`'\"".contains(c));
+        let glued = before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) || after.is_some_and(char::is_alphanumeric);
+        !is_spoken_of && (glued || self.buf[at..past] != *THINK[1])
+    }
+}
+
+/// The calls that wait at the end of reasoning.
+fn drafts(waiting: Vec<Read>) -> Vec<Parsed> {
+    waiting.into_iter().flat_map(|read| read.calls).collect()
 }

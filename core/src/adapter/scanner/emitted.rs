@@ -26,8 +26,6 @@ pub(super) struct Emitted {
     pub(super) reasoned: Option<char>,
     /// A marker divides the reasoning (`true`) or the text here: what follows begins a line.
     pub(super) divided: Option<bool>,
-    /// Position in the answer up to which markers of reasoning were searched after a call.
-    pub(super) searched: usize,
 }
 
 impl Emitted {
@@ -45,24 +43,19 @@ impl Emitted {
     /// Records emitted text, reasoning or content.
     pub(super) fn text(&mut self, text: &str, reasoning: bool) {
         self.swallow_blank = false;
-        let mut rest = text;
-        while let Some(newline) = memchr::memchr(b'\n', rest.as_bytes()) {
-            self.extend_line(&rest[..newline]);
+        let newline = memchr::memrchr(b'\n', text.as_bytes());
+        if newline.is_some() {
             self.line_head.clear();
-            rest = &rest[newline + 1..];
         }
-        self.extend_line(rest);
+        let line = &text[newline.map_or(0, |newline| newline + 1)..];
+        let line = if self.line_head.is_empty() { line.trim_start() } else { line };
+        extend(&mut self.line_head, line);
         self.tail = self.tail.after(text);
         self.end = text.chars().next_back().or(self.end);
         if reasoning {
             self.reasoned = text.chars().next_back().or(self.reasoned);
         }
         self.said = self.said || (!reasoning && !text.trim().is_empty());
-    }
-
-    fn extend_line(&mut self, text: &str) {
-        let text = if self.line_head.is_empty() { text.trim_start() } else { text };
-        extend(&mut self.line_head, text);
     }
 
     /// Records an emitted call and returns its index.

@@ -1,10 +1,6 @@
 //! Which forms may begin at a position, and where their bodies begin.
 
-use super::{
-    Region, Scanner,
-    candidate::{Candidate, Fence, Marker},
-    entered::entry,
-};
+use super::{Scanner, candidate::Candidate, fence::Ticks};
 use crate::adapter::{
     Call, Syntax,
     asides::CLIENT_RESULT,
@@ -36,7 +32,7 @@ impl Entry {
 }
 
 impl Scanner {
-    /// Tries what may begin where nothing but whitespace, reasoning and calls came before: a wrap, a transcript, an unmarked call.
+    /// Tries what may begin where nothing but whitespace, reasoning and calls came before: a transcript, an unmarked call.
     /// `None`: more text is needed.
     pub(super) fn begin_fresh(&mut self, at: usize, end: bool) -> Option<bool> {
         if at == self.buf.len() {
@@ -46,8 +42,8 @@ impl Scanner {
         if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
             return None;
         }
-        if self.begin_wrap(at, end)? {
-            return Some(true);
+        if Ticks::of(&self.buf[at..]).is_some() {
+            return Some(false);
         }
         let labels = self.adapter.calls.iter().flat_map(|call| &call.transcript);
         match starts_with_any(&self.buf[at..], labels, end) {
@@ -61,37 +57,12 @@ impl Scanner {
 
     /// Tries the forms that `found` may open. `None`: more text is needed.
     pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
-        let text = &self.buf[found.at..];
-        let mut entries = Vec::new();
-        for &form in &found.mark.calls {
-            let call = self.adapter.calls.get(form)?;
-            // In reasoning, unmarked forms may be prose.
-            let unmarked_here = self.region != Region::Reasoning && (self.before.fresh || !call.start_only);
-            match entry(text, call, end) {
-                Seen::Yes((body, marked)) if marked || unmarked_here => entries.push(Entry::new(form, found.at + body, marked)),
-                Seen::Maybe => return None,
-                _ => {}
-            }
-        }
-        let first = entries.iter().find(|entry| entry.marked).map(|first| (first.form, first.body));
-        if let Some(outer) = first.map(|(form, _)| form).or(found.mark.calls.first().copied())
-            && (first.is_some() || self.is_barred(found.at, found.len))
-        {
-            entries.extend(self.inner(found, outer, end)?);
-        }
-        if let Some(first) = first {
+        let mut entries = self.openers(found, end)?;
+        if let Some(&Entry { form, body, .. }) = entries.iter().find(|entry| entry.marked) {
             let fallback = self.adapter.triggers.fallback();
-            entries.extend(fallback.iter().map(|&form| Entry { form, body: first.1, marked: true, closed_by: first.0 }));
+            entries.extend(fallback.iter().map(|&fallback| Entry { form: fallback, body, marked: true, closed_by: form }));
         }
-        if entries.is_empty() {
-            return Some(false);
-        }
-        let mentions = self.is_in_block_quote(found.at);
-        let begun = self.begin(found.at, Marker { length: found.len, is_token: self.drops(found) }, entries, None);
-        if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
-            candidate.mentions = mentions;
-        }
-        Some(begun)
+        Some(self.begin(found.at, found.len, self.drops(found), entries))
     }
 
     /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
@@ -116,7 +87,7 @@ impl Scanner {
                 }
                 Syntax::Named(_) if !fresh => !bracket,
                 Syntax::Tagged(_) if !fresh => !bracket && self.options.elements,
-                _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
+                _ => fresh,
             };
             if fits {
                 entries.push(Entry::new(form, at, false));
@@ -125,21 +96,22 @@ impl Scanner {
         if entries.is_empty() && bracket {
             self.buf.pass_strings(at, false);
         }
-        self.begin(at, Marker::text(bracket_length), entries, None)
+        self.begin(at, bracket_length, false, entries)
     }
 
     /// Tries an element named after a tool.
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
         let (inside, at_line_start) = (&self.buf[at + 1..], self.at_line_start(at));
-        let offered = self.names_a_tool(inside, end);
-        let marked = offered && self.options.elements && at_line_start;
-        let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
+        let elements_here = self.options.elements && at_line_start;
+        let offered = element::named(inside, &self.tools, end) != Seen::No;
+        let marked = offered && elements_here;
+        let possible = offered || (elements_here && element::may_begin(inside, end));
         if !marked && possible && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry::new(form, at, marked)).collect();
-        self.begin(at, Marker::text(1), entries, None)
+        self.begin(at, 1, false, entries)
     }
 
     /// Whether a tag begins or ends a result, in the form of clients whose prompts ask for elements (`<read_file_result>`: Void).
@@ -161,54 +133,38 @@ impl Scanner {
         (end || !may_be).then_some(None)
     }
 
-    /// Whether a tag names a tool or may still do so. `text` follows the bracket.
-    fn names_a_tool(&self, text: &str, end: bool) -> bool {
-        element::named(text, &self.tools, end) != Seen::No
-    }
-
-    /// Whether a tag may begin a call with an unknown name. `text` follows the bracket.
-    fn may_be_foreign(&self, text: &str, end: bool) -> bool {
-        self.options.elements && element::may_begin(text, end)
-    }
-
-    /// Tries a call whose header begins at `at` with a marker of length `marker`.
-    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) -> bool {
-        self.begin(at, Marker { length: marker, is_token: true }, vec![Entry::new(form, at, true)], None)
-    }
-
-    /// Tries a code fence whose whole content may be a call.
-    pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
-        let rest = self.buf[fence.content..].trim_start();
-        let inside = rest.strip_prefix('<');
-        let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));
-        let marked = self.options.elements && offered;
-        let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
+    /// Tries the content at `at` of a code fence, the whole of which may be a call.
+    pub(super) fn begin_in_fence(&mut self, at: usize, language: &str) -> bool {
+        let inside = self.buf[at..].trim_start().strip_prefix('<').filter(|_| self.options.elements);
+        let marked = inside.is_some_and(|inside| element::named(inside, &self.tools, false) != Seen::No);
+        let element = marked || inside.is_some_and(|inside| element::may_begin(inside, false));
         // Lines without arguments in brackets are calls only as the whole answer.
         let is_code = |call: &Call| !call.whole_answer || matches!(call.syntax, Syntax::Python);
         let here = |call: &Call| self.before.fresh || (is_code(call) && !call.start_only);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
-        let body = fence.content;
-        let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, body, marked && call.element)).collect();
+        let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, at, marked && call.element)).collect();
         // Marked entries first: the others count only as the whole answer.
         entries.sort_by_key(|entry| !entry.marked);
-        self.begin(at, Marker::text(fence.ticks.length), entries, Some(fence))
+        self.begin(at, 0, false, entries)
     }
 
-    fn begin(&mut self, at: usize, marker: Marker, entries: Vec<Entry>, fence: Option<Fence>) -> bool {
+    /// Tries these forms at `at`, where a marker of length `marker` is. `is_token`: it is a control token.
+    pub(super) fn begin(&mut self, at: usize, marker: usize, is_token: bool, entries: Vec<Entry>) -> bool {
         // Nothing begins in a string of a value, or in a call that is only mentioned.
         let begun = !entries.is_empty() && !self.buf.is_quoted(at);
         self.candidate = begun.then(|| Candidate {
             at,
             marker,
+            is_token,
             entries: entries.into(),
             attempts: Attempts::default(),
             confirmed: false,
             fresh: self.before.fresh,
-            fence,
+            quoted: marker > 0 && self.is_in_block_quote(at),
             nameless: false,
-            mentions: false,
             read: None,
+            searched: 0,
         });
         begun
     }

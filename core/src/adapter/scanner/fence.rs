@@ -1,6 +1,6 @@
 //! Code fences and inline code.
 
-use super::{Region, Scanner, candidate::Fence};
+use super::{Region, Scanner};
 use crate::{
     adapter::{
         Framing,
@@ -10,15 +10,14 @@ use crate::{
     event::Sink,
 };
 
-/// Maximum length of the text after the ticks of a fence, in bytes.
+/// Minimum number of ticks of a fence.
+const FENCE_TICKS: usize = 3;
+/// Maximum length of the text after them, in bytes.
 const INFO_BYTES: usize = 200;
 /// How many bytes of a line decide whether it closes a fence.
 const CLOSING_BYTES: usize = 256;
 /// Maximum length of a call on the line of its fence, in bytes.
 const ONE_LINE_BYTES: usize = 4096;
-/// Languages of fences that hold calls and nothing else.
-const DEDICATED: [&str; 9] =
-    ["tool_call", "tool_calls", "toolcall", "tool-call", "tool_json", "tool_code", "tool_use", "tool_request", "function_call"];
 /// Maximum length of a run of backticks. A longer one counts as several.
 const RUN_BYTES: usize = 200;
 
@@ -42,53 +41,7 @@ impl Ticks {
 }
 
 impl Scanner {
-    /// Handles a backtick or tilde: a code fence, inline code, or neither.
-    pub(super) fn step_code(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> bool {
-        let Some(ticks @ Ticks { byte: tick, length }) = Ticks::of(&self.buf[at..]) else { return false };
-        if at + length == self.buf.len() && length < RUN_BYTES && !end {
-            return false;
-        }
-        let begins_line = self.at_line_start(at);
-        if length >= 3 && (begins_line || tick == b'`') {
-            let head = fence_head(&self.buf[at + length..], tick, end);
-            if matches!(head, Seen::Maybe) {
-                return false;
-            }
-            // After other text on its line, a fence must have a language.
-            if let Seen::Yes(Head { language, content, one_line }) = head
-                && (begins_line || (!one_line && !language.is_empty()))
-            {
-                let content = at + length + content;
-                let is_dedicated = DEDICATED.contains(&language.as_str());
-                let fence = Fence { ticks, one_line, is_dedicated, content };
-                if self.options.framing && begins_line && ASIDES.result_fences.contains(&language) && self.follows_call() {
-                    self.lose_rest(at, out);
-                    return false;
-                }
-                if self.wanted() && begins_line && !self.before.fresh {
-                    match self.begin_wrap(at, end) {
-                        Some(false) => {}
-                        begun => return begun.is_some(),
-                    }
-                }
-                if self.wanted() && self.begin_fence(at, fence, &language) {
-                    return true;
-                }
-                if !one_line {
-                    self.advance(content, out);
-                    self.region = Region::Fence(ticks);
-                    return true;
-                }
-            }
-        }
-        if tick == b'`' {
-            self.emitted.ticks(length);
-        }
-        self.advance(at + length, out);
-        true
-    }
-
-    /// Scans a code fence without a call (`begin_fence` has tried it): only its end counts.
+    /// Scans a code fence that holds no call: only its end counts.
     pub(super) fn step_fence(&mut self, ticks: Ticks, end: bool, out: &mut dyn Sink) -> bool {
         let mut offset = self.buf.pos;
         loop {
@@ -96,31 +49,24 @@ impl Scanner {
             let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
             // Only the beginning of a long line decides, so it does not matter how much of it has arrived.
             let looked_at = &line[..line.floor_char_boundary(CLOSING_BYTES)];
-            let is_long = looked_at.len() < line.len();
-            let closes = if self.line_begins(offset) {
-                let is_whole = !is_long && (end || newline.is_some());
-                match closes_fence(looked_at, ticks, &self.adapter.framing, is_whole) {
+            let is_whole = looked_at.len() < line.len() || end || newline.is_some();
+            let closes = match self.line_begins(offset) {
+                false => Start::No,
+                true => match closes_fence(looked_at, ticks, &self.adapter.framing, is_whole) {
                     // Reasoning ends the code that it left open.
                     Start::No if self.message.aside => closes_aside(looked_at, is_whole),
                     closes => closes,
-                }
-            } else {
-                Start::No
+                },
             };
-            let closes = if is_long && matches!(closes, Start::Maybe) { Start::No } else { closes };
             match (closes, newline) {
                 (Start::Yes(after), _) => {
                     self.advance(offset + after, out);
                     self.region = Region::Text;
                     return true;
                 }
-                (Start::Maybe, _) => {
-                    self.advance(offset, out);
-                    return false;
-                }
                 (Start::No, Some(newline)) => offset = newline + 1,
-                (Start::No, None) => {
-                    self.advance(self.buf.len(), out);
+                (closes, _) => {
+                    self.advance(if closes == Start::No { self.buf.len() } else { offset }, out);
                     return false;
                 }
             }
@@ -133,34 +79,45 @@ impl Scanner {
     }
 }
 
-/// What follows the ticks of a code fence.
+/// What follows the ticks of code.
+#[derive(Default)]
 pub(super) struct Head {
     pub(super) language: String,
     /// Where the content begins: on the next line, or on this one.
     pub(super) content: usize,
-    /// Whether the fence closes on this line.
-    pub(super) one_line: bool,
+    /// Whether it is a fence. Otherwise it is inline code.
+    pub(super) is_fence: bool,
 }
 
-/// The head of a fence after its ticks, if this is a fence.
-pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Seen<Head> {
-    // A value may begin on the first line.
+/// What follows some ticks. `No`: they do not open code.
+pub(super) fn head(text: &str, ticks: Ticks, begins_line: bool, end: bool) -> Seen<Head> {
+    if text.is_empty() && ticks.length < RUN_BYTES && !end {
+        return Seen::Maybe;
+    }
+    let may_be_fence = ticks.length >= FENCE_TICKS && (begins_line || ticks.byte == b'`');
+    match if may_be_fence { fence_head(text, ticks.byte, end) } else { Seen::No } {
+        // After other text on its line, a fence must have a language.
+        Seen::Yes(head) if begins_line || (head.is_fence && !head.language.is_empty()) => Seen::Yes(head),
+        Seen::Maybe => Seen::Maybe,
+        _ if ticks.byte == b'`' => Seen::Yes(Head::default()),
+        _ => Seen::No,
+    }
+}
+
+/// What follows at least three ticks, if a value or only the language is on their line.
+fn fence_head(text: &str, tick: u8, end: bool) -> Seen<Head> {
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();
     // Only within the bytes held for the head: the rest may not be there yet.
-    let begins = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
-    let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
-    let head = |language: &str, content: usize, one_line: bool| {
-        let language = language.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-        Seen::Yes(Head { language, content, one_line })
+    let has_value = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
+    let window = text.bytes().take(if has_value { ONE_LINE_BYTES } else { INFO_BYTES });
+    let Some(stop) = window.clone().position(|byte| byte == b'\n' || (byte == b'`' && tick == b'`')) else {
+        return if !end && window.len() == text.len() { Seen::Maybe } else { Seen::No };
     };
-    match window.clone().position(|byte| byte == b'\n' || (byte == b'`' && tick == b'`')) {
-        Some(stop) if text.as_bytes()[stop] == b'\n' && begins => head(&text[..word], body, false),
-        Some(stop) if text.as_bytes()[stop] == b'\n' => head(&text[..stop], stop + 1, false),
-        Some(_) if begins => head(&text[..word], body, true),
-        None if !end && window.len() == text.len() => Seen::Maybe,
-        Some(_) | None => Seen::No,
-    }
+    let is_fence = text.as_bytes()[stop] == b'\n';
+    let content = if has_value { body } else { stop + 1 };
+    let language = text[..content.min(stop)].split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    if has_value || is_fence { Seen::Yes(Head { language, content, is_fence }) } else { Seen::No }
 }
 
 /// Whether a line closes a fence; `Yes` has the offset after its ticks. Only whitespace, a control token or the end of the answer

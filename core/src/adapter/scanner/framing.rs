@@ -6,32 +6,13 @@ use super::{GAP_BYTES, Region, Scanner};
 use crate::{
     adapter::{
         Inside, Reasoning,
-        syntax::{Start, starts_with_any},
+        syntax::{Start, is_blank, starts_with_any},
         triggers::Found,
     },
     event::Sink,
 };
 
 impl Scanner {
-    /// Skips the label of a reasoning region whose markers the backend removed, if it is a line of its own at the start of the
-    /// answer. `false`: more text is needed.
-    pub(super) fn skip_label(&mut self, end: bool) -> bool {
-        let Some(reasoning) = self.adapter.framing.reasoning.as_ref().filter(|_| self.options.framing) else { return true };
-        match starts_with_any(&self.buf, &reasoning.label, end) {
-            Start::Maybe => false,
-            Start::No => true,
-            Start::Yes(length) => match self.buf[length..].chars().next() {
-                None => end,
-                Some('\n') => {
-                    self.buf.skip_to(length + 1);
-                    self.emitted.swallow_blank = true;
-                    true
-                }
-                Some(_) => true,
-            },
-        }
-    }
-
     /// Handles markers of reasoning and answer in the text. `None`: this is not one.
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, after) = (found.at, found.at + found.len);
@@ -101,8 +82,9 @@ impl Scanner {
 
     /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
     fn is_in_sentence(&self, at: usize) -> bool {
-        let before = self.buf.pending(at);
-        before.ends_with(' ') && !self.at_line_start(at) && !self.follows_sentence(at)
+        let follows_draft = self.waiting.last().is_some_and(|last| is_blank(&self.buf[last.to..at]));
+        let is_spaced = self.buf.pending(at).ends_with(' ') && !self.at_line_start(at);
+        is_spaced && !follows_draft && !self.follows_sentence(at)
     }
 
     /// Whether a whole sentence or a colon precedes `at`: `I run it now. [TOOL_CALLS]..`.
@@ -128,33 +110,33 @@ impl Scanner {
         if let Some(progress) = self.swallow_closers(end) {
             return progress;
         }
-        let found = match adapter.triggers.next(&self.buf, self.buf.pos, end) {
-            Ok(found) => found,
-            Err(held) => {
-                self.reason_on(held, out);
-                return false;
+        let found = adapter.triggers.next(&self.buf, self.buf.pos, end);
+        let at = found.map_or_else(|held| held, |found| found.at);
+        let Some(found) = found.ok().filter(|_| end || !adapter.triggers.may_become(&self.buf[at..])) else {
+            let is_text = !is_blank(&self.buf[self.buf.pos..at]);
+            self.buf.scan_to(at);
+            // Whitespace at its end is held, because what follows may swallow it.
+            if is_text {
+                self.emit(self.buf.trimmed(at), out);
             }
-        };
-        let (at, after, divides) = (found.at, found.at + found.len, found.mark.framing);
-        if !end && adapter.triggers.may_become(&self.buf[at..]) {
-            self.reason_on(at, out);
             return false;
-        }
+        };
+        let (after, divides) = (at + found.len, found.mark.framing);
         let is_stripped = divides.stripped_header && self.message.stripped && self.ends_in_a_word(at);
         if divides.header || divides.message_end || is_stripped {
-            return self.leave_reasoning(found, out);
+            // The next header begins at its own marker.
+            self.leave_reasoning(at, if divides.message_end { after } else { at }, out);
+            self.message.primed |= divides.message_end;
+            return true;
         }
         self.buf.scan_to(after);
         if divides.reasoning_close {
-            self.give_up_draft(out);
-            self.emit(self.buf.trimmed(at), out);
-            self.leave_reasoning_at(after);
+            self.leave_reasoning(at, after, out);
             self.message.in_answer |= divides.answer_open;
             return true;
         }
         if (divides.drop && found.mark.calls.is_empty()) || divides.reasoning_open {
-            self.emit(at, out);
-            self.buf.skip_to(after);
+            self.take_out(at, after, out);
             return true;
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
@@ -169,34 +151,24 @@ impl Scanner {
                         Some(false) => self.buf.scan_to(after),
                     }
                 }
-                Inside::Ignore if divides.drop => {
-                    self.emit(at, out);
-                    self.buf.skip_to(after);
-                }
+                Inside::Ignore if divides.drop => self.take_out(at, after, out),
                 Inside::Ignore => {}
             }
         }
         true
     }
 
-    /// The reasoning ended and text continues at `at`.
-    pub(super) fn leave_reasoning_at(&mut self, at: usize) {
-        self.buf.skip_to(at);
+    /// The reasoning ends at `at`, and text continues at `after`. Calls in it were drafts.
+    fn leave_reasoning(&mut self, at: usize, after: usize, out: &mut dyn Sink) {
+        self.waiting.clear();
+        self.emit(self.buf.trimmed(at), out);
+        self.buf.skip_to(after);
         self.buf.leave_strings();
         self.region = Region::Text;
         self.draft.believed = None;
         self.emitted.swallow_blank = true;
         self.emitted.begin_line();
         (self.before.fresh, self.before.tried) = (!self.emitted.said, false);
-    }
-
-    /// The text up to `to` is reasoning. Whitespace at its end is held, because what follows may swallow it.
-    fn reason_on(&mut self, to: usize, out: &mut dyn Sink) {
-        let blanks = self.buf[self.buf.pos..to].trim().is_empty();
-        self.buf.scan_to(to);
-        if !blanks {
-            self.emit(self.buf.trimmed(to), out);
-        }
     }
 }
 
@@ -207,15 +179,11 @@ fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
         other => return other,
     };
     let rest = &text[length..];
+    let is_word = rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace);
     match starts_with_any(rest, &reasoning.close, end) {
-        Start::No if rest.is_empty() && !end => Start::Maybe,
-        Start::No
-            if rest.is_empty() || rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace) =>
-        {
-            Start::Yes(length)
-        }
-        Start::No => Start::No,
         Start::Maybe => Start::Maybe,
-        Start::Yes(_) => Start::Yes(length),
+        Start::No if rest.is_empty() && !end => Start::Maybe,
+        Start::No if !rest.is_empty() && !is_word => Start::No,
+        Start::No | Start::Yes(_) => Start::Yes(length),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner};
+use super::{Region, Scanner, entry::Entry};
 use crate::{
     adapter::{
         Syntax,
@@ -11,10 +11,9 @@ use crate::{
             Seen, Start, blank,
             recipient::{Header, Kind, begins_inside, header, is_arguments},
         },
-        triggers::Found,
     },
     event::Sink,
-    fix::name::{is_known, known_tool},
+    fix::name::known_tool,
 };
 
 impl Scanner {
@@ -27,24 +26,16 @@ impl Scanner {
             self.buf.scan_to(at);
             return Some(false);
         }
-        let known = |name: &str| is_known(&self.tools, name);
         match begins_inside(&self.buf[at..], recipient, &self.tools, end) {
             Seen::Maybe => return Some(false),
             Seen::No => return None,
             Seen::Yes(()) => {}
         }
-        match header(&self.buf[at..], recipient, true, end) {
-            Seen::Yes(Header { kind: Kind::Call(name), .. }) if recipient.plain && !known(&name) => None,
-            Seen::Yes(_) => {
-                let progress = self.step_header(at, 0, end, out);
-                if progress != Some(false) {
-                    self.message.primed = false;
-                }
-                progress
-            }
-            Seen::Maybe => Some(false),
-            Seen::No => None,
+        let progress = self.step_header(at, 0, end, out);
+        if progress == Some(true) {
+            self.message.primed = false;
         }
+        progress
     }
 
     /// Handles a header that may begin at `at`, with a marker of length `marker` (0 if the text begins inside the header).
@@ -83,7 +74,7 @@ impl Scanner {
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
                 // If the text begins inside the header, the prompt wrote the marker. In a string of a value it is text.
-                return self.begin_headed(at, marker, form).then_some(true);
+                return self.begin(at, marker, true, vec![Entry::new(form, at, true)]).then_some(true);
             }
         }
         if is_stripped && marker == 0 {
@@ -118,18 +109,5 @@ impl Scanner {
             }
         }
         Some(true)
-    }
-
-    /// Ends a reasoning message at its end marker or at the next header.
-    pub(super) fn leave_reasoning(&mut self, found: Found<'_>, out: &mut dyn Sink) -> bool {
-        self.give_up_draft(out);
-        let to = self.buf.trimmed(found.at);
-        self.emit(to, out);
-        let after = found.at + if found.mark.framing.message_end { found.len } else { 0 };
-        if found.mark.framing.message_end {
-            self.message.primed = true;
-        }
-        self.leave_reasoning_at(after);
-        true
     }
 }

@@ -1,5 +1,8 @@
 //! Calls that wait for what follows them. An unmarked call is one only if nothing follows it, so it is held until the answer ends,
-//! a call that needs no waiting begins, or too much text has followed. Then the table decides ([`super::verdict`]).
+//! a call that needs no waiting begins, or too much text has followed. Then the table decides ([`super::verdict`]), and they are
+//! emitted as calls, refused, or text.
+
+use serde_json::Value;
 
 use super::{
     Before, Region, Scanner,
@@ -7,9 +10,9 @@ use super::{
     verdict::{MayAsk, REMARK_BYTES, Rules, Verdict, verdict},
 };
 use crate::{
-    adapter::syntax::{Parsed, value::is_json},
-    event::{Cell, Effect, Event, FinishReason, Form, Note, Place, Proof, Sink, Why},
-    fix::name::{known_tool, unknown},
+    adapter::syntax::{Parsed, is_blank, value::is_json},
+    event::{Call, Cell, Effect, Event, FinishReason, Form, Note, Place, Proof, Sink, Why},
+    fix::name::{known_tool, means_answer, means_none, unknown},
 };
 
 impl Scanner {
@@ -39,23 +42,23 @@ impl Scanner {
         }
         (self.before.call, self.before.tried) = (Some(read.form), false);
         if self.is_drafting() {
-            return self.hold_draft(read, out);
+            self.draft.is_prose = true;
+            self.emit(self.buf.trimmed(read.at), out);
         }
-        let to = self.buf.place(read.to);
-        self.buf.scan_to(to);
+        self.buf.scan_to(read.to);
+        self.code.take_if(|_| read.closes_code);
         self.waiting.push(read);
-        self.close_wrap_before(to);
     }
 
     /// Whether calls count whatever follows them.
     pub(super) fn counts_anywhere(&self, read: &Read) -> bool {
         let rules = self.rules(&read.calls, 0);
-        (read.marked || (rules.demanded && !self.is_wrapped())) && verdict(read.cell(Place::Inside), rules) != Verdict::Text
+        (read.marked || (rules.demanded && !self.is_inline())) && verdict(read.cell(Place::Inside), rules) != Verdict::Text
     }
 
     /// Emits calls that count, and decides about those that wait before them.
     fn deliver(&mut self, read: Read, out: &mut dyn Sink) {
-        let (at, to, form) = (self.buf.place(read.at), self.buf.place(read.to), read.form);
+        let Read { at, to, form, .. } = read;
         self.leave_region(at, out);
         if !read.calls.is_empty() {
             self.note(&read.calls, read.cell(before_the_end(read.fresh)), out);
@@ -64,7 +67,7 @@ impl Scanner {
         self.emitted.swallow_blank |= self.emitted.calls == 0 && !self.emitted.said;
         self.emitted.begin_line();
         self.buf.skip_to(to);
-        self.before = Before { call: Some(form), ..Before::default() };
+        self.before = Before::text(Some(form));
         // After a call of a transcript that the marker of a result ends, the model invents the result, and what depends on it.
         let transcript = self.adapter.calls.get(form).filter(|call| !call.transcript.is_empty());
         if transcript.is_some_and(|call| call.close.iter().any(|close| self.buf[at..to].ends_with(close.as_str()))) {
@@ -92,17 +95,14 @@ impl Scanner {
         self.resolve(at, false, out);
         // Only whitespace and separators are between calls.
         let between_calls = self.before.fresh && self.emitted.calls > 0 && self.region != Region::Reasoning;
-        if self.is_wrapped() {
-            self.buf.discard_to(at);
-        } else if !between_calls {
+        if !between_calls {
             self.emit(self.buf.trimmed(at), out);
         }
-        self.wrap = None;
+        self.code = None;
     }
 
     /// What is before `to` belongs to the last waiting call: a closing marker, a separator.
     pub(super) fn extend_waiting(&mut self, to: usize) {
-        let to = self.buf.in_answer(to);
         if let Some(last) = self.waiting.last_mut() {
             last.to = to;
         }
@@ -118,18 +118,19 @@ impl Scanner {
     /// Decides about the waiting calls, because the answer ends at `to`, or what begins there needs no waiting. `may_ask`: nothing
     /// else is delivered.
     pub(super) fn resolve(&mut self, to: usize, may_ask: bool, out: &mut dyn Sink) {
-        if !self.waiting.is_empty() {
-            self.settle_until(to, 0, may_ask, out);
+        match self.region {
+            Region::Reasoning => self.waiting.clear(),
+            _ => self.settle_until(to, 0, may_ask, out),
         }
     }
 
     /// Decides about the waiting calls, with the text up to `to` after them, unless `remark` bytes of it are still waited for. Calls
     /// between which is only white space have the same text after them.
     fn settle_until(&mut self, to: usize, remark: usize, may_ask: bool, out: &mut dyn Sink) {
-        let text_end = self.buf.in_answer(self.buf.trimmed(to));
+        let text_end = self.buf.trimmed(to);
         while let Some(first) = self.waiting.first() {
             let (mut count, mut end, mut in_code) = (1, first.to, first.in_code);
-            while let Some(next) = self.waiting.get(count).filter(|next| self.is_blank_between(end, next.at)) {
+            while let Some(next) = self.waiting.get(count).filter(|next| is_blank(&self.buf[end..next.at])) {
                 (count, end, in_code) = (count + 1, next.to, in_code && next.in_code);
             }
             let after = text_end.saturating_sub(end);
@@ -141,16 +142,11 @@ impl Scanner {
             }
             let decided: Vec<Read> = self.waiting.drain(..count).collect();
             decided.into_iter().for_each(|read| self.settle(read, after, may_ask, out));
-            if let Some(next) = self.waiting.first().map(|next| self.buf.place(next.at)) {
+            if let Some(next) = self.waiting.first().map(|next| next.at) {
                 self.emit(self.buf.trimmed(next), out);
             }
         }
-        self.wrap = None;
-    }
-
-    /// Whether only white space is between two positions of the answer.
-    fn is_blank_between(&self, from: usize, to: usize) -> bool {
-        self.buf[self.buf.place(from)..self.buf.place(to)].trim().is_empty()
+        self.code = None;
     }
 
     /// Decides about calls that waited. `after`: the bytes of text after them.
@@ -172,9 +168,9 @@ impl Scanner {
         if verdict == Verdict::Text {
             return;
         }
-        let (at, to) = (self.buf.place(read.at), self.buf.place(read.to));
+        let (at, to) = (read.at, read.to);
         // Only white space and separators are between calls.
-        if self.wrap.is_some() || (read.fresh && self.emitted.calls > 0) {
+        if read.fresh && self.emitted.calls > 0 {
             self.buf.discard_to(at);
         } else {
             self.emit(self.buf.trimmed(at), out);
@@ -198,7 +194,7 @@ impl Scanner {
 
     /// Handles a marked call truncated by the end of the answer, after others that are complete.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
-        self.leave_region(candidate.at, out);
+        self.leave_region(self.begin_of(candidate), out);
         self.send_meant(whole, out);
         let cell = Cell { form: Form::Marked, place: before_the_end(candidate.fresh), proof: Proof::Fits, whole: false };
         self.note(std::slice::from_ref(&cut), cell, out);
@@ -213,10 +209,51 @@ impl Scanner {
     /// Refuses a call whose arguments exceed the limit, and discards the rest of the answer, because nobody knows where the call
     /// ends.
     pub(super) fn overrun(&mut self, name: &str, candidate: &Candidate, out: &mut dyn Sink) {
-        self.leave_region(candidate.at, out);
+        self.leave_region(self.begin_of(candidate), out);
         self.refuse(&Parsed::new(name, ""), &Why::TooLarge(self.options.argument_bytes), out);
         self.region = Region::Lost;
         self.buf.skip_to(self.buf.len());
+    }
+
+    /// Emits the calls and returns them, without those whose names mean "no tool" or "the answer".
+    pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
+        calls.retain(|call| {
+            if let Some(text) = self.answer_text(call) {
+                self.emitted.text(&text, false);
+                out.event(Event::Text(&text));
+                return false;
+            }
+            !means_none(&self.tools, &call.name)
+        });
+        calls.iter().for_each(|call| self.send(call, None, out));
+        calls
+    }
+
+    /// The text of a call that a model uses for its answer (`answer`, `respond` or the like), if its only content is one string.
+    pub(super) fn answer_text(&self, call: &Parsed) -> Option<String> {
+        if !means_answer(&self.tools, &call.name) {
+            return None;
+        }
+        match serde_json::from_str(&call.arguments).ok()? {
+            Value::String(text) => Some(text),
+            Value::Object(members) => match members.into_iter().collect::<Vec<_>>().as_slice() {
+                [(_, Value::String(text))] => Some(text.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Refuses a call that cannot be read. The fixer does not see it.
+    pub(super) fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
+        self.emitted.call();
+        out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments, written: &torn.arguments });
+    }
+
+    /// Emits a call. `cut`: why the answer ended before it did.
+    pub(super) fn send(&mut self, call: &Parsed, cut: Option<FinishReason>, out: &mut dyn Sink) {
+        let index = self.emitted.call();
+        out.event(Event::Call(Call { id: call.id.as_deref(), cut, ..Call::new(index, &call.name, &call.arguments) }));
     }
 }
 

@@ -57,8 +57,8 @@ impl Scanner {
                 Some(false) => {}
             }
         }
-        if self.is_wrapped() && mark.calls.is_empty() {
-            self.unwrap(out);
+        if self.code.is_some() && mark.calls.is_empty() {
+            self.show_code(out);
             return true;
         }
         if mark.code {
@@ -98,8 +98,8 @@ impl Scanner {
             match begun {
                 None => return false,
                 Some(true) => return true,
-                Some(false) if self.is_wrapped() => {
-                    self.unwrap(out);
+                Some(false) if self.code.is_some() => {
+                    self.show_code(out);
                     return true;
                 }
                 Some(false) => {}
@@ -222,7 +222,7 @@ impl Scanner {
 
     /// Whether nothing but whitespace is between a call and this position.
     pub(super) fn follows_call(&self) -> bool {
-        let waits = |end: usize| self.buf[self.buf.place(end)..self.buf.pos].trim().is_empty();
+        let waits = |end: usize| self.buf[end..self.buf.pos].trim().is_empty();
         self.waiting.last().is_some_and(|last| waits(last.to)) || (self.before.fresh && self.emitted.calls > 0)
     }
 
@@ -236,25 +236,22 @@ impl Scanner {
 
     /// Handles a marker of text around calls that the model only mentions. Returns whether the answer is over.
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
+        let begins_line = self.at_line_start(at);
+        let is_over = match aside {
+            Aside::EndedTurn => true,
+            Aside::Turn => begins_line && (self.emitted.said || self.emitted.calls > 0 || self.follows_call()),
+            Aside::Result => begins_line && (self.emitted.calls > 0 || self.follows_call()),
+            Aside::ResultOfCall => begins_line && self.follows_call(),
+            Aside::Opens | Aside::Closes | Aside::Final => false,
+        };
+        if is_over && self.options.framing {
+            self.lose_rest(at, out);
+            return true;
+        }
         match aside {
-            Aside::Closes => {}
-            Aside::Final if self.at_line_start(at) && (self.message.transcript || !self.emitted.said) => {
-                self.message.for_user = true;
-            }
-            Aside::ResultOfCall if !self.follows_call() => {}
-            Aside::Turn | Aside::EndedTurn | Aside::Result | Aside::ResultOfCall
-                if self.options.framing
-                    && (aside == Aside::EndedTurn
-                        || (self.at_line_start(at)
-                            && ((aside == Aside::Turn && self.emitted.said)
-                                || self.emitted.calls > 0
-                                || self.follows_call()))) =>
-            {
-                self.lose_rest(at, out);
-                return true;
-            }
             Aside::Opens | Aside::Result => self.message.aside = true,
-            Aside::Final | Aside::Turn | Aside::EndedTurn | Aside::ResultOfCall => {}
+            Aside::Final if begins_line && (self.message.transcript || !self.emitted.said) => self.message.for_user = true,
+            _ => {}
         }
         false
     }

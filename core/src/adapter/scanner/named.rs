@@ -9,7 +9,7 @@ const GAP_BYTES: usize = 64;
 impl Scanner {
     /// Tries the next such line before `to`. `None`: there is none.
     pub(super) fn step_named_line(&mut self, to: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        if !self.wanted() || self.is_wrapped() {
+        if !self.wanted() || self.code.is_some() {
             return None;
         }
         let mut line = self.buf.pos;

@@ -36,7 +36,7 @@ impl Scanner {
     /// Whether the markers are only named: they are within a line, none of the tools is offered, and the arguments are not JSON or
     /// there is only a word between the markers.
     pub(super) fn is_word(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
-        let body = self.buf.get(candidate.at + candidate.marker.length..to).unwrap_or_default();
+        let body = self.buf.get(candidate.at + candidate.marker..to).unwrap_or_default();
         let is_bare = !body.contains(['{', '(']) && body.matches('<').count() <= 1;
         let is_word = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !is_json(&call.arguments));
         !calls.is_empty() && calls.iter().all(is_word) && !self.at_line_start(candidate.at)

@@ -28,12 +28,11 @@ impl Scanner {
     pub(super) fn step_prose(&mut self, out: &mut dyn Sink) -> bool {
         let is_prose = self.region == Region::Text
             && self.candidate.is_none()
-            && self.message.begun
             && !self.message.primed
             && !self.before.fresh
             && self.before.call.is_none()
             && self.waiting.is_empty()
-            && self.wrap.is_none()
+            && self.code.is_none()
             && !self.emitted.line_head.is_empty()
             && self.adapter.triggers.is_prose(&self.buf[self.buf.from..]);
         if is_prose {
@@ -62,16 +61,17 @@ impl Scanner {
 
     /// Emits the text up to `to`.
     pub(super) fn emit(&mut self, to: usize, out: &mut dyn Sink) {
-        if self.emitted.swallow_blank {
-            self.buf.discard_to(self.buf.from + blank(self.buf.pending(to)));
-        }
-        if self.region == Region::Reasoning && !self.draft.is_empty() {
-            if self.buf.pending(to).trim().is_empty() {
-                self.draft.text.push_str(self.buf.pending(to));
-                self.buf.discard_to(to);
+        if self.region == Region::Reasoning
+            && let Some(last) = self.waiting.last()
+        {
+            // Whitespace after drafts does not end them: they may still turn out to be calls.
+            if self.buf.get(last.to..to).is_none_or(is_blank) {
                 return;
             }
-            self.give_up_draft(out);
+            self.waiting.clear();
+        }
+        if self.emitted.swallow_blank {
+            self.buf.discard_to(self.buf.from + blank(self.buf.pending(to)));
         }
         let text = self.buf.pending(to);
         if text.is_empty() {
@@ -83,7 +83,9 @@ impl Scanner {
         }
         self.emitted.text(text, reasoning);
         if reasoning {
-            self.draft.reasoned(text);
+            if let Some(believed) = &mut self.draft.believed {
+                believed.push_str(text);
+            }
             out.event(Event::Reasoning(text));
         } else {
             out.event(Event::Text(text));
@@ -142,13 +144,16 @@ impl Scanner {
     /// Removes `at..to`, which is framing, not content.
     pub(super) fn remove(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
         self.advance(at, out);
+        self.take_out(at, to, out);
+    }
+
+    /// Removes `at..to` and emits the text before it, unless that may still be a call.
+    pub(super) fn take_out(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
         if self.waiting.is_empty() {
             self.emit(at, out);
             self.buf.skip_to(to);
         } else {
-            // The text before it may still be a call. It is held, without the framing.
             self.buf.cut_out(at, to);
-            self.emitted.searched = 0;
         }
     }
 

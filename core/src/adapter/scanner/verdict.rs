@@ -19,7 +19,7 @@
 //! | 3: the length of the text after it | the scanner (`held`) |
 //! | 4: the model has read an equal call | the gate (`turn::gate`), which knows the conversation |
 //! | 5: the same call with its result already there | the gate (`plan::repeats`) |
-//! | 6: the client runs its own tags inside fences | the scanner: such a fence is no [`Place::Code`] (`entry`) |
+//! | 6: the client runs its own tags inside fences | the scanner: such a fence is no [`Place::Code`] (`code`) |
 
 use crate::event::{Cell, Form, Place, Proof};
 
