@@ -21,7 +21,6 @@ mod nested;
 pub(super) mod place;
 pub(super) mod python;
 pub(super) mod recipient;
-mod scalar;
 pub(crate) mod tagged;
 pub(crate) mod typing;
 pub(super) mod value;

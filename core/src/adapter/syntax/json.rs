@@ -10,13 +10,13 @@ use super::{
     members::{comment, members},
     torn_arguments,
     typing::Types,
-    value::{FRAMING, closed, is_json, whole},
+    value::{FRAMING, is_json, whole},
 };
 use crate::{
     adapter::JsonKeys,
     event::Tools,
     fix::name::{is_known, known_tool},
-    json::extent::{self, closing_quote},
+    json::extent,
     reader::End,
 };
 
@@ -138,11 +138,7 @@ impl<'a> Values<'a> {
     /// Where the value ends, and whether a closing marker follows.
     fn end(&mut self) -> Result<(End, bool), Step> {
         let Values { text, start, fence, context, .. } = *self;
-        let quote = text.as_bytes().get(start).copied().filter(|byte| matches!(byte, b'"' | b'\''));
-        let found = match quote {
-            Some(quote) => closing_quote(text, start + 1, quote).map(|end| closed(text, end, fence, context)).transpose()?,
-            None => whole(text, start, fence, may_follow, context)?,
-        };
+        let found = whole(text, start, fence, may_follow, context)?;
         found.ok_or_else(|| if context.end { self.cut() } else { Step::More })
     }
 

@@ -5,12 +5,10 @@
 //! closing marker is read again, and a string ends only where structure follows. Nothing is closed that the model did not close.
 
 use super::{Start, blank, markdown::name_length, starts_with_any};
-use crate::fix::name::fold;
+use crate::fix::{Place, name::fold};
 
 mod token;
 mod written;
-
-pub(crate) use written::Written;
 
 /// Maximum length of a key, in bytes.
 const KEY_BYTES: usize = 128;
@@ -19,9 +17,8 @@ const DEPTH: usize = 128;
 /// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
-    Text(Written),
-    /// The JSON text of a number, `true`, `false` or `null`.
-    Atom(String),
+    /// The JSON text of a string, a number, `true`, `false` or `null`.
+    Json(String),
     /// Text without quotes. The schema decides what it means.
     Bare(String),
     /// A list, a tuple or a set.
@@ -41,8 +38,8 @@ pub(crate) struct Dialect<'a> {
     /// If unquoted text extends to the next key or bracket and every member has a key: whether the call may end before a text.
     /// Otherwise the values are Python's.
     pub(crate) loose: Option<&'a dyn Fn(&str) -> Start>,
-    /// The known keys of the outermost brackets.
-    pub(crate) keys: &'a [String],
+    /// What the schema says of the outermost brackets.
+    pub(crate) place: Place<'a>,
     /// Whether the text is complete.
     pub(crate) end: bool,
     /// Whether quotes in a string may not be escaped: it ends only where structure follows. Only for a text that is complete.
@@ -222,9 +219,9 @@ fn words_length(text: &str) -> Option<usize> {
 
 /// Whether a key may belong to the outermost brackets. A key of several words must be a parameter: it looks like text before a
 /// colon.
-fn is_known(keys: &[String], key: &str) -> bool {
+fn is_known(place: Place<'_>, key: &str) -> bool {
     let folded = fold(key);
-    (keys.is_empty() && !key.contains(' ')) || keys.iter().any(|known| fold(known) == folded)
+    (place.keys().next().is_none() && !key.contains(' ')) || place.keys().any(|known| fold(known) == folded)
 }
 
 #[cfg(test)]

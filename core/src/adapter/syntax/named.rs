@@ -12,7 +12,6 @@ use crate::{
     adapter::{Named, asides::ends},
     event::{Tool, Tools},
     fix::name::known_tool,
-    json::extent::closing_quote,
 };
 
 pub(in crate::adapter::syntax) mod bare;
@@ -83,12 +82,7 @@ impl Arguments<'_> {
         let Arguments { head, from, text, context, .. } = self;
         let fence = head.fenced.then_some(FENCE);
         let first = text.as_bytes().get(from).copied().unwrap_or_default();
-        let found = if matches!(first, b'{' | b'[') {
-            whole(text, from, fence, |_| plain, context)?
-        } else {
-            closing_quote(text, from + 1, first).map(|end| closed(text, end, fence, context)).transpose()?
-        };
-        let (end, marked) = found.ok_or_else(|| self.unfinished())?;
+        let (end, marked) = whole(text, from, fence, |_| plain, context)?.ok_or_else(|| self.unfinished())?;
         match first {
             // A limit may have cut a text that only begins with a string or a list.
             b'[' | b'"' | b'\'' if !marked && context.end && context.cut && text[end.begin..].trim().is_empty() => {

@@ -1,12 +1,30 @@
 //! Writes parsed values as JSON text. The schema says what unquoted text means.
 
 use super::{
-    literal::Node,
+    literal::{Item, Node},
     markdown::plain,
-    scalar::{atom, is_null, number},
-    typing::verbatim,
+    typing::{Hint, Type, verbatim},
 };
 use crate::fix::{Place, Types};
+
+/// The arguments as JSON text. Those without a key get the names of the parameters in the schema's order. `None`: there are too many.
+pub(crate) fn arguments(mut items: Vec<Item>, place: Place<'_>) -> Option<String> {
+    let keys: Vec<&str> = place.keys().collect();
+    if let [(None, Node::Dict(members))] = items.as_slice() {
+        let is_arguments = members.iter().all(|(key, _)| keys.is_empty() || keys.contains(&key.as_str()));
+        let takes_object = keys.first().is_some_and(|key| place.member(key).allows(Types::OBJECT) == Some(true));
+        if is_arguments || !takes_object {
+            return Some(object(place, members.clone()));
+        }
+    }
+    let given: Vec<String> = items.iter().filter_map(|(key, _)| key.clone()).collect();
+    let mut free = keys.into_iter();
+    for (key, _) in items.iter_mut().filter(|(key, _)| key.is_none()) {
+        *key = free.next().filter(|name| !given.iter().any(|given| plain(given) == *name)).map(str::to_owned);
+    }
+    let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
+    Some(object(place, members?))
+}
 
 /// Writes an object as JSON text. Numbers keep their digits, and repeated keys stay repeated.
 pub(crate) fn object(place: Place<'_>, members: Vec<(String, Node)>) -> String {
@@ -16,9 +34,9 @@ pub(crate) fn object(place: Place<'_>, members: Vec<(String, Node)>) -> String {
 
 fn json(place: Place<'_>, node: Node) -> String {
     match node {
-        Node::Text(text) => text.json(),
-        Node::Atom(text) => text,
-        Node::Bare(text) => bare(place, &text),
+        Node::Json(text) => text,
+        Node::Bare(text) if is_null(place, &text) => "null".to_owned(),
+        Node::Bare(text) => Type(place).value(&text, Hint::None),
         Node::List(items) => {
             let place = place.element();
             format!("[{}]", items.into_iter().map(|item| json(place, item)).collect::<Vec<_>>().join(","))
@@ -27,16 +45,9 @@ fn json(place: Place<'_>, node: Node) -> String {
     }
 }
 
-/// Writes unquoted text as what it looks like if the schema allows that here, else as a string. `null` is never a string.
-fn bare(place: Place<'_>, text: &str) -> String {
-    let exact = atom(text).or_else(|| is_null(text).then(|| "null".to_owned()));
-    let looks = exact.clone().or_else(|| number(text));
-    let Some(json) = looks else { return verbatim(text) };
-    let Ok(value) = serde_json::from_str(&json) else { return verbatim(text) };
-    let fits = place.allows(Types::of(&value)) == Some(true);
-    match place.allows(Types::STRING) {
-        Some(true) if !fits && text != "null" => verbatim(text),
-        None if exact.is_none() => verbatim(text),
-        _ => json,
-    }
+/// Whether an unquoted text is a null, of JSON or of another language. The second may be a string where one is wanted.
+fn is_null(place: Place<'_>, text: &str) -> bool {
+    let is_word = matches!(text, "none" | "nil" | "NULL" | "Null" | "undefined");
+    let is_text = place.allows(Types::NULL) != Some(true) && place.allows(Types::STRING) == Some(true);
+    text == "null" || is_word && !is_text
 }

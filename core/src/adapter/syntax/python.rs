@@ -6,20 +6,23 @@ use std::convert::Infallible;
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
     literal::{self, Dialect, Item, Node, Read},
+    markdown::plain,
+    place::arguments,
     starts_with_any, unclosed,
 };
-use crate::fix::{
-    View,
-    name::{is_known, is_method, known_tool},
+use crate::{
+    fix::{
+        Place, Types, View,
+        name::{is_known, is_method, known_tool},
+    },
+    json::number::respell,
 };
 
 mod head;
-mod items;
 #[cfg(test)]
 mod tests;
 
 use head::{Head, head};
-use items::{arguments, words_fit};
 
 const FENCE: &str = "```";
 
@@ -137,8 +140,7 @@ impl<'a> Calls<'a> {
     fn arguments(&mut self, Begun { name, open, around }: Begun) -> Result<(), Step> {
         let (text, context) = (self.text, self.context);
         let view = View::of(known_tool(context.tools, &name));
-        let keys: Vec<String> = view.root().keys().map(str::to_owned).collect();
-        let dialect = Dialect { delimiters: &[], loose: None, keys: &keys, end: context.end, lenient: false };
+        let dialect = Dialect { delimiters: &[], loose: None, place: view.root(), end: context.end, lenient: false };
         let mut read = literal::read(text, open, dialect);
         let lenient = read == Read::Fail && context.marked && !context.close.is_empty();
         if lenient {
@@ -306,4 +308,17 @@ fn callee(name: String, context: Context<'_>) -> String {
         Some(short) if !known(&name) => short.to_owned(),
         _ => name,
     }
+}
+
+/// Whether every unquoted text is a value: the tool must want a string there, else it is a variable or an expression. Without a
+/// marker only literals are values.
+fn words_fit(items: &[Item], place: Place<'_>, marked: bool) -> bool {
+    let fits = |key: &str| place.member(&plain(key)).allows(Types::STRING) == Some(true);
+    items.iter().all(|(key, node)| match (key, node) {
+        (_, Node::Bare(text)) if respell(text).is_some() => true,
+        // `f(city=city)` passes a variable.
+        (Some(key), Node::Bare(text)) => marked && key != text && fits(key),
+        (None, Node::Bare(_)) => false,
+        _ => true,
+    })
 }

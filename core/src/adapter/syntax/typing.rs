@@ -100,7 +100,7 @@ pub(super) fn verbatim(text: &str) -> String {
 
 /// The type of one value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Type<'a>(Place<'a>);
+pub(crate) struct Type<'a>(pub(super) Place<'a>);
 
 impl<'a> Type<'a> {
     /// Writes a text as JSON: the literal that it spells if the schema accepts it, else a string.

@@ -13,16 +13,6 @@ pub(super) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c
 /// How much of the text after a value shows whether it goes on there, in bytes.
 const LOOKED_AT_BYTES: usize = 1024;
 
-/// Where the brackets of a value lead.
-enum Bounds {
-    /// The text ends inside of it.
-    Open,
-    /// They are balanced at this offset.
-    Balanced(usize),
-    /// A closing marker is where the value cannot continue.
-    Closed(End),
-}
-
 /// Where the value that begins at `from` ends and where the text goes on, and whether a closing marker is between them. `Ok(None)`: the
 /// text ends inside of it. `Err`: more text is needed. `fence`: a fence is open around the value. `follows`: whether what comes after
 /// it may do so without a closing marker.
@@ -34,11 +24,14 @@ pub(crate) fn whole(
     context: Context<'_>,
 ) -> Result<Option<(End, bool)>, Step> {
     let Context { close, end: over, cut, .. } = context;
+    if let Some(quote @ (b'"' | b'\'')) = text.as_bytes().get(from) {
+        return closing_quote(text, from + 1, *quote).map(|end| closed(text, end, fence, context)).transpose();
+    }
     let before_marker = |end| Some((end, true));
     let end = match bounds(text, from, close, over)? {
-        Bounds::Open => return Ok(plain_end(text, from, close).and_then(before_marker)),
-        Bounds::Closed(end) => return Ok(before_marker(end)),
-        Bounds::Balanced(end) => end,
+        None => return Ok(plain_end(text, from, close).and_then(before_marker)),
+        Some((end, true)) => return Ok(before_marker(end)),
+        Some((end, false)) => end.begin,
     };
     let as_it_is = closed(text, end, fence, context)?;
     if as_it_is.1 {
@@ -60,8 +53,9 @@ pub(crate) fn whole(
     }
 }
 
-/// Follows the brackets of the value that begins at `from`.
-fn bounds(text: &str, from: usize, close: &[String], over: bool) -> Result<Bounds, Step> {
+/// Follows the brackets of the value that begins at `from` to where they are balanced, or to a closing marker where it cannot continue
+/// (and whether it is that). `Ok(None)`: the text ends inside of it.
+fn bounds(text: &str, from: usize, close: &[String], over: bool) -> Result<Option<(End, bool)>, Step> {
     let begins_marker = |at: usize| close.iter().any(|marker| marker.as_bytes().first() == text.as_bytes().get(at));
     let mut closed = Ok(None);
     let end = extent::end_or(&text[from..], |at| {
@@ -71,9 +65,9 @@ fn bounds(text: &str, from: usize, close: &[String], over: bool) -> Result<Bound
         !matches!(closed, Ok(None))
     });
     match (closed?, end) {
-        (Some(end), _) => Ok(Bounds::Closed(end)),
-        (None, Some(length)) => Ok(Bounds::Balanced(from + length)),
-        (None, None) if over => Ok(Bounds::Open),
+        (Some(end), _) => Ok(Some((end, true))),
+        (None, Some(length)) => Ok(Some((End { begin: from + length, next: from + length }, false))),
+        (None, None) if over => Ok(None),
         (None, None) => Err(Step::More),
     }
 }

@@ -249,17 +249,6 @@ fn tags_of_a_neighbour_are_read_inside_of_a_familys_form() {
 }
 
 #[test]
-fn arguments_that_are_escaped_like_a_string_without_its_quotes_are_read() {
-    let text = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\\\"on\\\": true}}\n</tool_call>";
-    assert!(is_lamp(&read("hermes", false, text)), "{text}");
-    let text = "{\"name\": \"lamp\", \"arguments\": {\\\"on\\\": true}}";
-    assert!(is_lamp(&read("generic", false, text)), "{text}");
-    // In a string it is text.
-    let data = "{\"note\": \"x: {\\\"on\\\": true}\"}";
-    assert_eq!(read("generic", false, data).text(), data);
-}
-
-#[test]
 fn functionarys_call_follows_its_text_in_the_same_line() {
     let seen = read("functionary-v3.2", false, "all\nSure.>>>lamp\n{\"on\": true}");
     assert_eq!((seen.text().as_str(), written(&seen).len()), ("Sure.", 1));

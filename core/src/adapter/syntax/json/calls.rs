@@ -9,9 +9,8 @@ use super::{
         python,
         typing::Types,
         unclosed,
-        value::is_json,
     },
-    described::{describes, is_schema, lists_names, reports},
+    described::{describes, lists_names, reports},
     keys::{ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, IDS, MESSAGE, NAME_KEYS, OTHER_KEYS, RECORD, UNSURE_NAMES, WRAPPERS, is_usual},
 };
 use crate::{
@@ -81,8 +80,9 @@ impl Layer<'_> {
 
     fn calls(self, value: &str) -> Option<Vec<Found>> {
         let Layer { keys, context, open, .. } = self;
-        if let Some(plain) = decoded(value) {
-            return self.inner(plain.trim());
+        // It was escaped as a whole.
+        if value.starts_with(['"', '\'']) {
+            return self.inner(unquote(value).trim());
         }
         if let Some(list) = elements(value) {
             if !context.marked && lists_names(&list, keys, context.tools) {
@@ -159,8 +159,13 @@ impl Layer<'_> {
         let id = IDS.into_iter().find_map(|key| member(members, key));
         let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
         if name.starts_with('{') {
-            let beside = arguments_beside(members, name, keys);
-            let mut inner = beside.map_or_else(|| self.inner(name), |(name, arguments)| Some(Found::one(&name, arguments)))?;
+            let mut inner = self.inner(name)?;
+            // `{"function": {"name": f}, "parameters": {..}}`.
+            if let ([Found { call, closed }], Some((_, arguments))) = (&mut inner[..], find(members, &keys.arguments))
+                && call.arguments == "{}"
+            {
+                (call.arguments, *closed) = (arguments.to_owned(), is_closed(arguments));
+            }
             inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
             return Some(inner);
         }
@@ -184,7 +189,6 @@ impl Layer<'_> {
         }
         let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
         let describes = match given {
-            Some((_, arguments)) if member(members, "description").is_some() && is_schema(arguments) => true,
             _ if context.marked => false,
             Some((at, _)) => reports(members, key, at, tool),
             None => describes(members, key, &written, context.tools),
@@ -248,20 +252,6 @@ fn without_flags(value: &str) -> Option<String> {
     Some(object.lines().map(member).collect::<Vec<_>>().join("\n"))
 }
 
-/// Decodes a value that was escaped as a whole: a call as a JSON string.
-fn decoded(value: &str) -> Option<String> {
-    if value.starts_with(['"', '\'']) { Some(unquote(value)) } else { half_escaped(value) }
-}
-
-/// Decodes an object whose last member is escaped as if inside a string: `{"name": "f", "arguments": {\"a\": 1}}`. `None`: the
-/// result is not strict JSON.
-fn half_escaped(value: &str) -> Option<String> {
-    let at = value.find("{\\\"").filter(|&at| value[..at].trim_end().ends_with(':') && !is_json(value))?;
-    let member: String = serde_json::from_str(&format!("\"{}\"", &value[at..])).ok()?;
-    let whole = format!("{}{member}", &value[..at]);
-    is_json(&whole).then_some(whole)
-}
-
 /// Python calls that are a whole string.
 fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
     match python::read(text, Context { marked: false, close: &[], end: true, ..context }) {
@@ -315,16 +305,6 @@ fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
 /// The first of these keys that is present, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
     keys.iter().find_map(|key| Some((key.as_str(), member(members, key)?)))
-}
-
-/// The name in an object that holds nothing else of a call, and the arguments beside that object:
-/// `{"function": {"name": f}, "parameters": {..}}`.
-fn arguments_beside<'t>(members: &[(String, &'t str)], object: &str, keys: &JsonKeys) -> Option<(String, &'t str)> {
-    let inner = self::members(object)?;
-    let (_, arguments) = find(members, &keys.arguments).filter(|(_, arguments)| arguments.starts_with('{'))?;
-    let is_type = |key: &str| OTHER_KEYS.contains(&key) || keys.name.iter().any(|name| name == key);
-    let (_, name) = find(&inner, &keys.name).filter(|(_, name)| name.starts_with('"') && is_closed(name))?;
-    inner.iter().all(|(key, _)| is_type(key)).then(|| (unquote(name), arguments))
 }
 
 /// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`. Beside arguments that are no object,

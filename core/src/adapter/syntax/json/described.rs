@@ -1,7 +1,5 @@
 //! Detects JSON that is about tools and calls none: descriptions, schemas, records of calls, lists of names.
 
-use serde_json::Value;
-
 use super::{
     super::{
         members::{members, unquote},
@@ -34,14 +32,6 @@ pub(super) fn reports(members: &[(String, &str)], name: &str, arguments: &str, t
         || DESCRIPTION.into_iter().any(|key| has(key) && (key != "description" || arguments == "parameters"))
         || beside().any(is_of_another_type)
         || beside().filter(|(key, _)| !is_usual(key)).count() > MAX_UNKNOWN
-}
-
-/// Whether these arguments are the schema of a tool's parameters, without values.
-pub(super) fn is_schema(arguments: &str) -> bool {
-    let Ok(Value::Object(schema)) = serde_json::from_str(arguments) else { return false };
-    let described = |property: &Value| property.as_object().is_some_and(|property| property.contains_key("type"));
-    let properties = schema.get("properties").and_then(Value::as_object);
-    schema.get("type").is_some_and(|name| name == "object") && properties.is_some_and(|all| all.values().all(described))
 }
 
 /// Whether an object that names a tool describes it instead of calling it: its result, its description, a package of that name. A

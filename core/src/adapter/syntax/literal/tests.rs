@@ -8,7 +8,6 @@ fn read(text: &str, loose: bool, schema: &str) -> Option<Value> {
     let tool = Tool::new("f", "", schema);
     let view = View::of(Some(&tool));
     let delimiters = ["<|\"|>".to_owned()];
-    let keys: Vec<String> = view.root().keys().map(str::to_owned).collect();
     let run = |pieces: &[usize]| {
         let mut last = Read::More(None);
         for &to in pieces {
@@ -22,7 +21,7 @@ fn read(text: &str, loose: bool, schema: &str) -> Option<Value> {
             last = super::read(
                 &text[..to],
                 0,
-                Dialect { delimiters, loose: loose.then_some(&ends), keys: &keys, end, lenient: false },
+                Dialect { delimiters, loose: loose.then_some(&ends), place: view.root(), end, lenient: false },
             );
             if !matches!(last, Read::More(_)) {
                 break;
@@ -112,7 +111,8 @@ fn a_loose_dictionary_is_typed_by_the_schema() {
 fn deep_nesting_is_refused_and_not_followed() {
     let deep = format!("(a={}1{})", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(read(&deep[..400], false, "{}"), None);
-    let dialect = Dialect { delimiters: &[], loose: None, keys: &[], end: true, lenient: false };
+    let view = View::of(None);
+    let dialect = Dialect { delimiters: &[], loose: None, place: view.root(), end: true, lenient: false };
     assert_eq!(super::read(&deep, 0, dialect), Read::Fail);
 }
 

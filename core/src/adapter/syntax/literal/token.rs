@@ -1,15 +1,13 @@
 //! Reads strings and bare values.
 
-use super::{Node, Parser, Stop, is_known, key, written::Written};
-use crate::adapter::syntax::{
-    Start,
-    scalar::{atom, number},
-    starts_with_any,
+use super::{Node, Parser, Stop, is_known, key, written::escaped};
+use crate::{
+    adapter::syntax::{Start, starts_with_any, typing::verbatim, value::is_json},
+    json::{extent::closing_quote, number::respell},
 };
 
 /// Maximum length of a number, in bytes.
 const SCALAR_BYTES: usize = 400;
-
 /// The values that are words.
 const WORDS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
 
@@ -39,7 +37,7 @@ impl Parser<'_> {
         if holds_torn(text, delimiter) || holds_core(text, delimiter) {
             return Err(Stop::Fail);
         }
-        Ok(Node::Text(Written::raw(text)))
+        Ok(Node::Json(verbatim(text)))
     }
 
     /// Reads a string between quotes, with the prefix that Python allows.
@@ -64,7 +62,7 @@ impl Parser<'_> {
         if holds_delimiter(text, self.dialect.delimiters) {
             return Err(Stop::Fail);
         }
-        Ok(Node::Text(if raw { Written::raw(text) } else { Written::escaped(text) }))
+        Ok(Node::Json(if raw { verbatim(text) } else { escaped(text) }))
     }
 
     /// The first closing delimiter that structure follows. A quote that closes a word before more text shows that the value is
@@ -93,7 +91,7 @@ impl Parser<'_> {
         let is_first = |c: char| matches!(c, '"' | '\'' | '{' | '[' | '(' | '-') || c.is_ascii_digit();
         let begins = |text: &str| text.starts_with(is_first) || WORDS.iter().any(|word| text.starts_with(word));
         if let Some(next) = text.strip_prefix(',').map(str::trim_start) {
-            let is_member = || matches!(key(next, self.dialect), Ok(Some((key, _))) if is_known(self.dialect.keys, &key));
+            let is_member = || matches!(key(next, self.dialect), Ok(Some((key, _))) if is_known(self.dialect.place, &key));
             return if self.depth == 1 { is_member() || next.starts_with(')') } else { begins(next) };
         }
         let after = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ')' | ']' | '}'));
@@ -115,8 +113,8 @@ impl Parser<'_> {
                 && word.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
         };
         match atom(word) {
-            Some(atom) => Ok(Node::Atom(atom)),
-            None if number(word).is_some() || is_name() => Ok(Node::Bare(word.to_owned())),
+            Some(atom) => Ok(Node::Json(atom)),
+            None if respell(word).is_some() || is_name() => Ok(Node::Bare(word.to_owned())),
             None => Err(Stop::Fail),
         }
     }
@@ -170,11 +168,12 @@ impl Parser<'_> {
         let Some((key, _)) = key(rest, self.dialect)? else { return Ok(rest.starts_with('}')) };
         // Written like a key, without spaces, but no parameter: it may be a part of the text.
         let is_glued = rest.len() == self.text.len() - at && rest[key.len()..].starts_with(':') && !key.contains(' ');
-        if self.depth == 1 && is_glued && !is_scalar(so_far) && !is_known(self.dialect.keys, &key) {
+        if self.depth == 1 && is_glued && !is_scalar(so_far) && !is_known(self.dialect.place, &key) {
             return Err(Stop::Fail);
         }
         let has_words = self.key.as_deref().is_some_and(|current| current.contains(' '));
-        Ok(is_scalar(so_far) || if self.depth == 1 { is_known(self.dialect.keys, &key) } else { !key.contains(' ') || has_words })
+        Ok(is_scalar(so_far)
+            || if self.depth == 1 { is_known(self.dialect.place, &key) } else { !key.contains(' ') || has_words })
     }
 }
 
@@ -205,19 +204,26 @@ fn holds_core(text: &str, delimiter: &str) -> bool {
 
 /// The start of the closing delimiter of a string.
 fn end_of_string(text: &str, from: usize, delimiter: &str) -> Option<usize> {
-    let (bytes, quote) = (text.as_bytes(), delimiter.bytes().next()?);
-    let mut at = from;
-    loop {
-        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
-        match bytes.get(at) {
-            Some(b'\\') => at += 2,
-            _ if bytes[at..].starts_with(delimiter.as_bytes()) => return Some(at),
-            _ => at += 1,
-        }
+    let quote = delimiter.bytes().next()?;
+    let mut end = closing_quote(text, from, quote)?;
+    while !text[end - 1..].starts_with(delimiter) {
+        end = closing_quote(text, end, quote)?;
     }
+    Some(end - 1)
 }
 
 /// Whether the text is a number, `true`, `false` or `null`.
 fn is_scalar(text: &str) -> bool {
     text.len() <= SCALAR_BYTES && atom(text).is_some()
+}
+
+/// The JSON text of a number, `true`, `false` or `null` in the notation of JSON or Python.
+fn atom(text: &str) -> Option<String> {
+    match text {
+        "True" => Some("true".to_owned()),
+        "False" => Some("false".to_owned()),
+        "None" => Some("null".to_owned()),
+        _ if text.starts_with(['"', '{', '[']) || text.trim() != text => None,
+        _ => is_json(text).then(|| text.to_owned()),
+    }
 }

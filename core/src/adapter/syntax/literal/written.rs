@@ -1,90 +1,52 @@
-//! The text of a string, and how it was written. The fixer may read an escape as two characters (`C:\new`), but never a character
-//! that is there as itself: a line break between quotes is a line break.
-
-use std::ops::Deref;
+//! The text of a string. The fixer may read an escape as two characters (`C:\new`), but never a character that is there as itself: a
+//! line break between quotes is a line break.
 
 use crate::adapter::syntax::typing::verbatim;
 
-/// The text of a string. As JSON, an escape stays an escape that the fixer may doubt, and a raw control character is spelled out.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Written {
-    text: String,
-    /// A JSON string without its quotes.
-    json: String,
-}
-
-impl Deref for Written {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.text
+/// The JSON text of a string with the escapes of Python and JSON. An escape that JSON has too stays one, which the fixer may doubt.
+/// Any other backslash stays. A `\U`, `\u` or `\x` without its digits is an error in Python, so the model does not escape, and only
+/// quotes and doubled backslashes are escapes (`"C:\Users\new"`).
+pub(super) fn escaped(source: &str) -> String {
+    let escapes = !has_broken_code(source);
+    // What was read, and the text after it that is not written yet.
+    let (mut json, mut raw, mut rest) = (String::new(), String::new(), source);
+    let write = |json: &mut String, raw: &mut String| {
+        let text = verbatim(&std::mem::take(raw));
+        json.push_str(&text[1..text.len() - 1]);
+    };
+    while let Some((before, tail)) = rest.split_once('\\') {
+        raw.push_str(before);
+        let length = match (tail.bytes().next(), code(tail).filter(|_| escapes)) {
+            (Some(b'n' | b't' | b'r' | b'b' | b'f'), _) if escapes => {
+                write(&mut json, &mut raw);
+                json.push_str(&rest[before.len()..before.len() + 2]);
+                1
+            }
+            (Some(b'\n'), _) if escapes => 1,
+            (_, Some((character, length))) => {
+                raw.push(character);
+                length
+            }
+            (Some(b'\\' | b'\'' | b'"'), None) => {
+                raw.push_str(&tail[..1]);
+                1
+            }
+            _ => {
+                raw.push('\\');
+                0
+            }
+        };
+        rest = &tail[length..];
     }
-}
-
-impl Written {
-    /// A text without escapes.
-    pub(super) fn raw(text: &str) -> Written {
-        let mut written = Written { text: String::new(), json: String::new() };
-        written.push_raw(text);
-        written
-    }
-
-    /// Resolves the escapes of Python and JSON. Any other backslash stays. A `\U`, `\u` or `\x` without its digits is an error in
-    /// Python, so the model does not escape, and only quotes and doubled backslashes are escapes (`"C:\Users\new"`).
-    pub(super) fn escaped(source: &str) -> Written {
-        let escapes = !has_broken_code(source);
-        let mut written = Written { text: String::with_capacity(source.len()), json: String::new() };
-        let mut rest = source;
-        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-            written.push_raw(&rest[..at]);
-            let tail = &rest[at + 1..];
-            let control = match tail.as_bytes().first() {
-                Some(b'n') => Some(("\n", "\\n")),
-                Some(b't') => Some(("\t", "\\t")),
-                Some(b'r') => Some(("\r", "\\r")),
-                Some(b'b') => Some(("\u{8}", "\\b")),
-                Some(b'f') => Some(("\u{c}", "\\f")),
-                Some(b'\n') => Some(("", "")),
-                _ => None,
-            };
-            rest = match (control.filter(|_| escapes), code(tail).filter(|_| escapes)) {
-                (Some((text, json)), _) => {
-                    written.text.push_str(text);
-                    written.json.push_str(json);
-                    &tail[1..]
-                }
-                (None, Some((character, length))) => {
-                    written.push_raw(character.encode_utf8(&mut [0; 4]));
-                    &tail[length..]
-                }
-                (None, None) => {
-                    let literal = tail.bytes().next().filter(|byte| matches!(byte, b'\\' | b'\'' | b'"'));
-                    written.push_raw(if literal.is_some() { &tail[..1] } else { "\\" });
-                    &tail[usize::from(literal.is_some())..]
-                }
-            };
-        }
-        written.push_raw(rest);
-        written
-    }
-
-    fn push_raw(&mut self, text: &str) {
-        let json = verbatim(text);
-        self.text.push_str(text);
-        self.json.push_str(&json[1..json.len() - 1]);
-    }
-
-    /// The text as a JSON string.
-    pub(crate) fn json(&self) -> String {
-        format!("\"{}\"", self.json)
-    }
+    raw.push_str(rest);
+    write(&mut json, &mut raw);
+    format!("\"{json}\"")
 }
 
 /// Whether a character code lacks its digits.
 fn has_broken_code(text: &str) -> bool {
     let mut rest = text;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        let tail = &rest[at + 1..];
+    while let Some((_, tail)) = rest.split_once('\\') {
         let code = code(tail);
         if code.is_none() && tail.starts_with(['x', 'u', 'U']) {
             return true;
