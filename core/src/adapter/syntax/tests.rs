@@ -288,6 +288,12 @@ fn other_forms_of_calls_are_read() {
             "[TOOL_CALL]\n{tool => \"web-search\", args => {\n  --query \"research\"\n}}\n[/TOOL_CALL]",
             search("research"),
         ),
+        // A line of the value is no flag.
+        (
+            "generic",
+            "[TOOL_CALL]\n{tool => \"web-search\", args => {\n  --query \"a\n-- b\n--c d\"\n  --timeout 3\n}}\n[/TOOL_CALL]",
+            Some(("web-search", json!({"query": "a\n-- b\n--c d", "timeout": 3}))),
+        ),
         (
             "deepseek-dsml",
             "<｜DSML｜web-search>\n <query>https://x</query>\n <timeout>3000</timeout>\n</｜DSML｜web-search>",

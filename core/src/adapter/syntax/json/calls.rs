@@ -241,15 +241,19 @@ pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
-/// Writes the flags of a command line as members: `{tool => "f", args => {\n--key "value"\n}}`. MiniMax M2 writes calls so.
+/// Writes the flags of a command line as members: `{tool => "f", args => {\n--key "value"\n}}`. MiniMax M2 writes calls so. A line
+/// inside a quoted value is no flag.
 fn without_flags(value: &str) -> Option<String> {
-    let member = |line: &str| match line.trim_start().strip_prefix("--").and_then(|flag| flag.split_once([' ', '='])) {
-        Some((key, value)) => format!("\"{key}\": {value},"),
-        None => line.to_owned(),
-    };
     value.strip_prefix('{')?.trim_start().strip_prefix("tool =>")?;
     let object = value.replacen("=>", ":", 2);
-    Some(object.lines().map(member).collect::<Vec<_>>().join("\n"))
+    let (mut quoted, mut before) = (false, "");
+    let member = |line: &str| {
+        let flag = line.trim_start().strip_prefix("--").and_then(|flag| flag.split_once([' ', '='])).filter(|_| !quoted);
+        quoted ^= line.replace("\\\"", "").matches('"').count() % 2 == 1;
+        let comma = if flag.is_some() { std::mem::replace(&mut before, ", ") } else { "" };
+        flag.map_or_else(|| line.to_owned(), |(key, value)| format!("{comma}\"{key}\": {value}"))
+    };
+    Some(object.split('\n').map(member).collect::<Vec<_>>().join("\n"))
 }
 
 /// Python calls that are a whole string.
