@@ -42,17 +42,28 @@ struct Open {
     text: String,
 }
 
-/// What the events of an item call its part, the pieces of the part, and its place.
+/// What the events of an item are called: those of its part, a piece of its text and the end of that. And the key of its place.
 struct Names {
     part: &'static str,
-    piece: &'static str,
+    delta: &'static str,
+    done: &'static str,
     place: &'static str,
 }
 
 fn names(kind: Piece) -> Names {
     match kind {
-        Piece::Reasoning => Names { part: "reasoning_summary_part", piece: "reasoning_summary_text", place: "summary_index" },
-        Piece::Text => Names { part: "content_part", piece: "output_text", place: "content_index" },
+        Piece::Reasoning => Names {
+            part: "response.reasoning_summary_part",
+            delta: "response.reasoning_summary_text.delta",
+            done: "response.reasoning_summary_text.done",
+            place: "summary_index",
+        },
+        Piece::Text => Names {
+            part: "response.content_part",
+            delta: "response.output_text.delta",
+            done: "response.output_text.done",
+            place: "content_index",
+        },
     }
 }
 
@@ -78,9 +89,9 @@ impl Stream {
     /// Ends the item that is open.
     fn close(&mut self, out: &mut BytesMut) {
         let Some(Open { kind, id, text }) = self.open.take() else { return };
-        let Names { part, piece, place } = names(kind);
-        self.event(&format!("response.{piece}.done"), json!({"item_id": id, place: 0, "text": text}), out);
-        self.event(&format!("response.{part}.done"), json!({"item_id": id, place: 0, "part": self::part(kind, &text)}), out);
+        let Names { part, done, place, .. } = names(kind);
+        self.event(done, json!({"item_id": id, place: 0, "text": text}), out);
+        self.event(&format!("{part}.done"), json!({"item_id": id, place: 0, "part": self::part(kind, &text)}), out);
         self.done(item(kind, &id, Some(&text)), out);
     }
 
@@ -125,23 +136,23 @@ impl Protocol for Stream {
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         let open = self.open.as_ref().map(|open| open.kind);
         let Some(text) = self.blank.pass(open, kind, text) else { return };
-        let Names { part, piece, place } = names(kind);
+        let Names { part, delta, place, .. } = names(kind);
         if open != Some(kind) {
             self.close(out);
             let id = self.answer.id(prefix(kind));
             self.event("response.output_item.added", json!({"item": item(kind, &id, None)}), out);
-            self.event(&format!("response.{part}.added"), json!({"item_id": id, place: 0, "part": self::part(kind, "")}), out);
+            self.event(&format!("{part}.added"), json!({"item_id": id, place: 0, "part": self::part(kind, "")}), out);
             self.open = Some(Open { kind, id, text: String::new() });
         }
         let number = self.sequence.fetch_add(1, Ordering::Relaxed);
         let Some(Open { id, text: whole, .. }) = &mut self.open else { return };
         whole.push_str(&text);
-        let (name, item) = (format!("response.{piece}.delta"), self.answer.output.len());
+        let item = self.answer.output.len();
         // One for each piece of the answer: written without a tree.
-        write_event(out, &name, |out| {
+        write_event(out, delta, |out| {
             let _ = write!(
                 out,
-                r#"{{"type":"{name}","sequence_number":{number},"output_index":{item},"item_id":"{id}","{place}":0,"delta":"#
+                r#"{{"type":"{delta}","sequence_number":{number},"output_index":{item},"item_id":"{id}","{place}":0,"delta":"#
             );
             put_string(&text, out);
             out.put_slice(b"}");
