@@ -10,6 +10,8 @@ use crate::fix::{Place, name::fold};
 mod token;
 mod written;
 
+pub(crate) use token::number;
+
 /// Maximum length of a key, in bytes.
 const KEY_BYTES: usize = 128;
 /// Maximum depth of brackets.

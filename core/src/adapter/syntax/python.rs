@@ -5,17 +5,14 @@ use std::convert::Infallible;
 
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
-    literal::{self, Dialect, Item, Node, Read},
+    literal::{self, Dialect, Item, Node, Read, number},
     markdown::plain,
     place::arguments,
     starts_with_any, unclosed,
 };
-use crate::{
-    fix::{
-        Place, Types, View,
-        name::{is_known, is_method, known_tool},
-    },
-    json::number::respell,
+use crate::fix::{
+    Place, Types, View,
+    name::{is_known, is_method, known_tool},
 };
 
 mod head;
@@ -315,7 +312,7 @@ fn callee(name: String, context: Context<'_>) -> String {
 fn words_fit(items: &[Item], place: Place<'_>, marked: bool) -> bool {
     let fits = |key: &str| place.member(&plain(key)).allows(Types::STRING) == Some(true);
     items.iter().all(|(key, node)| match (key, node) {
-        (_, Node::Bare(text)) if respell(text).is_some() => true,
+        (_, Node::Bare(text)) if number(text).is_some() => true,
         // `f(city=city)` passes a variable.
         (Some(key), Node::Bare(text)) => marked && key != text && fits(key),
         (None, Node::Bare(_)) => false,

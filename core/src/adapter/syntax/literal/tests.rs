@@ -92,6 +92,8 @@ fn a_loose_dictionary_is_typed_by_the_schema() {
     for (text, want) in [
         ("{s:42,n:42}", json!({"s": "42", "n": 42})),
         ("{n:007,s:007}", json!({"n": 7, "s": "007"})),
+        ("{n:0x1F,s:0x1F}", json!({"n": 31, "s": "0x1F"})),
+        ("{n:1_000}", json!({"n": 1000})),
         ("{m:null,s:null}", json!({"m": null, "s": null})),
         ("{s:none}", json!({"s": "none"})),
         ("{o:{zip:0123},l:[1,true,x]}", json!({"o": {"zip": "0123"}, "l": ["1", "true", "x"]})),
@@ -128,5 +130,19 @@ fn a_torn_delimiter_leaves_nothing_to_read() {
         ("{a:<|\"|>x < y | \"z\" |> w<|\"|>}", Some(json!({"a": "x < y | \"z\" |> w"}))),
     ] {
         assert_eq!(read(text, true, "{}"), want, "{text}");
+    }
+}
+
+#[test]
+fn numbers_keep_their_digits() {
+    for (text, expected) in [
+        ("007", Some("7")),
+        ("1_000_000_000_000_000_000_001", Some("1000000000000000000001")),
+        (".50", Some("0.50")),
+        ("0x1E", Some("30")),
+        ("5e", None),
+        ("1-2", None),
+    ] {
+        assert_eq!(super::number(text).as_deref(), expected, "{text}");
     }
 }

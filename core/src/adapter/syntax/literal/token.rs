@@ -1,5 +1,7 @@
 //! Reads strings and bare values.
 
+use std::borrow::Cow;
+
 use super::{Node, Parser, Stop, is_known, key, written::escaped};
 use crate::{
     adapter::syntax::{Start, starts_with_any, typing::verbatim, value::is_json},
@@ -114,7 +116,7 @@ impl Parser<'_> {
         };
         match atom(word) {
             Some(atom) => Ok(Node::Json(atom)),
-            None if respell(word).is_some() || is_name() => Ok(Node::Bare(word.to_owned())),
+            None if number(word).is_some() || is_name() => Ok(Node::Bare(word.to_owned())),
             None => Err(Stop::Fail),
         }
     }
@@ -226,4 +228,11 @@ fn atom(text: &str) -> Option<String> {
         _ if text.starts_with(['"', '{', '[']) || text.trim() != text => None,
         _ => is_json(text).then(|| text.to_owned()),
     }
+}
+
+/// The JSON text of a number in any notation: `007`, `1_000`, `.5`, `0x1F`.
+pub(crate) fn number(text: &str) -> Option<Cow<'_, str>> {
+    // `5e` is a word: nothing was cut here.
+    let is_word = text.ends_with(['e', 'E', '+', '-']) && !text.contains(['x', 'X']);
+    respell(text).filter(|_| !is_word)
 }
