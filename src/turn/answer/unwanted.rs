@@ -83,3 +83,54 @@ impl Unwanted {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::{adapter::Library, event::Tool};
+
+    fn unwanted(adapter: &str) -> Unwanted {
+        let tools = Tools::new([Tool::new("get_weather", "", "{}")], ToolChoice::None);
+        Unwanted::new(Library::embedded().unwrap().get(adapter).unwrap(), &tools).unwrap()
+    }
+
+    #[test]
+    fn calls_are_taken_out_however_they_are_cut() {
+        let call = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {}}\n</tool_call>";
+        for (adapter, text, left) in [
+            ("generic", format!("a < b {call} c"), "a < b  c"),
+            ("generic", format!("a{call}\n{call}"), "a\n"),
+            ("generic", "<tool_call>no tool</tool_call> <too".to_owned(), "<tool_call>no tool</tool_call> <too"),
+            ("generic", format!("a<tool_calls>{call}</tool_calls>b"), "ab"),
+            ("generic", format!("{call} \u{e9}"), " \u{e9}"),
+        ] {
+            for size in 1..=text.len() {
+                let mut unwanted = unwanted(adapter);
+                let mut said = String::new();
+                let mut piece = String::new();
+                for c in text.chars() {
+                    piece.push(c);
+                    if piece.len() >= size {
+                        said += &unwanted.pass(&std::mem::take(&mut piece), false);
+                    }
+                }
+                said += &unwanted.pass(&piece, false);
+                said += &unwanted.pass("", true);
+                assert_eq!(said, left, "{text:?} in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_without_an_end_is_searched_once() {
+        let mut unwanted = unwanted("generic");
+        let begun = Instant::now();
+        assert_eq!(unwanted.pass("<tool_call>", false), "");
+        for _ in 0..CALL_BYTES / 64 - 1 {
+            assert_eq!(unwanted.pass(&"get_weather and ".repeat(4), false), "");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+}
