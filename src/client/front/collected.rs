@@ -82,8 +82,11 @@ impl Collected {
 
     /// All text, or all reasoning.
     pub(super) fn text(&self, kind: Piece) -> String {
-        let text = |part: &Part| if let Part::Piece(of, text) = part { (*of == kind).then(|| text.clone()) } else { None };
-        self.parts.iter().filter_map(text).collect()
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Piece(of, text) if *of == kind => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {

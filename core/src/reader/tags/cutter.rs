@@ -141,11 +141,16 @@ fn may_end(arguments: &str) -> bool {
 
 /// The offset after blanks and closing markers of calls and what is around them.
 fn past_closers(text: &str, at: usize, form: &Markers<'_>) -> usize {
-    let mut at = at + gap(&text[at..]);
+    let at = last_closer(text, at, form);
+    at + gap(&text[at..])
+}
+
+/// The offset right after the last of those markers.
+fn last_closer(text: &str, mut at: usize, form: &Markers<'_>) -> usize {
     for _ in 0..CLOSERS {
-        let Some(length) = closer(&text[at..], form) else { break };
-        at += length;
-        at += gap(&text[at..]);
+        let next = at + gap(&text[at..]);
+        let Some(length) = closer(&text[next..], form) else { break };
+        at = next + length;
     }
     at
 }
@@ -159,12 +164,7 @@ fn closer(text: &str, form: &Markers<'_>) -> Option<usize> {
 
 /// Whether a sign is attached to the last of the closing markers from `end` on: a quote or a bracket. Then they may be content.
 fn is_attached(text: &str, end: End, form: &Markers<'_>) -> bool {
-    let mut at = end.next;
-    for _ in 0..CLOSERS {
-        let next = at + gap(&text[at..]);
-        let Some(length) = closer(&text[next..], form) else { break };
-        at = next + length;
-    }
+    let at = last_closer(text, end.next, form);
     at > end.begin && text[at..].chars().next().is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '<')
 }
 

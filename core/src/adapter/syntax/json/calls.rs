@@ -205,9 +205,9 @@ impl Layer<'_> {
                 (if doubtful { unclosed(&whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
-            None => (flattened(members, key, tool), !open || is_closed(value)),
+            None if open && !is_closed(value) => (unclosed(&flattened(members, key, tool)), false),
+            None => (flattened(members, key, tool), true),
         };
-        let arguments = if given.is_none() && !closed { unclosed(&arguments) } else { arguments };
         Some(vec![Found { call: Parsed { name: written, id, arguments }, closed }])
     }
 }
