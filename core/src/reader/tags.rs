@@ -7,14 +7,8 @@
 use std::collections::VecDeque;
 
 use crate::{
-    adapter::syntax::{
-        Start,
-        ahead::gap,
-        members::object,
-        tagged::markers::Markers,
-        typing::{Hint, Types},
-    },
-    fix::Role,
+    adapter::syntax::{Start, ahead::gap, members::object, tagged::markers::Markers, typing::Hint},
+    fix::{Place, Role},
     json::extent,
 };
 
@@ -70,20 +64,13 @@ pub(crate) enum State {
 
 impl Arguments {
     /// Reads `text` from `at` on. `key`: an argument whose tag was read as part of the head. `given`: arguments from the head.
-    pub(crate) fn read(
-        text: &str,
-        at: usize,
-        key: Option<&str>,
-        given: &[(String, String)],
-        form: &Markers<'_>,
-        types: &Types,
-    ) -> Arguments {
+    pub(crate) fn read(text: &str, at: usize, key: Option<&str>, given: &[(String, String)], form: &Markers<'_>) -> Arguments {
         let mut arguments = Arguments { members: given.to_vec(), ..Arguments::default() };
         if let Some(key) = key {
             arguments.expect(key.to_owned(), Hint::None);
         }
         let leads = form.leads();
-        Reader { arguments, text, form, types, leads: &leads, unclosed_from: usize::MAX }.run(at)
+        Reader { arguments, text, form, leads: &leads, unclosed_from: usize::MAX }.run(at)
     }
 
     /// Whether no argument was read.
@@ -110,8 +97,8 @@ impl Arguments {
     }
 
     /// Whether the model probably means something else than these arguments.
-    pub(crate) fn is_damaged(&self, types: &Types) -> bool {
-        self.damaged || self.doubtful && !self.has_all(types)
+    pub(crate) fn is_damaged(&self, parameters: Place<'_>) -> bool {
+        self.damaged || self.doubtful && !self.has_all(parameters)
     }
 
     /// Whether a later end may be that of a value's own closing tag.
@@ -120,15 +107,15 @@ impl Arguments {
     }
 
     /// Whether every parameter of the tool was given.
-    pub(crate) fn has_all(&self, types: &Types) -> bool {
-        types.keys().all(|key| self.has(key))
+    pub(crate) fn has_all(&self, parameters: Place<'_>) -> bool {
+        parameters.keys().all(|key| self.has(key))
     }
 
     /// Whether the text ended after a closed value, and no parameter is missing that could follow. A value of several lines may
     /// itself contain the tag that seems to close it. A schema that requires nothing may not name all parameters.
-    pub(crate) fn are_closed(&self, types: &Types) -> bool {
-        let has_all = types.required().next().is_some() && self.has_all(types);
-        self.state == State::Between && !self.has_lines && has_all && !self.is_damaged(types)
+    pub(crate) fn are_closed(&self, parameters: Place<'_>) -> bool {
+        let has_all = parameters.required().next().is_some() && self.has_all(parameters);
+        self.state == State::Between && !self.has_lines && has_all && !self.is_damaged(parameters)
     }
 
     /// The arguments so far as JSON text.
@@ -159,7 +146,6 @@ struct Reader<'r> {
     arguments: Arguments,
     text: &'r str,
     form: &'r Markers<'r>,
-    types: &'r Types,
     leads: &'r [u8],
     /// From here on, no value has its own closing tag.
     unclosed_from: usize,
@@ -215,7 +201,7 @@ impl Reader<'_> {
             return self.value(next, next + length);
         }
         // Between two arguments, one that was given before is a second value.
-        let tag = self.form.argument(rest).filter(|tag| tag.own || self.form.takes_any() || self.types.has(&tag.key));
+        let tag = self.form.argument(rest).filter(|tag| tag.own || self.form.takes_any() || self.form.has(&tag.key));
         if let Some(tag) = tag {
             if fresh {
                 self.arguments.between = Between::of(&self.text[at..next]);
@@ -237,8 +223,8 @@ impl Reader<'_> {
     }
 
     fn expect(&mut self, tag: Tag) {
-        let key = known_key(&tag.key, self.types);
-        self.arguments.loses_text = !self.types.has(&tag.key) && loses_text(&tag.key, &key);
+        let key = known_key(&tag.key, self.form);
+        self.arguments.loses_text = !self.form.has(&tag.key) && loses_text(&tag.key, &key);
         // A quote in the remains of a tag: the value may begin there.
         self.arguments.damaged |= tag.torn || (self.arguments.loses_text && tag.key.contains('"'));
         self.arguments.expect(key, tag.hint);
@@ -294,7 +280,7 @@ impl Reader<'_> {
     fn argument(&self, text: &str) -> Option<Tag> {
         let arguments = &self.arguments;
         let is_due = |key: &str| !arguments.has(key) || key == arguments.awaited();
-        let counts = |tag: &Tag| tag.own || self.types.has(&tag.key) && is_due(&tag.key);
+        let counts = |tag: &Tag| tag.own || self.form.has(&tag.key) && is_due(&tag.key);
         self.form.argument(text).filter(counts)
     }
 
@@ -378,7 +364,7 @@ impl Reader<'_> {
                 let alone =
                     self.arguments.between != Between::Lines || text[start..place].trim_end_matches([' ', '\t']).ends_with('\n');
                 // The value's own closing tag is missing.
-                if alone && tag.own && arguments == 0 && self.types.has(&tag.key) && !self.arguments.has(&tag.key) {
+                if alone && tag.own && arguments == 0 && self.form.has(&tag.key) && !self.arguments.has(&tag.key) {
                     return (Some(Stop { at: place, next: place, by: By::Nothing, damaged, doubtful }), unseen);
                 }
                 arguments += 1;
@@ -411,12 +397,12 @@ impl Reader<'_> {
 
     /// Adds the value of the oldest key without one. `sure`: its end is certain. Malformed elements inside of it are junk.
     fn take(&mut self, text: &str, sure: bool) {
-        let (form, types, arguments) = (self.form, self.types, &mut self.arguments);
+        let (form, arguments) = (self.form, &mut self.arguments);
         let Some((key, hint)) = arguments.waiting.pop_front() else { return };
         arguments.damaged |= !sure || (arguments.loses_text && text.trim().is_empty());
         let text = form.value(text, &key, arguments.between);
         arguments.has_lines |= text.contains('\n');
-        match form.json(types, &key, &text, hint) {
+        match form.json(&key, &text, hint) {
             Some(value) => {
                 // A key with two values.
                 arguments.damaged |= arguments.members.iter().any(|(known, other)| *known == key && *other != value);

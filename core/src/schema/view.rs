@@ -1,7 +1,7 @@
 //! The one view of a schema: its document, compiled to rules, as seen from its places. The readers ask it what a bare text means,
 //! the tolerant JSON reader which keys to expect, the coercions what a value must become.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
@@ -106,6 +106,12 @@ pub(super) fn document(text: &str) -> Value {
 }
 
 impl<'v> Place<'v> {
+    /// A place of which nothing is known.
+    pub(crate) fn unknown() -> Place<'static> {
+        static NOTHING: LazyLock<View> = LazyLock::new(View::default);
+        NOTHING.root()
+    }
+
     fn rule(self) -> &'v Rule {
         self.view.rule(self.shape.unwrap_or(ANY))
     }
@@ -178,6 +184,11 @@ impl<'v> Place<'v> {
     /// Whether a value is allowed here, as far as types, listed values and combinations say; `None` if that cannot be known.
     pub fn accepts(self, value: &Value) -> Option<bool> {
         self.view.accepts(self.shape?, value, &mut { FUEL })
+    }
+
+    /// Whether a value is allowed here, or that cannot be known.
+    pub fn may_be(self, value: &Value) -> bool {
+        self.accepts(value) != Some(false)
     }
 }
 

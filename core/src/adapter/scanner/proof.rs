@@ -6,11 +6,11 @@ use super::{Scanner, Wanted, candidate::Candidate};
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Parsed, Step, typing::Types, value::is_json},
+        syntax::{Parsed, Step, typing, value::is_json},
     },
     event::{Proof, Tool},
     fix::{
-        End, Verdict, are_placeholders, fix,
+        End, Verdict, View, are_placeholders, fix,
         name::{is_known, known_tool, means_answer, means_none},
     },
     json::strict,
@@ -98,10 +98,12 @@ impl Scanner {
 /// Whether arguments are placeholders, a form that is filled with `null`, or a schema.
 fn lacks_values(text: &str, tool: &Tool) -> bool {
     let Ok(given) = serde_json::from_str::<Map<String, Value>>(text) else { return true };
-    let types = Types::new(Some(tool));
-    let has_value = |key: &str| given.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value));
+    let view = View::of(Some(tool));
+    let parameters = view.root();
+    let has_value =
+        |key: &str| given.get(key).is_some_and(|value| !value.is_null() || typing::parameter(parameters, key).may_be(value));
     let is_schema = given.get("type").is_some_and(|kind| kind == "object")
         && given.get("properties").is_some_and(Value::is_object)
-        && !types.has("properties");
-    is_schema || are_placeholders(text, tool) || !types.required().all(has_value)
+        && !parameters.has("properties");
+    is_schema || are_placeholders(text, tool) || !parameters.required().all(has_value)
 }

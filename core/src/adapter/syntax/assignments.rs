@@ -1,6 +1,7 @@
 //! Reads arguments written as assignments, `city="Oslo" days=3`: in the attributes of a tag, after a name, or one per line.
 
-use super::typing::{Hint, Types};
+use super::typing::{self, Hint};
+use crate::fix::Place;
 
 /// How far a value may extend.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(super) enum Unread {
 }
 
 /// The arguments as keys and JSON values.
-pub(super) fn assignments(text: &str, types: &Types, values: Values) -> Result<Vec<(String, String)>, Unread> {
+pub(super) fn assignments(text: &str, parameters: Place<'_>, values: Values) -> Result<Vec<(String, String)>, Unread> {
     let mut pairs = Vec::new();
     let mut at = 0;
     loop {
@@ -29,7 +30,7 @@ pub(super) fn assignments(text: &str, types: &Types, values: Values) -> Result<V
         if at == text.len() {
             return if pairs.is_empty() { Err(Unread::Other) } else { Ok(pairs) };
         }
-        let (key, length) = key(&text[at..], types).ok_or(Unread::Other)?;
+        let (key, length) = key(&text[at..], parameters).ok_or(Unread::Other)?;
         let start = at + length + gap(&text[at + length..], |c| matches!(c, ' ' | '\t'));
         let line = text[start..].lines().next().unwrap_or_default().trim_end();
         if matches!(line, "|" | "|-" | ">" | ">-") && text[at..start].trim_end().ends_with(':') {
@@ -37,18 +38,18 @@ pub(super) fn assignments(text: &str, types: &Types, values: Values) -> Result<V
         }
         let stop = text[start..].find('\n').filter(|_| values != Values::Free).map_or(text.len(), |length| start + length);
         let after = &text[start..stop];
-        let (value, next) = quoted(after).unwrap_or_else(|| after.split_at(bare_end(after, types)));
-        pairs.push((key.to_owned(), typed(key, value.trim_end(), types).ok_or(Unread::Unclear)?));
+        let (value, next) = quoted(after).unwrap_or_else(|| after.split_at(bare_end(after, parameters)));
+        pairs.push((key.to_owned(), typed(key, value.trim_end(), parameters).ok_or(Unread::Unclear)?));
         at = stop - next.len();
     }
 }
 
 /// The value of a parameter as JSON text. `None`: it is below its key, and neither one line of text nor a list or object that is
 /// read.
-fn typed(key: &str, value: &str, types: &Types) -> Option<String> {
+fn typed(key: &str, value: &str, parameters: Place<'_>) -> Option<String> {
     let below = value.trim_start();
     let is_below = value[..value.len() - below.len()].contains('\n');
-    let json = types.value(key, if is_below { below } else { value }, Hint::None);
+    let json = typing::argument(parameters, key, if is_below { below } else { value }, Hint::None);
     let is_structure = below.contains('\n') || below.starts_with("- ");
     (!is_below || !is_structure || !json.starts_with('"')).then_some(json)
 }
@@ -59,18 +60,18 @@ fn gap(text: &str, is_gap: fn(char) -> bool) -> usize {
 }
 
 /// Whether the last value of lines of assignments is quoted and its quotes close at the end of the text.
-pub(super) fn ends_quoted(text: &str, types: &Types) -> bool {
+pub(super) fn ends_quoted(text: &str, parameters: Place<'_>) -> bool {
     let line = text.trim_end().rsplit('\n').next().unwrap_or_default().trim_start();
-    let value = key(line, types).map(|(_, length)| line[length..].trim_start());
+    let value = key(line, parameters).map(|(_, length)| line[length..].trim_start());
     value.and_then(quoted).is_some_and(|(_, rest)| rest.trim().is_empty())
 }
 
 /// The name of the parameter that `text` assigns to, and its length including the sign.
-pub(super) fn key<'t>(text: &'t str, types: &Types) -> Option<(&'t str, usize)> {
+pub(super) fn key<'t>(text: &'t str, parameters: Place<'_>) -> Option<(&'t str, usize)> {
     let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))?;
     let gap = text[length..].len() - text[length..].trim_start_matches([' ', '\t']).len();
     let assigns = text[length + gap..].starts_with([':', '=']);
-    (assigns && types.has(&text[..length])).then_some((&text[..length], length + gap + 1))
+    (assigns && typing::has(parameters, &text[..length])).then_some((&text[..length], length + gap + 1))
 }
 
 /// The quoted value that `text` begins with, and the rest.
@@ -85,22 +86,22 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The end of an unquoted value: before the next assignment.
-fn bare_end(text: &str, types: &Types) -> usize {
+fn bare_end(text: &str, parameters: Place<'_>) -> usize {
     let gaps = text.char_indices().filter(|(_, c)| c.is_whitespace() || matches!(c, ',' | ';'));
-    let mut ends = gaps.filter(|&(at, c)| key(text[at + c.len_utf8()..].trim_start(), types).is_some());
+    let mut ends = gaps.filter(|&(at, c)| key(text[at + c.len_utf8()..].trim_start(), parameters).is_some());
     ends.next().map_or(text.len(), |(at, _)| at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Tool;
+    use crate::{event::Tool, fix::View};
 
     #[test]
     fn assignments_become_members_of_their_types() {
         let schema =
             r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"tags":{"type":"array"}}}"#;
-        let types = Types::new(Some(&Tool::new("f", "", schema)));
+        let view = View::of(Some(&Tool::new("f", "", schema)));
         for (text, want) in [
             (r#"city="Oslo" days=3"#, Some(r#"city="Oslo" days=3"#)),
             ("city=New York days=3", Some(r#"city="New York" days=3"#)),
@@ -116,7 +117,7 @@ mod tests {
             ("Oslo", None),
             ("", None),
         ] {
-            let got = assignments(text, &types, Values::Free).ok();
+            let got = assignments(text, view.root(), Values::Free).ok();
             let shown = got.map(|pairs| pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "));
             assert_eq!(shown.as_deref(), want, "{text}");
         }

@@ -9,11 +9,12 @@ use super::{
         markers::{Keys, Markers, opens_element, tag},
         read_after,
     },
-    typing::Types,
+    typing,
 };
 use crate::{
     adapter::{Tagged, asides::CLIENT_RESULT},
     event::{Tool, Tools},
+    fix::View,
 };
 
 #[cfg(test)]
@@ -31,9 +32,9 @@ pub(crate) fn read(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
     let keys = if context.lenient { Keys::Any } else { Keys::Elements };
     match opened(text, context) {
         Seen::Yes((tool, head)) => {
-            let types = Types::new(Some(tool));
-            let form = Markers { name: &tool.name, types: Some(&types), keys, ..Markers::new(tagged, context) };
-            read_after(text, &head, form, &types)
+            let view = View::of(Some(tool));
+            let form = Markers { name: &tool.name, parameters: view.root(), keys, ..Markers::new(tagged, context) };
+            read_after(text, &head, form)
         }
         Seen::Maybe if !context.end => Step::More,
         _ if context.lenient => unknown(text, tagged, context),
@@ -54,7 +55,7 @@ fn unknown(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
         name.strip_suffix(&CLIENT_RESULT[..CLIENT_RESULT.len() - 1]).is_some_and(|name| context.tools.get(name).is_some());
     let inside = &text[at + length..];
     let rest = &inside[blank(inside)..];
-    let takes = |key: &str| context.tools.iter().any(|tool| Types::new(Some(tool)).has(key));
+    let takes = |key: &str| context.tools.iter().any(|tool| typing::has(View::of(Some(tool)).root(), key));
     let is_call = match (opens_element(rest, ""), tag(rest, ["", "</"], name, context.end)) {
         (_, Start::Maybe) => return undecided,
         (Some((key, _)), _) => takes(key),
@@ -68,7 +69,7 @@ fn unknown(text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
     let form = Markers { name, keys: Keys::Any, ..Markers::new(tagged, context) };
     let head =
         Head { name: name.to_owned(), key: None, body: at + length, closed: false, attributes: String::new(), lone: false };
-    match read_after(text, &head, form, &Types::default()) {
+    match read_after(text, &head, form) {
         Step::More => undecided,
         Step::Done { calls, end } => Step::Done { calls, end },
         _ => Step::Reject,

@@ -9,13 +9,15 @@ use super::{
     blank,
     members::{comment, members},
     torn_arguments,
-    typing::Types,
     value::{FRAMING, is_json, whole},
 };
 use crate::{
     adapter::JsonKeys,
     event::Tools,
-    fix::name::{is_known, known_tool},
+    fix::{
+        View,
+        name::{is_known, known_tool},
+    },
     json::extent,
     reader::End,
 };
@@ -204,5 +206,5 @@ fn begins_value(text: &str) -> bool {
 fn complete(call: &Parsed, tools: &Tools) -> bool {
     let Some(tool) = known_tool(tools, &call.name) else { return true };
     let given = members(&call.arguments).unwrap_or_default();
-    Types::new(Some(tool)).required().all(|key| given.iter().any(|(known, _)| known == key))
+    View::of(Some(tool)).root().required().all(|key| given.iter().any(|(known, _)| known == key))
 }

@@ -5,13 +5,13 @@ use super::{
     Context, Parsed, Step, UNFINISHED, blank, find_any,
     members::{is_closed, members},
     starts_with_any,
-    typing::Types,
+    typing::takes,
     value::{closed, whole},
 };
 use crate::{
     adapter::{Named, asides::ends},
     event::{Tool, Tools},
-    fix::name::known_tool,
+    fix::{View, name::known_tool},
 };
 
 pub(in crate::adapter::syntax) mod bare;
@@ -170,7 +170,7 @@ fn is_bare(head: &Head, context: Context<'_>) -> bool {
 /// The only offered tool that has all of these parameters and requires no other.
 fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
     let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
-    let mut fitting = tools.iter().filter(|tool| Types::new(Some(tool)).take(given.iter().map(String::as_str)));
+    let mut fitting = tools.iter().filter(|tool| takes(View::of(Some(tool)).root(), given.iter().map(String::as_str)));
     let first = fitting.next().filter(|_| !given.is_empty())?;
     fitting.next().is_none().then_some(first)
 }

@@ -7,8 +7,9 @@ use super::{
     entities::decoded,
     members::object,
     tagged::markers::{closes_element, opens_element},
-    typing::{Hint, Type, verbatim},
+    typing::{self, Hint, verbatim},
 };
+use crate::fix::Place;
 
 /// Maximum depth of elements.
 const DEPTH: usize = 64;
@@ -18,25 +19,25 @@ const ITEM: &str = "item";
 const TEXT: &str = "$text";
 
 /// The value between the tags of an element as JSON text. `None`: tags inside are not closed, or not opened.
-pub(super) fn value(text: &str, prefix: &str, kind: Type<'_>) -> Option<String> {
-    value_at(text, prefix, kind, DEPTH)
+pub(super) fn value(text: &str, prefix: &str, place: Place<'_>) -> Option<String> {
+    value_at(text, prefix, place, DEPTH)
 }
 
-fn value_at(text: &str, prefix: &str, kind: Type<'_>, depth: usize) -> Option<String> {
-    let may_hold = |kind: Type<'_>| (kind.allows(&json!([])), kind.allows(&json!({})));
-    let (array, is_object) = may_hold(kind);
-    let child = |name: &str| if name == ITEM && kind.element().known() { kind.element() } else { kind.member(name) };
-    let is_container = |kind: Type<'_>| !kind.allows(&json!("")) && may_hold(kind) != (false, false);
+fn value_at(text: &str, prefix: &str, place: Place<'_>, depth: usize) -> Option<String> {
+    let may_hold = |place: Place<'_>| (place.may_be(&json!([])), place.may_be(&json!({})));
+    let (array, is_object) = may_hold(place);
+    let child = |name: &str| if name == ITEM && place.element().is_known() { place.element() } else { place.member(name) };
+    let is_container = |place: Place<'_>| !place.may_be(&json!("")) && may_hold(place) != (false, false);
     let (beside, children) = match array || is_object {
         true if depth == 0 => return None,
         true => children(text, prefix, |name| is_container(child(name)))?,
         false => <_>::default(),
     };
     if children.is_empty() {
-        return Some(match text.trim().is_empty() && is_container(kind) {
+        return Some(match text.trim().is_empty() && is_container(place) {
             true if array => "[]".into(),
             true if is_object => "{}".into(),
-            _ => kind.value(&decoded(text), Hint::None),
+            _ => typing::value(place, &decoded(text), Hint::None),
         });
     }
     let is_list = array && (!is_object || children.iter().all(|(name, _)| *name == ITEM));
@@ -45,7 +46,7 @@ fn value_at(text: &str, prefix: &str, kind: Type<'_>, depth: usize) -> Option<St
         let value = value_at(inner, prefix, child(name), depth - 1)?;
         match members.iter_mut().find(|(known, _)| is_list || *known == name) {
             // Of a key with two values that is no list, the fixer decides.
-            Some((_, values)) if is_list || kind.member(name).allows(&json!([])) => values.push(value),
+            Some((_, values)) if is_list || place.member(name).may_be(&json!([])) => values.push(value),
             _ => members.push((name, vec![value])),
         }
     }
@@ -61,8 +62,8 @@ fn value_at(text: &str, prefix: &str, kind: Type<'_>, depth: usize) -> Option<St
         while members.iter().any(|(known, _)| *known == key) {
             key.insert(0, '$');
         }
-        let (text, place) = (decoded(beside.trim()), kind.member(&key));
-        members.push((key, if place.known() { place.value(&text, Hint::None) } else { verbatim(&text) }));
+        let (text, place) = (decoded(beside.trim()), place.member(&key));
+        members.push((key, if place.is_known() { typing::value(place, &text, Hint::None) } else { verbatim(&text) }));
     }
     Some(object(&members))
 }

@@ -3,7 +3,7 @@
 use super::{
     literal::{Item, Node, number},
     markdown::plain,
-    typing::{Hint, Type, verbatim},
+    typing::{Hint, value, verbatim},
     value::is_json,
 };
 use crate::fix::{Place, Types};
@@ -37,7 +37,7 @@ fn json(place: Place<'_>, node: Node) -> String {
     match node {
         Node::Json(text) => text,
         Node::Bare(text) if is_null(place, &text) => "null".to_owned(),
-        Node::Bare(text) => wanted_number(place, &text).unwrap_or_else(|| Type(place).value(&text, Hint::None)),
+        Node::Bare(text) => wanted_number(place, &text).unwrap_or_else(|| value(place, &text, Hint::None)),
         Node::List(items) => {
             let place = place.element();
             format!("[{}]", items.into_iter().map(|item| json(place, item)).collect::<Vec<_>>().join(","))

@@ -11,11 +11,14 @@ use super::{
     members::object,
     named::bare,
     starts_with_any, torn_arguments,
-    typing::{Hint, Types},
+    typing::{Hint, argument, takes},
 };
 use crate::{
     adapter::Tagged,
-    fix::name::{is_known, known_tool},
+    fix::{
+        View,
+        name::{is_known, known_tool},
+    },
     reader::{
         End,
         tags::{self, Arguments, Cut, Fit, State},
@@ -38,19 +41,19 @@ pub(in crate::adapter) fn read(text: &str, tagged: &Tagged, context: Context<'_>
         Seen::Maybe => return Step::More,
         Seen::No => return Step::Reject,
     };
-    let types = Types::new(known_tool(context.tools, &head.name));
-    let form = Markers { name: &head.name, types: Some(&types), ..form };
-    match read_after(text, &head, form, &types) {
+    let view = View::of(known_tool(context.tools, &head.name));
+    let form = Markers { name: &head.name, parameters: view.root(), ..form };
+    match read_after(text, &head, form) {
         Step::Done { calls, .. } if tagged.entities && calls.iter().any(|call| are_escaped(&call.arguments)) => {
-            read_after(text, &head, Markers { decodes: true, ..form }, &types)
+            read_after(text, &head, Markers { decodes: true, ..form })
         }
         step => step,
     }
 }
 
 /// Reads a call whose head was read.
-pub(super) fn read_after(text: &str, head: &Head, form: Markers<'_>, types: &Types) -> Step {
-    let call = Call { text, form, types, special: false, start: head.body, key: None, given: Vec::new() };
+pub(super) fn read_after(text: &str, head: &Head, form: Markers<'_>) -> Step {
+    let call = Call { text, form, special: false, start: head.body, key: None, given: Vec::new() };
     match call.read(head).unwrap_or_else(|step| step) {
         // A lone word is a name only if a tool has it.
         Step::Cut { .. } | Step::Torn { .. } if head.lone && !is_known(form.context.tools, form.name) => Step::Reject,
@@ -60,16 +63,15 @@ pub(super) fn read_after(text: &str, head: &Head, form: Markers<'_>, types: &Typ
 
 /// Reads a call whose name is known. Its arguments begin at `start`, in the form's own tags, and a special token closes it.
 pub(in crate::adapter) fn headed(text: &str, name: &str, start: usize, tagged: &Tagged, context: Context<'_>) -> Step {
-    let types = Types::new(known_tool(context.tools, name));
-    let form = Markers { name, types: Some(&types), ..Markers::new(tagged, context) };
-    Call { text, form, types: &types, special: true, start, key: None, given: Vec::new() }.cut()
+    let view = View::of(known_tool(context.tools, name));
+    let form = Markers { name, parameters: view.root(), ..Markers::new(tagged, context) };
+    Call { text, form, special: true, start, key: None, given: Vec::new() }.cut()
 }
 
 /// A call whose head was read.
 struct Call<'a> {
     text: &'a str,
     form: Markers<'a>,
-    types: &'a Types,
     /// A special token closes the call.
     special: bool,
     /// Where the arguments begin, the first of them if its tag was read with the head, and those in the head.
@@ -116,7 +118,8 @@ impl<'a> Call<'a> {
 
     /// Reads the arguments up to the ends that have arrived.
     fn cut(&self) -> Step {
-        let Call { text, form, start, special, types, .. } = *self;
+        let Call { text, form, start, special, .. } = *self;
+        let parameters = form.parameters;
         let Context { cut, marked, lenient, .. } = form.context;
         let ends = match tags::cut(text, start, special, &form, |end| self.read_at(end)) {
             Cut::Whole(arguments, end) => return self.done(arguments, end),
@@ -127,9 +130,9 @@ impl<'a> Call<'a> {
         let read = self.read_to(text.len());
         let object = read.object();
         let open = || object.strip_suffix('}').unwrap_or(&object);
-        let needs_nothing = || self.is_element() && lenient && types.required().next().is_none();
+        let needs_nothing = || self.is_element() && lenient && parameters.required().next().is_none();
         let (arguments, closed) = match (&read.state, ends.filter(|_| !cut)) {
-            (State::Between, _) if form.open_ended() && !read.is_empty() && read.has_all(types) => {
+            (State::Between, _) if form.open_ended() && !read.is_empty() && read.has_all(parameters) => {
                 return self.done(object, text.len());
             }
             // The client may execute what nobody can read.
@@ -140,7 +143,7 @@ impl<'a> Call<'a> {
             (State::Value { .. }, Some(_)) if form.is_nested() => return Step::Reject,
             (_, Some([_, last])) => return self.torn(object, tags::DAMAGED, last.next),
             (State::Between, _) if read.is_empty() && !marked => return Step::Reject,
-            (State::Between, _) if read.are_closed(types) && marked && !form.is_nested() => (object, true),
+            (State::Between, _) if read.are_closed(parameters) && marked && !form.is_nested() => (object, true),
             // The space tells the fixer that the last value is complete, because its tag closed.
             (State::Between, _) if (!read.is_empty() || needs_nothing()) && marked => (format!("{} ", open()), false),
             (State::Json { closed: true, .. }, _) => (open().to_owned(), false),
@@ -152,7 +155,7 @@ impl<'a> Call<'a> {
     }
 
     fn read_to(&self, end: usize) -> Arguments {
-        Arguments::read(&self.text[..end], self.start, self.key, &self.given, &self.form, self.types)
+        Arguments::read(&self.text[..end], self.start, self.key, &self.given, &self.form)
     }
 
     /// Reads the arguments as if they ended there.
@@ -161,11 +164,11 @@ impl<'a> Call<'a> {
         let (object, closes) = (arguments.object(), end.next > end.begin);
         let fit = match arguments.state {
             State::Between if arguments.is_empty() && !closes && (self.is_element() || !self.form.context.marked) => return None,
-            State::Between if arguments.is_damaged(self.types) => Fit::Damaged,
+            State::Between if arguments.is_damaged(self.form.parameters) => Fit::Damaged,
             State::Between if arguments.is_late() && !closes => return None,
             State::Between if arguments.is_late() => Fit::Late,
             State::Between | State::Json { closed: true, .. } => Fit::Whole,
-            State::Value { plain: true, .. } if closes && !arguments.is_damaged(self.types) => Fit::Late,
+            State::Value { plain: true, .. } if closes && !arguments.is_damaged(self.form.parameters) => Fit::Late,
             State::Junk if closes && arguments.is_empty() && self.is_element() => {
                 return Some((Fit::Whole, self.bare(&self.text[self.start..end.begin])?));
             }
@@ -177,14 +180,14 @@ impl<'a> Call<'a> {
     /// Reads text in the place of the arguments of an element: it is the one parameter that the tool requires. If the client's
     /// prompt asks for elements and nothing is required, one line is the first parameter.
     fn bare(&self, text: &str) -> Option<String> {
-        let Call { form: Markers { context, name, .. }, types, .. } = *self;
+        let Markers { context, name, parameters, .. } = self.form;
         let text = text.trim();
         if !self.given.is_empty() || text.starts_with(['"', '\'']) {
             return None;
         }
-        let is_line = context.lenient && types.required().next().is_none() && !text.contains(['\n', '<']);
-        let first = types.keys().next().filter(|_| is_line);
-        let first = first.map(|key| object(&[(key.to_owned(), types.value(key, text, Hint::None))]));
+        let is_line = context.lenient && parameters.required().next().is_none() && !text.contains(['\n', '<']);
+        let first = parameters.keys().next().filter(|_| is_line);
+        let first = first.map(|key| object(&[(key.to_owned(), argument(parameters, key, text, Hint::None))]));
         first.or_else(|| bare::arguments(text, known_tool(context.tools, name)?))
     }
 
@@ -198,7 +201,7 @@ impl<'a> Call<'a> {
         if self.is_element() && attributes.contains("\\n") {
             return Err(Step::Reject);
         }
-        match assignments(attributes, self.types, Values::Free) {
+        match assignments(attributes, self.form.parameters, Values::Free) {
             Ok(mut pairs) => {
                 // Families whose arguments have types in their tags number the calls here.
                 pairs.retain(|(key, _)| key != "index" || self.form.tagged.type_attribute.is_none());
@@ -206,7 +209,7 @@ impl<'a> Call<'a> {
             }
             Err(_) if self.is_element() && !attributes.is_empty() && !self.form.context.lenient => return Err(Step::Reject),
             // There is a parameter that cannot be read.
-            Err(_) if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
+            Err(_) if self.form.parameters.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
             Err(_) => {}
         }
         if head.closed {
@@ -218,8 +221,8 @@ impl<'a> Call<'a> {
 
     /// Reads assignments, which begin at `from`. What closes the call ends them, or the end of the answer if nothing can follow.
     fn lines(&mut self, from: usize) -> Step {
-        let Call { text, types, form, .. } = *self;
-        let context = form.context;
+        let Call { text, form, .. } = *self;
+        let Markers { context, parameters, .. } = form;
         let closers: Vec<String> = closers(context).chain(named_closers(form.name, context.call)).collect();
         let closed = find_any(text, from, &closers);
         if closed.is_none() && !context.end {
@@ -228,7 +231,7 @@ impl<'a> Call<'a> {
         let (begin, end) = closed.unwrap_or((text.len(), text.len()));
         let body = &text[from..begin];
         let is_lines = closed.is_none() || context.call.whole_answer || self.is_element();
-        match assignments(body, types, if is_lines { Values::Lines } else { Values::Free }) {
+        match assignments(body, parameters, if is_lines { Values::Lines } else { Values::Free }) {
             Ok(pairs) if closed.is_some() || self.can_end(body, &pairs) => self.given.extend(pairs),
             _ if closed.is_none() => return Step::cut(Parsed::new(form.name, UNFINISHED)),
             Err(unread) if context.marked && (unread == Unread::Unclear || self.is_element()) => {
@@ -243,16 +246,16 @@ impl<'a> Call<'a> {
     /// Whether assignments that only the end of the answer closes are complete: the last value has its own end, or no parameter is
     /// missing that could follow. Elsewhere a list of parameters may describe the tool.
     fn can_end(&self, body: &str, pairs: &[(String, String)]) -> bool {
-        let Call { types, form, .. } = self;
+        let (form, parameters) = (&self.form, self.form.parameters);
         let given = || pairs.iter().map(|(key, _)| key.as_str());
-        let all = form.context.lenient && types.keys().all(|key| given().any(|given| given == key));
-        form.open_ended() && types.take(given()) && (all || ends_quoted(body, types))
+        let all = form.context.lenient && parameters.keys().all(|key| given().any(|given| given == key));
+        form.open_ended() && takes(parameters, given()) && (all || ends_quoted(body, parameters))
     }
 
     /// Where assignments begin after the head, which ends at `from`. `None`: the arguments are written in tags, or as JSON.
     fn begin(&mut self, mut from: usize) -> Result<Option<usize>, Step> {
-        let Call { text, types, form, .. } = *self;
-        let Markers { tagged, context, .. } = form;
+        let Call { text, form, .. } = *self;
+        let Markers { tagged, context, parameters, .. } = form;
         let at = loop {
             let at = from + gap(&text[from..]);
             if may_be_gap(&text[at..], context.end) {
@@ -269,7 +272,7 @@ impl<'a> Call<'a> {
             return Ok(None);
         }
         let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-. \t".contains(c)));
-        match (word, assignments::key(rest, types)) {
+        match (word, assignments::key(rest, parameters)) {
             (None, _) if !context.end && rest.len() < WORD_BYTES => Err(Step::More),
             // The indentation of the first line belongs to it.
             (_, Some(_)) if context.marked || context.call.whole_answer => Ok(Some(text[..at].trim_end_matches(' ').len())),

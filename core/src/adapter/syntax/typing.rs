@@ -1,14 +1,13 @@
 //! Types values that a model wrote as bare text. The tool's schema decides whether a text stays a string or is the number, list
 //! or `null` that it looks like. The fixer, not this module, converts what does not fit.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use serde_json::Value;
 
 use super::markdown::plain;
 use crate::{
-    event::Tool,
-    fix::{End, Place, Role, Verdict, View, fix},
+    fix::{End, Place, Role, Verdict, fix},
     json::{extent, number::respell},
 };
 
@@ -24,60 +23,40 @@ pub(crate) enum Hint {
     Json,
 }
 
-/// The parameters of one tool and their types.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Types(Arc<View>);
+/// Whether the tool has this parameter, which may be escaped for Markdown.
+pub(crate) fn has(root: Place<'_>, key: &str) -> bool {
+    root.has(&plain(key))
+}
 
-impl Types {
-    /// The parameters of `tool`. Without a tool, every value is what it looks like.
-    pub(crate) fn new(tool: Option<&Tool>) -> Types {
-        Types(View::of(tool))
-    }
+/// The one parameter that the tool requires. `None`: it requires none, or several.
+pub(crate) fn only_required(root: Place<'_>) -> Option<&str> {
+    let mut required = root.required();
+    required.next().filter(|_| required.next().is_none())
+}
 
-    /// The names of the parameters, in the schema's order.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.root().keys()
-    }
+/// Whether a call with exactly these parameters is complete: the tool has all of them and requires no other.
+pub(crate) fn takes<'k>(root: Place<'_>, given: impl Iterator<Item = &'k str> + Clone) -> bool {
+    given.clone().all(|key| has(root, key)) && root.required().all(|required| given.clone().any(|key| key == required))
+}
 
-    /// The names of the required parameters.
-    pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
-        self.0.root().required()
-    }
+/// The place of a parameter.
+pub(crate) fn parameter<'v>(root: Place<'v>, key: &str) -> Place<'v> {
+    root.property(&plain(key))
+}
 
-    /// The one parameter that the tool requires. `None`: it requires none, or several.
-    pub(crate) fn only_required(&self) -> Option<&str> {
-        let mut required = self.required();
-        required.next().filter(|_| required.next().is_none())
-    }
-
-    /// Whether the tool has this parameter.
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.0.root().has(&plain(key))
-    }
-
-    /// Whether a call with exactly these parameters is complete: the tool has all of them and requires no other.
-    pub(crate) fn take<'k>(&self, given: impl Iterator<Item = &'k str> + Clone) -> bool {
-        given.clone().all(|key| self.has(key)) && self.required().all(|required| given.clone().any(|key| key == required))
-    }
-
-    /// The value of a parameter as JSON text.
-    pub(crate) fn value(&self, key: &str, text: &str, hint: Hint) -> String {
-        let parameter = self.parameter(key);
-        let role = Role::of(key, false);
-        let bare = match unquoted(text) {
-            // Neither a path nor a command begins with such a quote.
-            Some((_, inner)) if role.path => inner,
-            Some(('`', inner)) if role.command => inner,
-            // A path on a line of its own.
-            _ if role.path && text.contains('\n') && !text.trim().contains('\n') => text.trim(),
-            _ => text,
-        };
-        parameter.value(if parameter.0.is_plain_string() { bare } else { text }, hint)
-    }
-
-    pub(crate) fn parameter(&self, key: &str) -> Type<'_> {
-        Type(self.0.root().property(&plain(key)))
-    }
+/// The value of a parameter as JSON text.
+pub(crate) fn argument(root: Place<'_>, key: &str, text: &str, hint: Hint) -> String {
+    let place = parameter(root, key);
+    let role = Role::of(key, false);
+    let bare = match unquoted(text) {
+        // Neither a path nor a command begins with such a quote.
+        Some((_, inner)) if role.path => inner,
+        Some(('`', inner)) if role.command => inner,
+        // A path on a line of its own.
+        _ if role.path && text.contains('\n') && !text.trim().contains('\n') => text.trim(),
+        _ => text,
+    };
+    value(place, if place.is_plain_string() { bare } else { text }, hint)
 }
 
 /// Writes a text without escapes as a JSON string. Control characters are written as `\u000a`, so that the fixer does not take
@@ -98,72 +77,42 @@ pub(super) fn verbatim(text: &str) -> String {
     format!("\"{out}\"")
 }
 
-/// The type of one value.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Type<'a>(pub(super) Place<'a>);
-
-impl<'a> Type<'a> {
-    /// Writes a text as JSON: the literal that it spells if the schema accepts it, else a string.
-    pub(crate) fn value(self, text: &str, hint: Hint) -> String {
-        let accepted = |text: &str| self.0.accepts(&Value::from(text)) == Some(true);
-        if self.known() && !accepted(text) && !self.takes(text) {
-            if accepted(text.trim()) {
-                return verbatim(text.trim());
-            }
-            if let Some(inner) = unquoted(text).map(|(_, inner)| inner).filter(|inner| accepted(inner) || self.takes(inner)) {
-                return self.value(inner, hint);
-            }
+/// Writes a text as JSON: the literal that it spells if the schema accepts it in this place, else a string.
+pub(crate) fn value(place: Place<'_>, text: &str, hint: Hint) -> String {
+    let accepted = |text: &str| place.accepts(&Value::from(text)) == Some(true);
+    // A literal other than a string.
+    let is_taken = |text: &str| literal(text).is_some_and(|(_, value)| !value.is_string() && place.accepts(&value) == Some(true));
+    if place.is_known() && !accepted(text) && !is_taken(text) {
+        if accepted(text.trim()) {
+            return verbatim(text.trim());
         }
-        let string = || verbatim(text);
-        if hint == Hint::Text || (hint == Hint::None && self.0.is_plain_string()) {
-            return string();
-        }
-        let Some((written, value)) = literal(text) else {
-            // `007` where no string is allowed: the vendors' parsers read decimals (`int()` in vLLM's).
-            let decimal = self.known() && text.bytes().all(|byte| byte.is_ascii_digit()) && !self.allows(&Value::from(text));
-            return decimal.then(|| respell(text)).flatten().map_or_else(string, Cow::into_owned);
-        };
-        if !self.known() {
-            return if value.is_string() && hint == Hint::None { string() } else { written };
-        }
-        let accepts = |value: &Value| self.0.accepts(value);
-        let as_text = accepts(&Value::from(text));
-        // A listed constant accepts this text and no other.
-        if as_text == Some(true) && accepts(&Value::from(format!("{text}\0"))) == Some(false) {
-            return string();
-        }
-        if value.is_string() && hint == Hint::None && !self.0.is_untyped() {
-            return string();
-        }
-        match (accepts(&value), as_text) {
-            (Some(true), _) | (_, Some(false)) => written,
-            _ => string(),
+        if let Some(inner) = unquoted(text).map(|(_, inner)| inner).filter(|inner| accepted(inner) || is_taken(inner)) {
+            return value(place, inner, hint);
         }
     }
-
-    /// Whether the text is a literal other than a string that is accepted here.
-    fn takes(self, text: &str) -> bool {
-        literal(text).is_some_and(|(_, value)| !value.is_string() && self.0.accepts(&value) == Some(true))
+    let string = || verbatim(text);
+    if hint == Hint::Text || (hint == Hint::None && place.is_plain_string()) {
+        return string();
     }
-
-    /// Whether a value of this type is allowed here. Unknown counts as allowed.
-    pub(crate) fn allows(self, value: &Value) -> bool {
-        self.0.accepts(value) != Some(false)
+    let Some((written, literal)) = literal(text) else {
+        // `007` where no string is allowed: the vendors' parsers read decimals (`int()` in vLLM's).
+        let decimal = place.is_known() && text.bytes().all(|byte| byte.is_ascii_digit()) && !place.may_be(&Value::from(text));
+        return decimal.then(|| respell(text)).flatten().map_or_else(string, Cow::into_owned);
+    };
+    if !place.is_known() {
+        return if literal.is_string() && hint == Hint::None { string() } else { written };
     }
-
-    /// Whether the schema says anything about the value here.
-    pub(crate) fn known(self) -> bool {
-        self.0.is_known()
+    let as_text = place.accepts(&Value::from(text));
+    // A listed constant accepts this text and no other.
+    if as_text == Some(true) && place.accepts(&Value::from(format!("{text}\0"))) == Some(false) {
+        return string();
     }
-
-    /// The type of a member of the object here.
-    pub(crate) fn member(self, key: &str) -> Type<'a> {
-        Type(self.0.member(key))
+    if literal.is_string() && hint == Hint::None && !place.is_untyped() {
+        return string();
     }
-
-    /// The type of the elements of the array here.
-    pub(crate) fn element(self) -> Type<'a> {
-        Type(self.0.element())
+    match (place.accepts(&literal), as_text) {
+        (Some(true), _) | (_, Some(false)) => written,
+        _ => string(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tag of an argument, and what it says besides the key.
 
-use crate::adapter::syntax::typing::{Hint, Types};
+use crate::adapter::syntax::{tagged::markers::Markers, typing::Hint};
 
 /// An argument's opening tag.
 pub(crate) struct Tag {
@@ -65,9 +65,9 @@ fn words(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Removes the remains of a tag from a key: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`, `parameter=tags`.
-pub(super) fn known_key(key: &str, types: &Types) -> String {
+pub(super) fn known_key(key: &str, form: &Markers<'_>) -> String {
     let first = words(key).find(|word| !is_label(word)).or_else(|| words(key).next());
-    let known = first.filter(|word| !types.has(key) && (key.contains('=') || !key.contains(' ')) && types.has(word));
+    let known = first.filter(|word| !form.has(key) && (key.contains('=') || !key.contains(' ')) && form.has(word));
     known.unwrap_or(key).to_owned()
 }
 

@@ -6,9 +6,7 @@ use super::{
     super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
         members::{elements, is_closed, members, unquote},
-        python,
-        typing::Types,
-        unclosed,
+        python, typing, unclosed,
     },
     described::{describes, lists_names, reports},
     keys::{ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, IDS, MESSAGE, NAME_KEYS, OTHER_KEYS, RECORD, UNSURE_NAMES, WRAPPERS, is_usual},
@@ -17,7 +15,7 @@ use crate::{
     adapter::JsonKeys,
     event::{Tool, ToolChoice, Tools},
     fix::{
-        End, Verdict, fix, fold,
+        End, Verdict, View, fix, fold,
         name::{is_known, known_tool},
     },
     json::Code,
@@ -314,9 +312,9 @@ fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'
 /// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`. Beside arguments that are no object,
 /// nobody knows what they are.
 fn with_members_beside<'m>(arguments: &str, beside: impl Iterator<Item = &'m (String, &'m str)>, tool: Option<&Tool>) -> String {
-    let types = Types::new(tool);
+    let view = View::of(tool);
     let given = members(arguments).unwrap_or_default();
-    let lacks = |key: &str| tool.is_some() && types.has(key) && !is_usual(key) && !given.iter().any(|(known, _)| known == key);
+    let lacks = |key: &str| typing::has(view.root(), key) && !is_usual(key) && !given.iter().any(|(known, _)| known == key);
     let mut beside = beside.filter(|(key, _)| lacks(key)).peekable();
     let arguments = if matches!(arguments, "\"\"" | "[]") && beside.peek().is_some() { "{}" } else { arguments };
     match arguments.trim_end().strip_suffix('}') {
@@ -332,8 +330,8 @@ fn with_members_beside<'m>(arguments: &str, beside: impl Iterator<Item = &'m (St
 /// The arguments as an object, if they are beside the name. A key that calls have too (`id`) is an argument if the tool requires
 /// it.
 fn flattened(members: &[(String, &str)], name: &str, tool: Option<&Tool>) -> String {
-    let types = Types::new(tool);
-    let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || types.required().any(|required| required == key);
+    let view = View::of(tool);
+    let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || view.root().required().any(|required| required == key);
     object(members.iter().filter(|(key, _)| key != name && is_argument(key)))
 }
 

@@ -3,14 +3,14 @@
 use super::{
     super::{
         members::{members, unquote},
-        typing::Types,
+        typing,
     },
     keys::{DESCRIPTION, RECORD, is_usual},
 };
 use crate::{
     adapter::JsonKeys,
     event::{Tool, Tools},
-    fix::{fold, name::known_tool},
+    fix::{View, fold, name::known_tool},
 };
 
 /// The `type` of a call contains one of these.
@@ -21,8 +21,8 @@ const MAX_UNKNOWN: usize = 1;
 /// Whether an object with a tool's name and its arguments is the record of a call, the description of a tool, or other data: a node
 /// of a workflow (`"type": "n8n-nodes-base.slack"`), a task of an editor. `name`, `arguments`: the keys of these two.
 pub(super) fn reports(members: &[(String, &str)], name: &str, arguments: &str, tool: Option<&Tool>) -> bool {
-    let types = Types::new(tool);
-    let beside = || members.iter().filter(|(key, _)| key != name && key != arguments && !types.has(key));
+    let view = View::of(tool);
+    let beside = || members.iter().filter(|(key, _)| key != name && key != arguments && !typing::has(view.root(), key));
     let has = |key: &str| beside().any(|(known, _)| known == key);
     let is_of_another_type = |(key, value): &(String, &str)| {
         let value = value.to_lowercase();
@@ -40,14 +40,14 @@ pub(super) fn reports(members: &[(String, &str)], name: &str, arguments: &str, t
 /// if the key of the name is not just `name`.
 pub(super) fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
     let Some(tool) = known_tool(tools, written) else { return false };
-    let types = Types::new(Some(tool));
-    let known = |key: &str| is_usual(key) || types.keys().any(|known| fold(known) == fold(key));
+    let view = View::of(Some(tool));
+    let known = |key: &str| is_usual(key) || view.root().keys().any(|known| fold(known) == fold(key));
     let unknown = members.iter().filter(|(key, _)| key != name && !known(key)).count();
     if members.iter().any(|(key, _)| DESCRIPTION.contains(&key.as_str()) && !known(key)) {
         return true;
     }
-    let missing = types.required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
-    unknown > missing && (name == "name" || types.required().next().is_none())
+    let missing = view.root().required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
+    unknown > missing && (name == "name" || view.root().required().next().is_none())
 }
 
 /// Whether a list only names tools: each element contains a name and nothing else, and one of the tools requires parameters.
@@ -57,6 +57,6 @@ pub(super) fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool
         _ => None,
     };
     let names: Option<Vec<String>> = list.iter().map(name).collect();
-    let requires = |name: &String| Types::new(known_tool(tools, name)).required().next().is_some();
+    let requires = |name: &String| View::of(known_tool(tools, name)).root().required().next().is_some();
     names.is_some_and(|names| names.len() > 1 && names.iter().any(requires))
 }

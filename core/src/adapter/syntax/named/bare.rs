@@ -6,9 +6,10 @@ use crate::{
     adapter::syntax::{
         assignments::key,
         members::{members, object},
-        typing::{Hint, Types},
+        typing::{Hint, argument, has, only_required, parameter},
     },
     event::Tool,
+    fix::{Place, View},
 };
 
 /// The text before a closing tag of the name: `ls</function>`.
@@ -24,21 +25,22 @@ pub(in crate::adapter::syntax) fn arguments(text: &str, tool: &Tool) -> Option<S
 
 /// The same, for text that may have brackets.
 pub(super) fn text(text: &str, tool: &Tool) -> Option<String> {
-    let (text, types) = (text.trim(), Types::new(Some(tool)));
-    let only = types.only_required()?;
-    let takes_text = types.parameter(only).known() && types.parameter(only).allows(&Value::from(text));
+    let (text, view) = (text.trim(), View::of(Some(tool)));
+    let parameters = view.root();
+    let only = only_required(parameters)?;
+    let takes_text = parameter(parameters, only).is_known() && parameter(parameters, only).may_be(&Value::from(text));
     // Other parameters may be among several lines.
-    let lines = text.contains('\n') && types.keys().nth(1).is_some();
-    if text.is_empty() || !takes_text || lines || key(text, &types).is_some() || holds_arguments(text, &types) {
+    let lines = text.contains('\n') && parameters.keys().nth(1).is_some();
+    if text.is_empty() || !takes_text || lines || key(text, parameters).is_some() || holds_arguments(text, parameters) {
         return None;
     }
-    Some(object(&[(only.to_owned(), types.value(only, text, Hint::None))]))
+    Some(object(&[(only.to_owned(), argument(parameters, only, text, Hint::None))]))
 }
 
 /// Whether a text contains an object with a parameter of the tool: that may be the arguments, or a part of the text.
-fn holds_arguments(text: &str, types: &Types) -> bool {
+fn holds_arguments(text: &str, parameters: Place<'_>) -> bool {
     let object = text.find('{').and_then(|at| members(text.get(at..=text.rfind('}')?)?));
-    object.is_some_and(|members| members.iter().any(|(key, _)| types.has(key)))
+    object.is_some_and(|members| members.iter().any(|(key, _)| has(parameters, key)))
 }
 
 #[cfg(test)]

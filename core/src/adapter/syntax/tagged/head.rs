@@ -6,11 +6,11 @@ use super::{
         ahead::{Seen, gap, may_be_gap},
         begins_with_a_name,
         field::field,
-        starts_with_any,
-        typing::Types,
+        starts_with_any, typing,
     },
     markers::Markers,
 };
+use crate::fix::View;
 
 /// What precedes the arguments.
 pub(in crate::adapter::syntax) struct Head {
@@ -111,7 +111,7 @@ impl Markers<'_> {
     fn split(&self, text: &str) -> Option<(String, Option<String>)> {
         let fits = self.context.tools.iter().filter_map(|tool| {
             let key = text.strip_prefix(tool.name.as_str())?.trim();
-            let known = key.is_empty() || Types::new(Some(tool)).has(key);
+            let known = key.is_empty() || typing::has(View::of(Some(tool)).root(), key);
             known.then(|| (tool.name.clone(), (!key.is_empty()).then(|| key.to_owned())))
         });
         fits.max_by_key(|(name, _)| name.len())

@@ -3,9 +3,9 @@
 use super::super::{
     entities,
     field::{Field, attribute},
-    typing::Types,
+    typing,
 };
-use crate::{json::unescape, reader::tags::is_label};
+use crate::{fix::Place, json::unescape, reader::tags::is_label};
 
 /// Attributes that hold no value.
 const NOTES: [&str; 7] = ["name", "type", "string", "index", "required", "description", "default"];
@@ -24,7 +24,7 @@ pub(super) struct InTag {
 
 impl InTag {
     /// `written` is the tag from its key on.
-    pub(super) fn of(field: &Field<'_>, written: &str, types: Option<&Types>) -> InTag {
+    pub(super) fn of(field: &Field<'_>, written: &str, parameters: Place<'_>) -> InTag {
         let attributes = field.attributes.trim();
         let (attributes, closed) = attributes.strip_suffix('/').map_or((attributes, false), |rest| (rest.trim_end(), true));
         if let Some(value) = attribute(attributes, "value") {
@@ -32,7 +32,7 @@ impl InTag {
             return InTag { value: Some(decoded(value)), closed, torn, ..InTag::default() };
         }
         let written = if field.quoted { &field.text } else { written.trim_end().trim_end_matches('>') };
-        if let Some((key, value)) = pair(written, types) {
+        if let Some((key, value)) = pair(written, parameters) {
             let slash = !field.quoted && value.ends_with('/');
             let inner = quoted(if slash { value[..value.len() - 1].trim_end() } else { value });
             let torn = slash && inner.is_none();
@@ -53,11 +53,11 @@ fn is_all(attributes: &str, value: &str) -> bool {
 }
 
 /// Splits `path=a.txt`. In `name=path`, the second word is the key.
-fn pair<'t>(written: &'t str, types: Option<&Types>) -> Option<(&'t str, &'t str)> {
+fn pair<'t>(written: &'t str, parameters: Place<'_>) -> Option<(&'t str, &'t str)> {
     let (key, value) = written.split_once('=')?;
     let (key, value) = (key.trim(), value.trim());
     let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.$".contains(c));
-    let known = |key: &str| types.is_some_and(|types| types.has(key));
+    let known = |key: &str| typing::has(parameters, key);
     let announces = is_label(key) && (!known(key) || known(value.trim_matches(['"', '\''])));
     (is_key && !value.is_empty() && !announces).then_some((key, value))
 }

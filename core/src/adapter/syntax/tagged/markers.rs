@@ -8,11 +8,12 @@ use super::super::{
     field::{attribute, field, in_cdata, one_each, without_layout},
     marker::{starts_with_any_tag, starts_with_key_tag, starts_with_tag},
     nested, starts_with_any,
-    typing::{Hint, Types},
+    typing::{self, Hint},
 };
 use super::in_tag::InTag;
 use crate::{
     adapter::{Call, Tagged, Trim},
+    fix::Place,
     reader::tags::{Between, Tag, hint_of},
 };
 
@@ -38,8 +39,8 @@ pub(crate) struct Markers<'a> {
     pub(in crate::adapter::syntax) context: Context<'a>,
     /// The name of the call, or empty if it was not read yet.
     pub(in crate::adapter::syntax) name: &'a str,
-    /// The parameters of its tool, if the name was read and is offered.
-    pub(in crate::adapter::syntax) types: Option<&'a Types>,
+    /// The parameters of its tool. Unknown if the name was not read yet, or is not offered.
+    pub(crate) parameters: Place<'a>,
     pub(in crate::adapter::syntax) keys: Keys,
     /// Whether entities in values are decoded.
     pub(in crate::adapter::syntax) decodes: bool,
@@ -49,11 +50,12 @@ impl<'a> Markers<'a> {
     /// The markers of a form of which nothing was read.
     pub(in crate::adapter::syntax) fn new(tagged: &'a Tagged, context: Context<'a>) -> Markers<'a> {
         let keys = if tagged.nested.is_some() { Keys::Any } else { Keys::Tags };
-        Markers { tagged, context, name: "", types: None, keys, decodes: false }
+        Markers { tagged, context, name: "", parameters: Place::unknown(), keys, decodes: false }
     }
 
-    fn has(&self, key: &str) -> bool {
-        self.types.is_some_and(|types| types.has(key))
+    /// Whether the tool has this parameter.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        typing::has(self.parameters, key)
     }
 
     /// What precedes every tag of an element.
@@ -96,7 +98,7 @@ impl<'a> Markers<'a> {
         let hint = said.map_or(Hint::None, hint_of);
         let written = &text[length..field.next];
         let length = field.next;
-        let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.types) };
+        let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.parameters) };
         let Some(value) = given.value else {
             let value = given.closed.then(String::new);
             return Some(Tag { hint, key: field.text, length, value, torn: given.torn, own: true });
@@ -172,9 +174,11 @@ fn best(starts: impl IntoIterator<Item = Start>) -> Start {
 impl Markers<'_> {
     /// Whether an argument's tag begins here.
     pub(crate) fn argument_begins(&self, text: &str, end: bool) -> Start {
-        match self.types.filter(|_| self.keys != Keys::Tags) {
-            Some(types) => best(types.keys().map(|key| tag(text, [self.prefix(), "<"], key, end))),
-            None => starts_with_key_tag(text, &self.tagged.argument[0], false, end),
+        match self.keys {
+            Keys::Elements | Keys::Any if self.parameters.is_known() => {
+                best(self.parameters.keys().map(|key| tag(text, [self.prefix(), "<"], key, end)))
+            }
+            _ => starts_with_key_tag(text, &self.tagged.argument[0], false, end),
         }
     }
 
@@ -184,7 +188,7 @@ impl Markers<'_> {
             let own = match self.keys {
                 Keys::Tags => false,
                 Keys::Elements => true,
-                Keys::Any => self.is_nested() || self.types.is_none_or(|types| types.has(key)),
+                Keys::Any => self.is_nested() || !self.parameters.is_known() || self.has(key),
             };
             if self.keys == Keys::Any || (self.has(key) && !self.opens_values()) {
                 return Some(Tag { own, ..Tag::plain(key, length) });
@@ -338,10 +342,10 @@ impl Markers<'_> {
     }
 
     /// The value of argument `key` as JSON text. `None`: elements inside are malformed.
-    pub(crate) fn json(&self, types: &Types, key: &str, text: &str, hint: Hint) -> Option<String> {
+    pub(crate) fn json(&self, key: &str, text: &str, hint: Hint) -> Option<String> {
         match &self.tagged.nested {
-            Some(prefix) => nested::value(text, prefix, types.parameter(key)),
-            None => Some(types.value(key, text, hint)),
+            Some(prefix) => nested::value(text, prefix, typing::parameter(self.parameters, key)),
+            None => Some(typing::argument(self.parameters, key, text, hint)),
         }
     }
 

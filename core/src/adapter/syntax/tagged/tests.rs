@@ -7,6 +7,7 @@ use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
+    effort,
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
     pieces::{self, PIECES},
     seen::{Seen, library, schemas},
@@ -285,7 +286,7 @@ fn soup_is_read_alike_however_it_is_cut() {
     let adapters = ["qwen3-coder", "glm", "minimax-m2", "minimax-m3", "generic"].map(|name| library().get(name).unwrap());
     let tags: Vec<&str> = PIECES.iter().copied().filter(|piece| piece.contains(['<', '>']) || piece.len() < 3).collect();
     let tools = pieces::tools();
-    let config = ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: effort::cases(500, 2000), failure_persistence: None, ..ProptestConfig::default() };
     let soup = (prop::collection::vec(0..tags.len(), 1..14), 1usize..5, 0..adapters.len());
     let outcome = TestRunner::new(config).run(&soup, |(picks, size, which)| {
         let text: String = picks.into_iter().map(|at| tags[at]).collect();

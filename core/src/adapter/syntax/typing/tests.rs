@@ -1,14 +1,17 @@
 //! What becomes of a bare text under a schema.
 
-use super::{Hint, Types};
-use crate::event::Tool;
+use super::{Hint, argument};
+use crate::{
+    event::Tool,
+    fix::{Place, View},
+};
 
 fn value(parameter: &str, text: &str, hint: Hint) -> String {
     let schema = format!(
         r##"{{"properties":{{"p":{parameter}}},"$defs":{{"Count":{{"type":"integer"}},"one two":{{"type":"boolean"}},"Loop":{{"$ref":"#/$defs/Loop"}},
         "Own":{{"$id":"own","$defs":{{"Count":{{"type":"string"}}}},"$ref":"#/$defs/Count"}}}}}}"##
     );
-    Types::new(Some(&Tool::new("t", "", schema))).value("p", text, hint)
+    argument(View::of(Some(&Tool::new("t", "", schema))).root(), "p", text, hint)
 }
 
 #[test]
@@ -68,9 +71,8 @@ fn the_form_may_say_more_than_the_schema() {
     ] {
         assert_eq!(value(parameter, text, hint), expected, "{text:?} as {parameter}, {hint:?}");
     }
-    let unknown = Types::new(None);
-    assert_eq!(unknown.value("k", "1", Hint::None), "1");
-    assert_eq!(unknown.value("k", "\"1\"", Hint::None), r#""\"1\"""#);
+    assert_eq!(argument(Place::unknown(), "k", "1", Hint::None), "1");
+    assert_eq!(argument(Place::unknown(), "k", "\"1\"", Hint::None), r#""\"1\"""#);
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn quotes_and_layout_that_no_accepted_value_has_are_dropped() {
 #[test]
 fn paths_and_commands_have_no_quotes_of_markdown() {
     let schema = r#"{"properties":{"path":{"type":"string"},"command":{"type":"string"},"content":{"type":"string"}}}"#;
-    let types = Types::new(Some(&Tool::new("t", "", schema)));
+    let view = View::of(Some(&Tool::new("t", "", schema)));
     for (key, text, expected) in [
         ("path", "`a b.rs`", r#""a b.rs""#),
         ("path", "\"C:\\a.rs\"", r#""C:\\a.rs""#),
@@ -100,6 +102,6 @@ fn paths_and_commands_have_no_quotes_of_markdown() {
         ("command", "\"/opt/my app\"", r#""\"/opt/my app\"""#),
         ("content", "`ls -l`", r#""`ls -l`""#),
     ] {
-        assert_eq!(types.value(key, text, Hint::None), expected, "{key} {text}");
+        assert_eq!(argument(view.root(), key, text, Hint::None), expected, "{key} {text}");
     }
 }
