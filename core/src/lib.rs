@@ -6,6 +6,9 @@
 extern crate self as toolglot;
 
 pub mod adapter;
+#[cfg(test)]
+#[path = "../../tests/support/effort.rs"]
+mod effort;
 pub mod error;
 pub mod event;
 pub mod fix;

@@ -256,7 +256,7 @@ impl Findings {
     fn fixture(&mut self, path: &Path) -> Result<(), Error> {
         read(path)?;
         self.looked_at.push(path.display().to_string());
-        match fixture::check(path, &Library::embedded()?, fixture::Prefixes::Sample, self.update) {
+        match fixture::check(path, &Library::embedded()?, fixture::Places::All, self.update) {
             Ok(true) => {}
             Ok(false) => self.looked_at.push(WITHOUT_EVENTS.into()),
             Err(what) => self.add(path.display(), what.trim_end()),
@@ -269,7 +269,7 @@ impl Findings {
         let (mut count, mut unwritten) = (0, 0);
         for path in recordings(directory, DEPTH) {
             count += 1;
-            match fixture::check(&path, library, fixture::Prefixes::Every, self.update) {
+            match fixture::check(&path, library, fixture::Places::All, self.update) {
                 Ok(true) => {}
                 Ok(false) => unwritten += 1,
                 Err(what) => self.add(path.display(), what.trim_end()),

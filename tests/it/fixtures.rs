@@ -1,6 +1,6 @@
 //! Every file under `fixtures/`: the recorded stream, read by the adapter that the model's name gets, gives the recorded
-//! events; whole, byte by byte, at every two-way cut, in single characters. What an answer that ended early comes to is tried
-//! for a sample of the prefixes, with `EVERY_PREFIX=1` for all of them. `UPDATE=1` rewrites the events.
+//! events; whole, byte by byte, in single characters, cut in two and ended early at some places, with `THOROUGH=1` at all. `UPDATE=1` rewrites the
+//! events.
 
 use std::{
     fs,
@@ -11,9 +11,9 @@ use std::{
     },
 };
 
-use toolglot::cli::check::fixture;
+use toolglot::cli::check::fixture::{self, Places};
 
-use crate::seen::library;
+use crate::{effort, seen::library};
 
 #[test]
 fn every_fixture_gives_its_events_however_it_is_cut() {
@@ -22,17 +22,14 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
     collect(&root, &mut paths);
     assert!(paths.len() >= 15, "only {} fixtures found", paths.len());
     let update = std::env::var_os("UPDATE").is_some();
-    let prefixes = match std::env::var_os("EVERY_PREFIX") {
-        Some(_) => fixture::Prefixes::Every,
-        None => fixture::Prefixes::Sample,
-    };
+    let places = effort::of(Places::Sample, Places::All);
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = std::panic::catch_unwind(|| fixture::check(path, library(), prefixes, update));
+                    let outcome = std::panic::catch_unwind(|| fixture::check(path, library(), places, update));
                     let name = path.strip_prefix(&root).unwrap_or(path).display();
                     match outcome {
                         Ok(Ok(true)) => {}

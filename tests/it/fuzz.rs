@@ -11,9 +11,9 @@ use toolglot::{
 };
 
 use crate::{
+    effort,
     fixtures::collect,
     pieces::PIECES,
-    properties::cases,
     reading,
     seen::{library, schemas},
 };
@@ -106,7 +106,7 @@ fn changed(mut text: String, changes: &[Change], markers: &[String]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(1500), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: effort::cases(500, 1500), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn mutated_answers_are_read_the_same_however_they_are_cut(

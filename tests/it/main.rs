@@ -15,6 +15,8 @@ mod cost;
 mod docs;
 mod doctor;
 mod drafts;
+#[path = "../support/effort.rs"]
+mod effort;
 mod fake;
 mod fixtures;
 mod floors;

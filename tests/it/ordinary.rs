@@ -19,6 +19,7 @@ use toolglot::{
 };
 
 use crate::{
+    effort,
     seen::{library, schemas},
     void as reader,
 };
@@ -148,7 +149,8 @@ fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
     let (plain, list) = (Arc::new(tools()), reader::tools());
     let schemas = schemas();
     let (mut distinct, mut runs, mut wrong, mut told) = (HashSet::new(), 0, Vec::new(), 0);
-    for number in 0..160 {
+    let count = effort::of(32, 160);
+    for number in 0..count {
         for (kind, (text, reasons, notice)) in answers(number).into_iter().enumerate() {
             let asked_before = number % 5 == 0;
             let path = Path {
@@ -165,7 +167,7 @@ fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
             let letters: Vec<&str> = text.split_inclusive(|_| true).collect();
             let mut cuts = vec![vec![text.as_str()], letters];
             // All cuts of some answers, a few of each.
-            let step = if number % 80 == 0 { 1 } else { 1 + points.len() / 2 };
+            let step = if number % 80 == 79 { 1 } else { 1 + points.len() / 2 };
             cuts.extend(points.iter().skip(number % step).step_by(step).map(|at| vec![&text[..*at], &text[*at..]]));
             for reason in reasons {
                 for pieces in &cuts {
@@ -181,7 +183,8 @@ fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
         }
     }
     assert!(wrong.is_empty(), "{} of {runs}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
-    assert!(distinct.len() >= 2500 && runs > 20_000 && told > 5_000, "{} answers, {runs} runs, {told} notices", distinct.len());
+    let (enough, many) = (distinct.len() >= count * 15, runs > count * 125 && told > count * 31);
+    assert!(enough && many, "{} answers, {runs} runs, {told} notices", distinct.len());
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn calls_that_cannot_be_delivered_do_not_run_at_void_in_the_form_of_any_family()
         let fine = json!({"uri": "/w/a.md", "new_content": value});
         let torn = json!({"uri": "/w/a.md", "new_content": format!("</uri>{value}")});
         let whole = own_form(adapter, "rewrite_file", fine.clone());
-        for cut in (1..=whole.len()).filter(|cut| whole.is_char_boundary(*cut)) {
+        for cut in (1..=whole.len()).step_by(effort::of(5, 1)).filter(|cut| whole.is_char_boundary(*cut)) {
             let read = read(&path, &["<read_file> first.\n", &whole[..cut]], FinishReason::Length);
             runs += 1;
             let meant = |(name, values): &(String, Vec<(String, String)>)| {
@@ -224,5 +227,5 @@ fn calls_that_cannot_be_delivered_do_not_run_at_void_in_the_form_of_any_family()
         }
     }
     assert!(wrong.is_empty(), "{} of {runs}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
-    assert!(runs > 5_000, "{runs} runs");
+    assert!(runs > effort::of(1_000, 5_000), "{runs} runs");
 }

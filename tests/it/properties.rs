@@ -12,6 +12,7 @@ use toolglot::{
 };
 
 use crate::{
+    effort,
     pieces::{PIECES, tools},
     reading,
     seen::{Seen, library, schemas},
@@ -68,13 +69,8 @@ fn texts() -> impl Strategy<Value = (usize, Vec<usize>, Vec<u16>, bool, bool)> {
         })
 }
 
-/// How many cases a property draws: `PROPTEST_CASES`, or so many.
-pub(crate) fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").map_or(usual, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(3000), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: effort::cases(600, 3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_result_does_not_depend_on_the_cuts((adapter, picks, cuts, framing, length) in texts()) {

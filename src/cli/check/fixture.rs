@@ -19,12 +19,12 @@ use crate::{
     recorded::{self, Case, Owned, decode},
 };
 
-/// Which beginnings of an answer are read as answers that ended early.
+/// Where an answer is cut in two, and where it ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prefixes {
-    /// All of them.
-    Every,
-    /// So many that a check of all fixtures stays quick.
+pub enum Places {
+    /// Everywhere, unless it is very long.
+    All,
+    /// At so many places that a check of all fixtures stays quick.
     Sample,
 }
 
@@ -32,8 +32,7 @@ pub enum Prefixes {
 const ALL_CUTS: usize = 4096;
 const TEXT_CUTS: usize = 512;
 /// The frames themselves are cut everywhere in the tests of `wire`: here a sample shows that both fit together.
-const WIRE_CUTS: usize = 40;
-const SAMPLED_PREFIXES: usize = 96;
+const SAMPLED: usize = 32;
 
 /// Reads a fixture with the adapter that its model's name gets, and compares what its file expects with what it comes to, or writes
 /// that down (`update`). `false`: it expects no events, as a new recording does, so there was nothing to compare. Fails also where
@@ -41,13 +40,13 @@ const SAMPLED_PREFIXES: usize = 96;
 ///
 /// # Errors
 /// What cannot be read, or differs.
-pub fn check(path: &Path, library: &Library, prefixes: Prefixes, update: bool) -> Result<bool, String> {
+pub fn check(path: &Path, library: &Library, places: Places, update: bool) -> Result<bool, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let mut fixture = Fixture::parse(&text).map_err(|error| error.message)?;
     let events = recorded::events(&fixture, library, |round, case, deltas, whole| {
         cuts_of_the_wire(round, deltas, case, whole)?;
-        cuts_of_the_text(deltas, case, whole)?;
-        ended_early(deltas, case, prefixes)
+        cuts_of_the_text(deltas, case, places, whole)?;
+        ended_early(deltas, case, places)
     })?;
     let first = fixture.rounds.first().ok_or("it has no round")?;
     let adapter = library.find(&first.request.model, None).adapter;
@@ -79,7 +78,7 @@ fn cuts_of_the_wire(round: &Round, deltas: &[Owned], case: &Case, whole: &str) -
         found => same(whole, &case.run(&found), how),
     };
     alike(&bytes.chunks(1).collect::<Vec<_>>(), "byte by byte")?;
-    for cut in sample(bytes.len(), WIRE_CUTS) {
+    for cut in sample(bytes.len(), SAMPLED) {
         let (left, right) = bytes.split_at(cut);
         alike(&[left, right], &format!("stream cut at byte {cut}"))?;
     }
@@ -87,13 +86,17 @@ fn cuts_of_the_wire(round: &Round, deltas: &[Owned], case: &Case, whole: &str) -
 }
 
 /// The same events for every cut of the text that the backend sent.
-fn cuts_of_the_text(deltas: &[Owned], case: &Case, whole: &str) -> Result<(), String> {
+fn cuts_of_the_text(deltas: &[Owned], case: &Case, places: Places, whole: &str) -> Result<(), String> {
     let joined = join(deltas);
     same(whole, &case.run(&joined), "text in one piece")?;
     same(whole, &case.run(&letters(&joined)), "text in single characters")?;
     for (at, delta) in joined.iter().enumerate() {
         let Owned::Text(channel, text) = delta else { continue };
-        let count = if text.len() <= ALL_CUTS { text.len() } else { TEXT_CUTS };
+        let count = match places {
+            Places::All if text.len() <= ALL_CUTS => text.len(),
+            Places::All => TEXT_CUTS,
+            Places::Sample => SAMPLED,
+        };
         for cut in sample(text.len(), count).filter(|&cut| text.is_char_boundary(cut)) {
             let mut pieces = joined.clone();
             let halves = [
@@ -109,13 +112,13 @@ fn cuts_of_the_text(deltas: &[Owned], case: &Case, whole: &str) -> Result<(), St
 
 /// An answer that ends early, at the output limit or because the model stopped: its calls are the first calls of the whole
 /// answer, with the same names and arguments.
-fn ended_early(deltas: &[Owned], case: &Case, prefixes: Prefixes) -> Result<(), String> {
+fn ended_early(deltas: &[Owned], case: &Case, places: Places) -> Result<(), String> {
     let joined = join(deltas);
     let full = case.run(&joined);
     let expected = calls(&full);
     for (at, delta) in joined.iter().enumerate() {
         let Owned::Text(channel, text) = delta else { continue };
-        let count = if prefixes == Prefixes::Every { text.len() } else { SAMPLED_PREFIXES };
+        let count = if places == Places::All { text.len() } else { SAMPLED };
         for cut in sample(text.len(), count).filter(|&cut| text.is_char_boundary(cut)) {
             for reason in [FinishReason::Length, FinishReason::Stop] {
                 let text = text.get(..cut).unwrap_or_default();

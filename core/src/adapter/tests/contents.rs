@@ -9,6 +9,7 @@ use crate::{
         scanner::{MayAsk, Options},
         write::Written,
     },
+    effort,
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
     fix::{End, fix},
     seen::Seen,
@@ -170,7 +171,7 @@ const PIECES: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: effort::cases(25, 100), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// A body of any pieces, between the tags of any family, arrives exactly or not at all; the more so if it is truncated.
     #[test]

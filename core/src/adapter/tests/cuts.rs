@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::{Seen, library};
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
+    effort,
     event::{Channel, FinishReason, Tools},
     pieces::{PIECES, tools},
     seen::schemas,
@@ -45,7 +46,7 @@ fn no_cut_changes_the_result_and_no_byte_is_lost() {
     let nothing = Arc::new(Tools::default());
     for adapter in library().iter() {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-            cases: 40,
+            cases: effort::cases(10, 40),
             failure_persistence: None,
             ..ProptestConfig::default()
         });

@@ -1,5 +1,5 @@
 //! No text costs more than its length: what the adapters look for, repeated as a model in a loop repeats it. Mixtures are read at
-//! 15 kB, and what takes long there at 60 kB, too; in whichever pieces they come, the answer is the same. Two fixed mixtures of each
+//! some kB, and what takes long there at four times as many, too; in whichever pieces they come, the answer is the same. Two fixed mixtures of each
 //! adapter are read with every `cargo test`; `PROPTEST_CASES=50 cargo test -p toolglot-core --lib fragments` reads 50 random ones.
 
 use std::{
@@ -15,6 +15,7 @@ use proptest::{
 
 use crate::{
     adapter::{Adapter, GENERIC, Scanner, Syntax, scanner::Options},
+    effort,
     event::{Channel, FinishReason},
     pieces::{PIECES, tools},
     seen::{Seen, library, schemas},
@@ -34,15 +35,20 @@ const LOOPS: [(&str, &str); 8] = [
     ("hermes", "{'name': 'get_weather', 'arguments': {'city': True}}</scratch_pad><tool_call>"),
     ("hunyuan3", "<tool_call>{'name': 'get_weather', 'arguments': {'city': True}}"),
 ];
-/// How long the texts are, in bytes.
-const SHORT: usize = 15_000;
-const LONG: usize = 60_000;
 /// How much longer a text may take than one that is a quarter of it.
 const FACTOR: u32 = 5;
-/// Shorter times are noise.
-const FLOOR: Duration = Duration::from_millis(400);
 /// How often a fragment is measured before it counts as too slow.
 const TRIES: usize = 3;
+
+/// How long a text is, in bytes. What takes long is read four times as long, too.
+fn short() -> usize {
+    effort::of(5_000, 15_000)
+}
+
+/// Shorter times are noise.
+fn floor() -> Duration {
+    effort::of(Duration::from_millis(130), Duration::from_millis(400))
+}
 
 /// What an adapter looks for: the words of its own forms, without those that differ in their bars and blanks alone.
 fn words(adapter: &Adapter) -> Vec<String> {
@@ -124,16 +130,23 @@ fn is_read_the_same(each: &Loop<'_>, bytes: usize) -> Result<Duration, TestCaseE
 }
 
 fn check(each: &Loop<'_>) -> Result<(), TestCaseError> {
-    let short = is_read_the_same(each, SHORT)?;
-    let (_, shorter) = read(each, SHORT / 4, 512);
-    if short * FACTOR <= FLOOR || (short <= FLOOR && short <= shorter * FACTOR) {
+    let computed = is_read_the_same(each, short())?;
+    let (_, shorter) = read(each, short() / 4, 512);
+    if computed * FACTOR <= floor() || (computed <= floor() && computed <= shorter * FACTOR) {
         return Ok(());
     }
-    let times = || (read(each, SHORT, 512).1, read(each, LONG, 512).1);
-    let slow = |&(short, long): &(Duration, Duration)| long > FLOOR && long > short * FACTOR;
+    let times = || (read(each, short(), 512).1, read(each, 4 * short(), 512).1);
+    let slow = |&(short, long): &(Duration, Duration)| long > floor() && long > short * FACTOR;
     // Caches, a busy processor: not each time.
     let measured: Vec<_> = (0..TRIES).map(|_| times()).take_while(slow).collect();
-    prop_assert!(measured.len() < TRIES, "{}: {:?}, {:?} takes {:?} for 15 kB and 60 kB", each.0.name, each.1, each.2, measured);
+    prop_assert!(
+        measured.len() < TRIES,
+        "{}: {:?}, {:?} takes {:?} for a text and one four times as long",
+        each.0.name,
+        each.1,
+        each.2,
+        measured
+    );
     Ok(())
 }
 
@@ -148,7 +161,7 @@ fn the_time_for_what_models_repeated_grows_with_its_length() {
 fn each_word_of_each_adapter_may_be_repeated() {
     for adapter in library().iter() {
         for word in words(adapter) {
-            is_read_the_same(&(adapter, String::new(), word), 2_000).unwrap();
+            is_read_the_same(&(adapter, String::new(), word), effort::of(600, 2_000)).unwrap();
         }
     }
 }
