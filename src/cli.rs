@@ -8,7 +8,7 @@
 
 use std::{
     io::{self, BufWriter, IsTerminal, Write},
-    process::{ExitCode, ExitStatus},
+    process::ExitCode,
 };
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -108,8 +108,6 @@ const AFTER_HELP: &str =
 Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in \
 RUST_LOG), OLLAMA_HOST (where to look for Ollama), NO_COLOR (no colours in the log).";
 
-/// The code of the error that is the help, where no command is named.
-const HELP: &str = "help";
 /// The commands of `toolglot --help`, in groups.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Every day", &["serve", "run", "setup", "models", "logs", "service", "init", "update", "purge"]),
@@ -132,10 +130,10 @@ fn command() -> clap::Command {
     command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}{{after-help}}"))
 }
 
-/// The command that the process was started with; `None`: none was named.
+/// The command that the process was started with; `None`: none was named, on a terminal. Elsewhere, that gives the help.
 fn given() -> Option<Command> {
-    let parsed = Cli::from_arg_matches(&command().get_matches());
-    parsed.unwrap_or_else(|error| error.exit()).command
+    let command = command().arg_required_else_help(!io::stdout().is_terminal());
+    Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit()).command
 }
 
 /// Runs the command that the process was started with.
@@ -144,10 +142,9 @@ pub fn main() -> ExitCode {
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false, terminal: io::stdout().is_terminal() };
     let mut ended = ExitCode::SUCCESS;
     let result = match given() {
-        None if io::stdout().is_terminal() => home::run(&environment, &mut output),
-        None => Err(Error::client(command().render_help().to_string()).with_code(HELP)),
-        Some(Command::Serve(serve)) => serve.run(&environment),
-        Some(Command::Record(record)) => record.run(&environment),
+        None => home::run(&environment, &mut output),
+        Some(Command::Serve(serve)) => serve.run(&environment, None),
+        Some(Command::Record(serve::Record { into, serve })) => serve.run(&environment, Some(into)),
         Some(Command::Normalize(normalize)) => normalize.run(&mut io::stdin().lock(), &mut output),
         Some(Command::Fix(fix)) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Some(Command::Doctor(doctor)) => doctor.run(&environment, &mut output),
@@ -155,7 +152,7 @@ pub fn main() -> ExitCode {
         Some(Command::Check(check)) => check.run(&environment, &mut output),
         Some(Command::Call(call)) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Some(Command::Run(run)) => {
-            run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|status| ended = code_of(status))
+            run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|code| ended = code)
         }
         Some(Command::Setup(setup)) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
         Some(Command::Models(models)) => models.run(&environment, &mut output, &mut io::stderr().lock()),
@@ -169,12 +166,10 @@ pub fn main() -> ExitCode {
         Some(Command::Man(man)) => man.run(Cli::command()),
         Some(Command::Mcp(mcp)) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
-    let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
+    let result = result.and_then(|()| output.flush().map_err(output::broken));
     match result {
         Err(error) if !output.closed => {
-            let name = if error.code.as_deref() == Some(HELP) { "" } else { "toolglot: " };
-            // Nobody is left to hear that standard error is closed.
-            let _ = writeln!(io::stderr(), "{name}{}", redact::printable(&error.message));
+            output::remark(&mut io::stderr(), &error.message);
             ExitCode::from(exit_code(&error))
         }
         _ => ended,
@@ -183,23 +178,16 @@ pub fn main() -> ExitCode {
 
 /// Runs a future on a runtime of its own, which ends at once afterwards (a reader of standard input does not end).
 fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = built.map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
     let ended = runtime.block_on(future);
     runtime.shutdown_background();
     ended
 }
 
-/// The exit code of a program that we have run; 1 for one that a signal has ended.
-fn code_of(status: ExitStatus) -> ExitCode {
-    status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
-}
-
 fn exit_code(error: &Error) -> u8 {
     match error.code.as_deref() {
-        Some("configuration" | HELP) => 2,
+        Some("configuration") => 2,
         Some("address_taken") => 3,
         _ => 1,
     }

@@ -46,8 +46,9 @@ pub struct Case {
 #[derive(Default)]
 struct Lines {
     out: String,
+    /// What the text that is not written yet is.
+    label: &'static str,
     text: String,
-    reasoning: String,
 }
 
 /// The largest frame, in bytes.
@@ -59,7 +60,7 @@ const FRAME_BYTES: usize = 1 << 20;
 /// As [`read`], as text.
 pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<Vec<Owned>, String> {
     let mut out = Vec::new();
-    let read = read(round.wire, pieces, |delta| out.push(delta));
+    let read = read(round.wire, pieces, &mut |delta: Delta<'_>| out.push(delta.into()));
     read.map(|()| out).map_err(|error| error.message)
 }
 
@@ -70,26 +71,14 @@ pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> 
 pub fn read<'b>(
     wire: Option<Dialect>,
     pieces: impl IntoIterator<Item = &'b [u8]>,
-    mut out: impl FnMut(Owned),
+    out: &mut dyn FnMut(Delta<'_>),
 ) -> Result<(), Error> {
     let Some(dialect) = wire else {
         let text: Vec<u8> = pieces.into_iter().flatten().copied().collect();
-        out(Owned::Text(Channel::Content, String::from_utf8_lossy(&text).into_owned()));
-        out(Owned::Finish(FinishReason::Stop));
+        out(Delta::Text(Channel::Content, &String::from_utf8_lossy(&text)));
+        out(Delta::Finish(FinishReason::Stop));
         return Ok(());
     };
-    stream(dialect, pieces, &mut |delta: Delta<'_>| out(Owned::from(delta)))
-}
-
-/// Decodes the stream of a backend that arrived in these pieces.
-///
-/// # Errors
-/// As [`read`].
-pub fn stream<'b>(
-    dialect: Dialect,
-    pieces: impl IntoIterator<Item = &'b [u8]>,
-    out: &mut dyn FnMut(Delta<'_>),
-) -> Result<(), Error> {
     let (mut frames, mut decoder) = (Frames::new(dialect.framing(), FRAME_BYTES), Decoder::new(dialect));
     for piece in pieces {
         frames.push(piece);
@@ -116,7 +105,7 @@ pub fn events(
     let mut out = String::new();
     for (number, round) in fixture.rounds.iter().enumerate() {
         let case = Case::of(round, library)?;
-        let deltas = match decode(round, std::iter::once(round.bytes().as_slice())) {
+        let deltas = match decode(round, [&*round.bytes()]) {
             Ok(deltas) => deltas,
             Err(message) => {
                 out.push_str(&format!("fault {message}\n"));
@@ -200,47 +189,43 @@ impl Owned {
 }
 
 impl Lines {
-    fn flush(&mut self) {
-        for (label, text) in [("reasoning", std::mem::take(&mut self.reasoning)), ("text", std::mem::take(&mut self.text))] {
-            if !text.is_empty() {
-                self.out.push_str(&format!("{label} {}\n", serde_json::Value::from(text)));
-            }
+    /// Adds to the text of the line that is being written, or begins another one.
+    fn add(&mut self, label: &'static str, text: &str) {
+        if self.label != label {
+            self.flush();
+            self.label = label;
         }
+        self.text.push_str(text);
+    }
+
+    fn flush(&mut self) {
+        if !self.text.is_empty() {
+            self.out.push_str(&format!("{} {}\n", self.label, serde_json::Value::from(std::mem::take(&mut self.text))));
+        }
+    }
+
+    /// A line of its own.
+    fn line(&mut self, line: &str) {
+        self.flush();
+        self.out.push_str(line);
+        self.out.push('\n');
     }
 }
 
 impl Sink for Lines {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Text(text) => {
-                if !self.reasoning.is_empty() {
-                    self.flush();
-                }
-                self.text.push_str(text);
-            }
-            Event::Reasoning(text) => {
-                if !self.text.is_empty() {
-                    self.flush();
-                }
-                self.reasoning.push_str(text);
-            }
+            Event::Text(text) => self.add("text", text),
+            Event::Reasoning(text) => self.add("reasoning", text),
             Event::Call(call) => {
-                self.flush();
                 let id = call.id.map(|id| format!(" (id {id})")).unwrap_or_default();
-                self.out.push_str(&format!("call {}{id} {}\n", call.name, call.arguments));
+                self.line(&format!("call {}{id} {}", call.name, call.arguments));
             }
-            Event::Refused { name, why, .. } => {
-                self.flush();
-                self.out.push_str(&format!("refused {name}: {why}\n"));
-            }
+            Event::Refused { name, why, .. } => self.line(&format!("refused {name}: {why}")),
+            // It does not interrupt the text.
             Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(
-                Note::Candidate { .. } | Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_) | Note::StopSequence(_),
-            ) => {}
-            Event::Finish { reason, .. } => {
-                self.flush();
-                self.out.push_str(&format!("finish {}\n", reason.as_str()));
-            }
+            Event::Note(_) => {}
+            Event::Finish { reason, .. } => self.line(&format!("finish {}", reason.as_str())),
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::{
         pool::{BUILT_IN, Call as PoolCall, Pool},
         response::McpResponse,
     },
-    store::{self, Common, Files, Key, Kind, Store},
+    store::{self, Files, Key, Kind, Store},
 };
 
 /// Runs one tool of a registered MCP server or of the built-in ones.
@@ -73,12 +73,14 @@ struct Waiting {
     shared: bool,
 }
 
-/// A waiting call, and the store that has it.
-struct Waits {
-    call: Waiting,
+/// The call to make.
+struct Wanted {
+    name: String,
+    /// Its arguments, as JSON text.
+    arguments: String,
     config: Config,
-    id: String,
-    store: Arc<dyn Store>,
+    /// Where it waits; `None`: the command line says it all.
+    kept: Option<(Arc<dyn Store>, Key)>,
 }
 
 /// The end of `toolglot call --help`.
@@ -121,17 +123,20 @@ impl Call {
     ) -> Result<(), Error> {
         let given = self.given(input)?;
         super::block_on(async {
-            let waits = match given {
+            let waiting = match given {
                 Some(_) => None,
-                None => Waits::find(environment, &self.name, &self.source).await?,
+                None => Wanted::waiting(environment, &self.name, &self.source).await?,
             };
-            let (config, name, source) = match (&waits, given) {
-                (Some(Waits { call, config, .. }), _) => (config.clone(), call.name.clone(), call.arguments.clone()),
-                (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
+            let wanted = match waiting {
+                Some(waiting) => waiting,
+                None => {
+                    let (name, config) = (self.name.clone(), self.source.config(environment)?);
+                    Wanted { name, arguments: given.unwrap_or_default(), config, kept: None }
+                }
             };
-            let pool = whole_pool(config, environment)?;
-            let called = beating(beat, &name, self.call(&pool, &name, &source, waits)).await;
-            let ended = called.and_then(|response| self.show(&response, &name, out));
+            let pool = whole_pool(wanted.config.clone(), environment)?;
+            let called = beating(beat, &wanted.name, self.call(&pool, &wanted)).await;
+            let ended = called.and_then(|response| self.show(&response, &wanted.name, out));
             pool.shut_down().await;
             ended
         })
@@ -145,14 +150,16 @@ impl Call {
         }
     }
 
-    async fn call(&self, pool: &Pool, name: &str, source: &str, waits: Option<Waits>) -> Result<McpResponse, Error> {
-        let offered = candidates(pool, name).await;
-        let tool = find(&offered, name)?;
-        let arguments = read(tool, source)?;
+    async fn call(&self, pool: &Pool, wanted: &Wanted) -> Result<McpResponse, Error> {
+        let offered = candidates(pool, &wanted.name).await;
+        let tool = find(&offered, &wanted.name)?;
+        let arguments = read(tool, &wanted.arguments)?;
         let call = PoolCall { consent: true, timeout: self.timeout, ..PoolCall::default() };
-        // Last, so that nothing that fails before uses it up.
-        if let Some(waits) = waits {
-            waits.take().await?;
+        // Last, so that nothing that fails before uses it up. Of several processes, one gets it.
+        if let Some((store, key)) = &wanted.kept
+            && store.take(key).await.is_none()
+        {
+            return Err(gone(&key.id));
         }
         Ok(pool.call(&tool.service, arguments, &call).await)
     }
@@ -194,29 +201,23 @@ fn load(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Erro
     given::load(Overrides { file, ..Overrides::default() }, environment, &mut std::io::stderr())
 }
 
-/// The configuration of the proxy that stored the call, wherever the command runs.
-fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
-    match file {
-        Some(file) => load(Some(file), environment),
-        None => Config::parse("", None, &Overrides::default(), environment),
-    }
-}
-
-impl Waits {
+impl Wanted {
     /// The call that waits under this id; `None` if the text may be a tool's name.
     ///
     /// # Errors
     /// The text can only be an id, and no call waits under it.
-    async fn find(environment: &Environment, id: &str, source: &Source) -> Result<Option<Waits>, Error> {
-        let files = Files::new(state_directory(environment));
-        let kept = read_waiting(&files, id).await?;
+    async fn waiting(environment: &Environment, id: &str, source: &Source) -> Result<Option<Wanted>, Error> {
+        let (files, key) = (Files::new(state_directory(environment)), Key::local(Kind::SpooledCall, id));
+        let kept = read_waiting(&files, &key).await?;
+        // The configuration of the proxy that stored the call, wherever the command runs.
         let config = match &kept {
-            Some(call) => waiting_config(call.config.clone(), environment)?,
+            Some(Waiting { config: Some(file), .. }) => load(Some(file.clone()), environment)?,
+            Some(_) => Config::parse("", None, &Overrides::default(), environment)?,
             None if is_id(id) => source.config(environment)?,
             None => return Ok(None),
         };
-        if let Some(call) = kept.filter(|call| !call.shared) {
-            return Ok(Some(Waits { call, config, id: id.to_owned(), store: Arc::new(files) }));
+        if let Some(Waiting { name, arguments, shared: false, .. }) = kept {
+            return Ok(Some(Wanted { name, arguments, config, kept: Some((Arc::new(files), key)) }));
         }
         // The proxy of this machine knows where it is.
         let Some(shared) = &config.store else { return Err(gone(id)) };
@@ -225,35 +226,20 @@ impl Waits {
         if let Some(link) = store.link() {
             link.opened(STORE).await;
         }
-        match read_waiting(&*store, id).await? {
-            Some(call) => Ok(Some(Waits { call, config, id: id.to_owned(), store })),
-            None => Err(gone_from(&*store, id)),
-        }
-    }
-
-    /// Takes the call. Of several processes, one gets it.
-    async fn take(self) -> Result<(), Error> {
-        match self.store.take(&Key::local(Kind::SpooledCall, &*self.id)).await {
-            Some(_) => Ok(()),
-            None => Err(gone(&self.id)),
+        match read_waiting(&*store, &key).await? {
+            Some(Waiting { name, arguments, .. }) => Ok(Some(Wanted { name, arguments, config, kept: Some((store, key)) })),
+            None if store.link().is_none_or(store::Link::is_present) => Err(gone(id)),
+            None => Err(Error::proxy(format!(
+                "the call `{id}` may wait in the store that instances share (`store`), which does not answer now; run this again later"
+            ))),
         }
     }
 }
 
-async fn read_waiting(store: &dyn Store, id: &str) -> Result<Option<Waiting>, Error> {
-    let Some(bytes) = store.get(&Key::local(Kind::SpooledCall, id)).await else { return Ok(None) };
+async fn read_waiting(store: &dyn Store, key: &Key) -> Result<Option<Waiting>, Error> {
+    let Some(bytes) = store.get(key).await else { return Ok(None) };
     let call = serde_json::from_slice(&bytes);
-    call.map(Some).map_err(|error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}")))
-}
-
-/// Why a call is not in the shared store.
-fn gone_from(store: &dyn Common, id: &str) -> Error {
-    if store.link().is_none_or(store::Link::is_present) {
-        return gone(id);
-    }
-    Error::proxy(format!(
-        "the call `{id}` may wait in the store that instances share (`store`), which does not answer now; run this again later"
-    ))
+    call.map(Some).map_err(|error| Error::proxy(format!("the call that waits under `{}` cannot be read: {error}", key.id)))
 }
 
 fn gone(id: &str) -> Error {
@@ -273,13 +259,10 @@ async fn candidates(pool: &Pool, name: &str) -> Catalogue {
         return ours;
     }
     let snapshot = pool.registry().snapshot();
-    let names_it = |server: &str| {
-        let rest = name.strip_prefix(server).unwrap_or_default();
-        rest.starts_with("__") || rest.starts_with('.')
-    };
-    let named: Vec<String> =
-        snapshot.servers.iter().map(|server| server.name.clone()).filter(|server| names_it(server)).collect();
-    if named.is_empty() { pool.tools(None, PATIENCE).await } else { pool.tools(Some(&named), PATIENCE).await }
+    let names_it =
+        |server: &String| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__") || rest.starts_with('.'));
+    let named: Vec<String> = snapshot.servers.iter().map(|server| server.name.clone()).filter(names_it).collect();
+    pool.tools(Some(&*named).filter(|named| !named.is_empty()), PATIENCE).await
 }
 
 fn find<'t>(offered: &'t Catalogue, name: &str) -> Result<&'t Offered, Error> {

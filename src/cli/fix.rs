@@ -119,16 +119,9 @@ fn schema(path: &Path) -> Result<Arc<Schema>, Error> {
 fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} (confidence {})", report.verdict.as_str(), report.confidence())?;
     for fix in &report.fixes {
+        let (level, at, note) = (fix.level.as_str(), &fix.at, &fix.note);
         let path = if fix.path.is_empty() { "/" } else { &fix.path };
-        writeln!(
-            out,
-            "  {:<4} {:<8} {path}  bytes {}..{}  {}",
-            fix.rule,
-            fix.level.as_str(),
-            fix.at.start,
-            fix.at.end,
-            fix.note
-        )?;
+        writeln!(out, "  {:<4} {level:<8} {path}  bytes {}..{}  {note}", fix.rule, at.start, at.end)?;
     }
     for path in &report.dropped {
         writeln!(out, "  left out {path}")?;

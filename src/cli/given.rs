@@ -50,11 +50,8 @@ pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
 
 /// The configuration with these options. A missing key is noted in it, and not an error.
 pub(super) fn load(overrides: Overrides, environment: &Environment, remarks: &mut dyn Write) -> Result<Config, Error> {
-    Config::load(&Overrides { without_secrets: true, ..overrides }, environment).inspect(|config| tell(config, remarks))
-}
-
-/// Says what becomes of a configuration in the working directory.
-fn tell(config: &Config, remarks: &mut dyn Write) {
+    let config = Config::load(&Overrides { without_secrets: true, ..overrides }, environment)?;
+    // What becomes of a configuration in the working directory.
     match (&config.file, &config.passed_over) {
         (Some(file), _) if config.here => remark(remarks, &format!("uses {}", file.display())),
         (_, Some(file)) if !config.overrides.here => {
@@ -63,6 +60,7 @@ fn tell(config: &Config, remarks: &mut dyn Write) {
         }
         _ => {}
     }
+    Ok(config)
 }
 
 impl Configured {

@@ -26,9 +26,8 @@ impl Init {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let file = self.file.unwrap_or_else(|| user_file(environment));
         if environment.settings_directory().is_none() && file == user_file(environment) {
-            return Err(Error::client(
-                "the home directory is not known, so nobody would find the file: set HOME, or name a file",
-            ));
+            let what = "the home directory is not known, so nobody would find the file: set HOME, or name a file";
+            return Err(Error::client(what));
         }
         if file.exists() && !self.force {
             let what = format!("{} exists; --force replaces it and keeps the old one next to it", file.display());

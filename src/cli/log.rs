@@ -5,7 +5,7 @@ use std::{
     fs,
     fs::File,
     io::{self, IsTerminal, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex},
     time::SystemTime,
 };
@@ -31,15 +31,18 @@ use crate::{
     server::Lines,
 };
 
-/// The options for the level of the log.
+/// The options of the log: its level, and where it goes.
 #[derive(Debug, clap::Args)]
-pub(super) struct Verbosity {
+pub(super) struct Options {
     /// Log more: -v the decisions about each request, -vv everything
     #[arg(short, long, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
     /// Log only problems
     #[arg(short, long)]
     quiet: bool,
+    /// Write the log to this file instead of standard error; at 8 MB it becomes FILE.old
+    #[arg(long, value_name = "FILE")]
+    pub(super) log_file: Option<PathBuf>,
 }
 
 /// The destination of the log, and those who follow it. Secrets are removed from every line.
@@ -70,7 +73,7 @@ const VALUE_CHARS: usize = 4000;
 /// Most values are shorter, in bytes.
 const USUAL_BYTES: usize = 64;
 
-impl Verbosity {
+impl Options {
     /// The filter, in the form of `RUST_LOG`; `None`: the environment decides.
     fn filter(&self) -> Option<&'static str> {
         match (self.quiet, self.verbose) {
@@ -83,13 +86,8 @@ impl Verbosity {
 }
 
 /// Starts the log. It has colours only on a terminal. Gives its lines to those who follow it.
-pub(super) fn start(
-    environment: &Environment,
-    form: LogFormat,
-    verbosity: &Verbosity,
-    file: Option<&Path>,
-) -> Result<Arc<Lines>, Error> {
-    let filter: Targets = (verbosity.filter().unwrap_or(environment.log_filter()).parse())
+pub(super) fn start(environment: &Environment, form: LogFormat, options: &Options) -> Result<Arc<Lines>, Error> {
+    let filter: Targets = (options.filter().unwrap_or(environment.log_filter()).parse())
         .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is not a filter: {error}")).with_code("configuration"))?;
     // The MCP SDK traces whole messages, with the arguments that policies hide: no filter of a user lets them through.
     // Its warnings are what the other side did, as often as it does it.
@@ -97,7 +95,7 @@ pub(super) fn start(
     let no_messages = filter_fn(move |event| of_sdk(*event.level()) || !event.target().starts_with("rmcp"));
     let followed = Arc::new(Lines::default());
     let lines = Arc::clone(&followed);
-    let (writer, is_terminal) = match file {
+    let (writer, is_terminal) = match &options.log_file {
         Some(file) => {
             if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
                 output::remark(&mut io::stderr(), &format!("makes the folder {} for the log", folder.display()));
@@ -109,26 +107,16 @@ pub(super) fn start(
         None => (BoxMakeWriter::new(move || Redacting(io::stderr(), Arc::clone(&lines))), io::stderr().is_terminal()),
     };
     let colours = is_terminal && environment.allows_colours();
-    let lines = layer().with_writer(writer).with_target(false);
+    let lines = layer().with_writer(writer).with_target(false).with_ansi(colours);
+    let is_short = options.verbose == 0;
+    let fields = format::debug_fn(move |out, name, value| field(out, name, value, is_short));
     let lines = match form {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
-        LogFormat::Text if verbosity.verbose == 0 => lines
-            .with_ansi(colours)
-            .event_format(Short)
-            .fmt_fields(format::debug_fn(|out, name, value| field(out, name, value, true)))
-            .boxed(),
-        LogFormat::Text => lines
-            .with_ansi(colours)
-            .fmt_fields(format::debug_fn(|out, name, value| field(out, name, value, false)).delimited(" "))
-            .boxed(),
+        LogFormat::Text if is_short => lines.event_format(Short).fmt_fields(fields).boxed(),
+        LogFormat::Text => lines.fmt_fields(fields.delimited(" ")).boxed(),
     };
-    registry()
-        .with(lines)
-        .with(filter)
-        .with(no_messages)
-        .try_init()
-        .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))?;
-    Ok(followed)
+    let started = registry().with(lines).with(filter).with(no_messages).try_init();
+    started.map(|()| followed).map_err(|error| Error::proxy(format!("cannot start the log: {error}")))
 }
 
 impl<S, N> FormatEvent<S, N> for Short
@@ -184,9 +172,7 @@ impl<W: Write> Write for Redacting<W> {
 
 impl Rotating {
     fn open(path: PathBuf) -> io::Result<Rotating> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            atomic::make_folder(folder)?;
-        }
+        atomic::make_folder(path.parent().unwrap_or(&path))?;
         let mut options = File::options();
         options.create(true).append(true);
         #[cfg(unix)]

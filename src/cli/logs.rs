@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     given::Configured,
-    output::{broken, print},
+    output::broken,
     proxy::{PATIENCE, url},
 };
 use crate::{
@@ -32,13 +32,11 @@ impl Logs {
             let sent = client.send(&Outgoing::Http(HttpRequest::get(format!("{url}/ui/log")))).await;
             let mut answer = sent.map_err(|_| Error::proxy(format!("no proxy runs at {url}: `toolglot serve` starts one")))?;
             let fault = match answer.status.as_u16() {
-                200 => None,
-                401 | 403 => {
-                    Some("wants the key of a client: look at its own terminal or log file, or at `toolglot service logs`")
-                }
-                _ => Some("has no log to follow: `toolglot doctor` says what it is"),
+                200 => "",
+                401 | 403 => "wants the key of a client: look at its own terminal or log file, or at `toolglot service logs`",
+                _ => "has no log to follow: `toolglot doctor` says what it is",
             };
-            if let Some(fault) = fault {
+            if !fault.is_empty() {
                 return Err(Error::proxy(format!("what runs at {url} {fault}")));
             }
             let mut lines = bytes::BytesMut::new();
@@ -46,7 +44,7 @@ impl Logs {
             while answer.body.read(&mut lines).await.is_ok_and(|read| read > 0) {
                 out.write_all(&lines.split()).and_then(|()| out.flush()).map_err(broken)?;
             }
-            print(out, "")
+            Ok(())
         })
     }
 }

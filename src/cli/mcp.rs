@@ -124,17 +124,12 @@ impl Mcp {
                 format.print(&pool.status(), Status::to_value, servers)
             }
             Command::Add(add) => {
-                let name = add.name.clone();
-                let (replace, entry) = (add.replace, add.entry()?);
-                let registry = registry()?;
-                if replace {
-                    registry.put(&name, &entry)?;
-                } else {
-                    registry.add(&name, &entry).map_err(|error| match error.status {
-                        409 => Error { message: format!("{}; `--replace` replaces it", error.message), ..error },
-                        _ => error,
-                    })?;
-                }
+                let (name, entry, registry) = (&add.name, add.entry()?, registry()?);
+                let added = if add.replace { registry.put(name, &entry) } else { registry.add(name, &entry) };
+                added.map_err(|error| match error.status {
+                    409 => Error { message: format!("{}; `--replace` replaces it", error.message), ..error },
+                    _ => error,
+                })?;
                 format!("{name} is registered; `toolglot mcp tools` shows what it offers\n")
             }
             Command::Remove { name } => {
@@ -174,7 +169,7 @@ impl Mcp {
 }
 
 impl Add {
-    fn entry(self) -> Result<Map<String, Value>, Error> {
+    fn entry(&self) -> Result<Map<String, Value>, Error> {
         let pairs = |option: &str, list: &[String], separator: char| {
             let read = |pair: &String| {
                 let (name, value) = pair.split_once(separator)?;
@@ -236,11 +231,9 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
     for (name, key) in left_out {
         remark(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
     }
-    for name in ours {
-        remark(remarks, &format!("{name}: it is toolglot itself; left out"));
-    }
-    for name in known {
-        remark(remarks, &format!("{name}: there is a server of this name already (or its name is not allowed); left out"));
+    let known = known.iter().map(|name| (name, "there is a server of this name already (or its name is not allowed)"));
+    for (name, why) in ours.iter().map(|name| (name, "it is toolglot itself")).chain(known) {
+        remark(remarks, &format!("{name}: {why}; left out"));
     }
     let snapshot = registry.snapshot();
     let mut out = String::new();

@@ -13,7 +13,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::{given, output};
 use crate::{
-    adapter::{Library, scanner},
+    adapter::{Found, Library, scanner},
     backend::{Decoder, Dialect},
     client::{self, compact::compact},
     error::{Blame, Error},
@@ -120,7 +120,7 @@ impl Normalize {
         };
         let found = library.find(&row.model, None);
         let (answer, checked) = normalize(&library, &row)?;
-        write_for_people(out, &found.adapter.name, &found.why, &answer, &checked).map_err(output::broken)
+        write_for_people(out, &found, &answer, &checked).map_err(output::broken)
     }
 }
 
@@ -157,22 +157,12 @@ fn normalize(library: &Library, row: &Row) -> Result<(Normalized, Vec<Checked>),
 
 fn finish_reason(word: Option<&str>) -> Result<FinishReason, Error> {
     let Some(word) = word else { return Ok(FinishReason::Stop) };
-    FinishReason::named(word).ok_or_else(|| {
-        Error::client(format!(
-            "unknown finish_reason `{word}`; known: {}",
-            FinishReason::ALL.map(FinishReason::as_str).join(", ")
-        ))
-    })
+    let known = FinishReason::ALL.map(FinishReason::as_str).join(", ");
+    FinishReason::named(word).ok_or_else(|| Error::client(format!("unknown finish_reason `{word}`; known: {known}")))
 }
 
-fn write_for_people(
-    output: &mut dyn Write,
-    adapter: &str,
-    why: &str,
-    answer: &Normalized,
-    checked: &[Checked],
-) -> std::io::Result<()> {
-    writeln!(output, "adapter    {adapter} ({why})")?;
+fn write_for_people(output: &mut dyn Write, found: &Found, answer: &Normalized, checked: &[Checked]) -> std::io::Result<()> {
+    writeln!(output, "adapter    {} ({})", found.adapter.name, found.why)?;
     for (label, text) in [("reasoning", &answer.reasoning), ("content", &answer.content)] {
         if !text.is_empty() {
             writeln!(output, "{label:10} {text:?}")?;

@@ -44,13 +44,12 @@ pub(super) fn row(out: &mut dyn Write, value: &impl Serialize) -> Result<(), Err
 
 /// Reading or writing failed.
 pub(super) fn broken(error: io::Error) -> Error {
-    Error::proxy(format!("input or output failed: {error}"))
+    Error::proxy(format!("standard input or output: {error}"))
 }
 
 /// Writes a whole output.
 pub(super) fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| Error::proxy(format!("standard output: {error}")))
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(broken)
 }
 
 /// Writes a remark for people, which is not part of the data. Nobody is left to hear that standard error is closed.

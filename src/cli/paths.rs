@@ -1,10 +1,6 @@
 //! `toolglot paths`: lists every file and folder that toolglot uses, and says how it found the configuration.
 
-use std::{
-    fmt::Write as _,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -42,17 +38,20 @@ struct Place {
 impl Paths {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let places = self.places(environment)?;
-        print(out, &if self.json { json(&places)? } else { table(&places) })
+        let shown = |Place { what, path, exists, meaning }: &Place| {
+            let there = if *exists { "" } else { " (does not exist)" };
+            format!("{what:13}  {}{there}\n{:13}  {meaning}\n", path.display(), "")
+        };
+        print(out, &if self.json { json(&places)? } else { places.iter().map(shown).collect() })
     }
 
     fn places(&self, environment: &Environment) -> Result<Vec<Place>, Error> {
         let config = self.configured.load(environment)?;
-        let own = user_file(environment);
         let (file, how) = match &config.file {
             Some(file) if self.configured.config.is_some() => (file.clone(), "named by --config"),
             Some(file) if environment.get("TOOLGLOT_CONFIG").is_some() => (file.clone(), "named by TOOLGLOT_CONFIG"),
             Some(file) if config.here => (file.clone(), "found in the working directory"),
-            _ => (own, "this user's own; `toolglot init` writes it"),
+            _ => (user_file(environment), "this user's own; `toolglot init` writes it"),
         };
         let passed_over = config.passed_over.map(|file| ("passed over", file, "in the working directory, of another program"));
         let (Overlay::Named(adapters) | Overlay::Usual(adapters)) = config.adapters;
@@ -68,20 +67,10 @@ impl Paths {
             service::log_file(environment).map(|log| ("log", log, "of the service")),
             Some(("data", data_directory(environment), "this user's data")),
         ];
-        let place = |(what, path, meaning): (_, PathBuf, _)| Place { what, exists: exists(&path), path, meaning };
+        let place = |(what, path, meaning): (_, PathBuf, _)| {
+            let exists = path.symlink_metadata().is_ok();
+            Place { what, path, exists, meaning }
+        };
         Ok(all.into_iter().flatten().map(place).collect())
     }
-}
-
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-fn table(places: &[Place]) -> String {
-    let mut out = String::new();
-    for Place { what, path, exists, meaning } in places {
-        let there = if *exists { "" } else { " (does not exist)" };
-        let _ = writeln!(out, "{what:13}  {}{there}\n{:13}  {meaning}", path.display(), "");
-    }
-    out
 }

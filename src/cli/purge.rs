@@ -31,12 +31,8 @@ pub(super) struct Purge {
 
 enum Task {
     Service(PathBuf),
-    /// What was written into one file, what becomes of it, and the copies next to it that go with it.
-    Settings {
-        entry: Box<Entry>,
-        undone: Undone,
-        copies: Vec<PathBuf>,
-    },
+    /// What was written into one file, with the copies next to it that go with it, and what becomes of the file.
+    Settings(Box<Entry>, Undone),
     Folder(PathBuf),
 }
 
@@ -67,7 +63,7 @@ impl Purge {
             if let Err(what) = task.done(environment, &kept) {
                 failures.push(what);
                 // Its copy and the journal are all that is left of the user's settings.
-                kept.entries.extend(if let Task::Settings { entry, .. } = task { Some(*entry) } else { None });
+                kept.entries.extend(if let Task::Settings(entry, _) = task { Some(*entry) } else { None });
             }
         }
         if !kept.entries.is_empty() {
@@ -94,12 +90,11 @@ fn running(environment: &Environment) -> Option<String> {
 fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
     let mut tasks: Vec<Task> =
         Some(service::file(environment)?).filter(|file| file.exists()).map(Task::Service).into_iter().collect();
-    for entry in Journal::read(environment)?.entries {
+    for mut entry in Journal::read(environment)?.entries {
         if let Some(undone) = entry.undoing()? {
             // Where nothing is undone, the copy is all that is left of the user's settings.
-            let copies = if undone == Undone::Foreign { Vec::new() } else { entry.backups.clone() };
-            let copies = copies.into_iter().filter(|copy| copy.exists()).collect();
-            tasks.push(Task::Settings { entry: Box::new(entry), undone, copies });
+            entry.backups.retain(|copy| undone != Undone::Foreign && copy.exists());
+            tasks.push(Task::Settings(Box::new(entry), undone));
         }
     }
     // Without a home directory these are relative: a folder of that name may be anybody's.
@@ -114,9 +109,9 @@ impl Task {
         let named = |path: &Path, result: std::io::Result<()>| result.map_err(|error| format!("{}: {error}", path.display()));
         match self {
             Task::Service(_) => service::uninstall(environment).map_err(|error| error.message),
-            Task::Settings { entry, undone, copies } => {
+            Task::Settings(entry, undone) => {
                 named(&entry.file, journal::undo(&entry.file, undone))?;
-                copies.iter().try_for_each(|copy| named(copy, fs::remove_file(copy)))
+                entry.backups.iter().try_for_each(|copy| named(copy, fs::remove_file(copy)))
             }
             Task::Folder(folder) if needed.entries.is_empty() => named(folder, fs::remove_dir_all(folder)),
             Task::Folder(folder) => named(folder, empty(folder, &journal::file(environment))),
@@ -140,14 +135,14 @@ impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Task::Service(file) => write!(f, "stop the service and remove {}", file.display()),
-            Task::Settings { entry, undone, copies } => {
+            Task::Settings(entry, undone) => {
                 let (file, by) = (entry.file.display(), format!("`toolglot setup {} --write`", entry.client));
                 match undone {
                     Undone::Text(_) => write!(f, "take out of {file} what {by} put in"),
                     Undone::Removed => write!(f, "remove {file}, which {by} made"),
                     Undone::Foreign => write!(f, "leave {file} as it is: it has changed since {by}"),
                 }?;
-                copies.iter().try_for_each(|copy| write!(f, "\nremove {}, the copy of that file", copy.display()))
+                entry.backups.iter().try_for_each(|copy| write!(f, "\nremove {}, the copy of that file", copy.display()))
             }
             Task::Folder(folder) => write!(f, "remove {} with everything in it", folder.display()),
         }

@@ -6,7 +6,7 @@ use std::{
     io::{BufRead, BufReader, IsTerminal, Read, Write},
     net::SocketAddr,
     path::PathBuf,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitCode, Stdio},
     time::Duration,
 };
 
@@ -58,16 +58,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const RECORDED: &str = "demo/";
 
 impl Run {
-    /// Runs the command. Returns the agent's exit status.
-    pub(super) fn run(
-        mut self,
-        environment: &Environment,
-        input: &mut dyn Read,
-        remarks: &mut dyn Write,
-    ) -> Result<ExitStatus, Error> {
+    /// Runs the command. Returns the agent's exit code; 1 for one that a signal has ended.
+    pub(super) fn run(self, environment: &Environment, input: &mut dyn Read, remarks: &mut dyn Write) -> Result<ExitCode, Error> {
         let mut agents = clients::agents()?;
-        let name = match self.agent.take() {
-            Some(name) => name,
+        let name = match &self.agent {
+            Some(name) => name.clone(),
             None => {
                 let installed: Vec<&str> =
                     agents.keys().map(String::as_str).filter(|name| environment.find(name).is_some()).collect();
@@ -87,13 +82,8 @@ impl Run {
         remark(remarks, &format!("{name} uses {model} ({size}) through toolglot at http://{address}, {since}"));
         let folder = data_directory(environment).join("agents").join(&name);
         let slashes = |path: PathBuf| path.display().to_string().replace('\\', "/");
-        let place = Place {
-            address,
-            model,
-            context,
-            home: slashes(environment.home().unwrap_or_default()),
-            profile: slashes(folder.clone()),
-        };
+        let (home, own) = (slashes(environment.home().unwrap_or_default()), slashes(folder.clone()));
+        let place = Place { address, model, context, home, profile: own };
         profile(&agent, &place, &folder)?;
         let mut command = Command::new(program);
         for (name, value) in &agent.environment {
@@ -104,7 +94,7 @@ impl Run {
         tracing::debug!(?place, "starting the agent");
         let ended = command.status().map_err(|error| Error::proxy(format!("cannot start `{name}`: {error}")));
         drop(daemon);
-        ended
+        Ok(ended?.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
     }
 
     /// Starts a proxy, and waits until it listens and has looked for models.
@@ -150,10 +140,8 @@ fn pick(installed: &[&str], terminal: bool, input: &mut dyn Read, out: &mut dyn 
     if !terminal {
         return Err(all());
     }
-    for (at, name) in installed.iter().enumerate() {
-        print(out, &format!("{:3}  {name}\n", at + 1))?;
-    }
-    print(out, "Which one? ")?;
+    let list: String = (1..).zip(installed).map(|(number, name)| format!("{number:3}  {name}\n")).collect();
+    print(out, &format!("{list}Which one? "))?;
     let mut answer = String::new();
     BufReader::new(input).read_line(&mut answer).map_err(|_| all())?;
     let answer = answer.trim();
@@ -163,12 +151,8 @@ fn pick(installed: &[&str], terminal: bool, input: &mut dyn Read, out: &mut dyn 
 
 /// Writes what the agent reads from its private folder. What else it keeps there stays: its conversations, the user's choices.
 fn profile(agent: &Agent, place: &Place, folder: &std::path::Path) -> Result<(), Error> {
-    if !folder.is_absolute() {
-        return if place.profile.is_empty() || agent.files.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::proxy("the home directory is not known: set HOME"))
-        };
+    if !folder.is_absolute() && !agent.files.is_empty() {
+        return Err(Error::proxy("the home directory is not known: set HOME"));
     }
     for part in &agent.files {
         let file = folder.join(&part.path);
@@ -188,9 +172,8 @@ fn models(address: SocketAddr) -> Result<Option<Vec<String>>, Error> {
 
 /// The model that is meant, and its context if anybody knows it. A recording is meant only where it is named.
 pub(super) fn known_model(address: SocketAddr, wanted: Option<&str>) -> Result<(String, Option<u64>), Error> {
-    let Some(known) = models(address)? else {
-        return Err(Error::proxy(format!("no toolglot runs at {address}: start it with `toolglot serve`")));
-    };
+    let nobody = || Error::proxy(format!("no toolglot runs at {address}: start it with `toolglot serve`"));
+    let known = models(address)?.ok_or_else(nobody)?;
     let model = match wanted {
         Some(wanted) if known.iter().any(|name| name == wanted) => wanted.to_owned(),
         Some(_) if known.is_empty() => return Err(no_backend(&known)),

@@ -2,11 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{
-    given::Given,
-    log::{self, Verbosity},
-    setup,
-};
+use super::{given::Given, log, setup};
 use crate::{
     config::Environment,
     error::Error,
@@ -18,10 +14,7 @@ pub(super) struct Serve {
     #[command(flatten)]
     given: Given,
     #[command(flatten)]
-    verbosity: Verbosity,
-    /// Write the log to this file instead of standard error; at 8 MB it becomes FILE.old
-    #[arg(long, value_name = "FILE")]
-    log_file: Option<PathBuf>,
+    log: log::Options,
     /// Offer the recorded models too, to try it without a model
     #[arg(long)]
     demo: bool,
@@ -32,32 +25,23 @@ pub(super) struct Serve {
 pub(super) struct Record {
     /// The directory for the files, one for each chat
     #[arg(long, value_name = "DIRECTORY", default_value = "recorded")]
-    into: PathBuf,
+    pub(super) into: PathBuf,
     #[command(flatten)]
-    serve: Serve,
+    pub(super) serve: Serve,
 }
 
 impl Serve {
-    pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
-        self.start(environment, None)
-    }
-
-    fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
+    /// Runs the server until it is stopped. `record`: the folder that every chat is written into.
+    pub(super) fn run(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
         config.check_exposure()?;
-        let log = Some(log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?);
+        let log = Some(log::start(environment, config.log_format, &self.log)?);
         let served =
             server::serve(Settings { demo: self.demo, record, log, setup: setup::texts, ..Settings::of(config, environment) });
-        if let (Some(_), Err(error)) = (&self.log_file, &served) {
+        if let (Some(_), Err(error)) = (&self.log.log_file, &served) {
             // Standard error hears of it too, but whoever reads the file does not.
             tracing::error!("{error}");
         }
         served
-    }
-}
-
-impl Record {
-    pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
-        self.serve.start(environment, Some(self.into))
     }
 }

@@ -2,14 +2,17 @@
 //! unit, a LaunchAgent, or a logon task of Windows.
 
 use std::{
-    io::{Read, Seek, SeekFrom, Write},
+    io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
 use clap::Args;
 
-use super::{given::Configured, output::remark};
+use super::{
+    given::Configured,
+    output::{self, remark},
+};
 use crate::{
     atomic,
     config::{Config, Environment, Overrides, System, data_directory, user_file},
@@ -22,7 +25,7 @@ mod steps;
 mod tests;
 
 use definition::Job;
-use steps::{Step, Verb};
+use steps::Verb;
 
 #[derive(Debug, Args)]
 pub(super) struct Service {
@@ -35,22 +38,21 @@ const VARIABLES: [&str; 5] = ["PATH", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_DAT
 const NO_SESSION: &str = "; there is no login session of this user here: log in as this user (not by su or sudo), or let \
                           `toolglot serve` be started the way this machine starts its programs";
 /// How much of a log is shown.
-const SHOWN_BYTES: u64 = 16 * 1024;
+const SHOWN_BYTES: usize = 16 * 1024;
 
 impl Service {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let at = file(environment)?;
-        match &self.verb {
-            Verb::Install(configured) => return install(&self.verb, configured, environment, remarks),
+        match (&self.verb, log_file(environment)) {
+            (Verb::Install(configured), _) => return install(&self.verb, configured, environment, remarks),
             _ if !at.exists() => return Err(Error::client("the service is not installed: `toolglot service install`")),
-            Verb::Logs => {
-                if let Some(log) = log_file(environment) {
-                    return show_end(&log, out);
-                }
+            (Verb::Logs, Some(log)) => {
+                let text = output::read(&log)?;
+                return output::print(out, &text[text.ceil_char_boundary(text.len().saturating_sub(SHOWN_BYTES))..]);
             }
-            Verb::Start | Verb::Stop | Verb::Status | Verb::Uninstall => {}
+            _ => {}
         }
-        let failures = take(&self.verb, None, environment)?;
+        let failures = take(&self.verb, &[], environment)?;
         if matches!(self.verb, Verb::Uninstall) {
             failures.iter().for_each(|failed| remark(remarks, &failed.message));
             remark(remarks, &format!("{} is removed; what still runs of it ends when you log out", at.display()));
@@ -61,33 +63,27 @@ impl Service {
 
 /// The file that defines the service.
 pub(super) fn file(environment: &Environment) -> Result<PathBuf, Error> {
-    let home = || environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"));
+    let known = |folder: Option<PathBuf>| folder.ok_or_else(|| Error::proxy("the home directory is not known: set HOME"));
     Ok(match environment.system() {
-        System::Unix => {
-            let settings = environment.settings_directory().map_or_else(|| home().map(|home| home.join(".config")), Ok)?;
-            settings.join("systemd/user").join(steps::UNIT)
-        }
-        System::MacOs => home()?.join(format!("Library/LaunchAgents/{}.plist", steps::LABEL)),
+        System::Unix => known(environment.settings_directory())?.join("systemd/user").join(steps::UNIT),
+        System::MacOs => known(environment.home())?.join(format!("Library/LaunchAgents/{}.plist", steps::LABEL)),
         System::Windows => data_directory(environment).join("service.xml"),
     })
 }
 
 /// The file that the service writes its log to, where the system keeps none.
 pub(super) fn log_file(environment: &Environment) -> Option<PathBuf> {
-    match environment.system() {
-        System::Unix => None,
-        System::MacOs | System::Windows => Some(data_directory(environment).join("service.log")),
-    }
+    (environment.system() != System::Unix).then(|| data_directory(environment).join("service.log"))
 }
 
 /// Stops the service and removes it.
 pub(super) fn uninstall(environment: &Environment) -> Result<(), Error> {
-    take(&Verb::Uninstall, None, environment).map(|_| ())
+    take(&Verb::Uninstall, &[], environment).map(|_| ())
 }
 
 fn install(verb: &Verb, configured: &Configured, environment: &Environment, remarks: &mut dyn Write) -> Result<(), Error> {
     let config = configured.load(environment)?;
-    take(verb, Some(&job(&config, environment)?), environment)?;
+    take(verb, &definition::bytes(environment.system(), &job(&config, environment)?), environment)?;
     let mut say = |text: String| remark(remarks, &text);
     say(format!("installed in {}; it listens on port {}", file(environment)?.display(), config.listen.port()));
     for (name, what) in unset_at_login(&config, environment)? {
@@ -103,24 +99,20 @@ fn install(verb: &Verb, configured: &Configured, environment: &Environment, rema
 fn job(config: &Config, environment: &Environment) -> Result<Job, Error> {
     let program = std::env::current_exe().map_err(|error| Error::proxy(format!("where this program is: {error}")))?;
     let path = |path: &Path| path.display().to_string();
-    let mut arguments = vec!["serve".to_owned()];
-    // The user's own file is found without a word, and may be written later.
-    if let Some(file) = config.file.as_ref().filter(|file| **file != user_file(environment)) {
-        arguments.extend(["--config".to_owned(), path(file)]);
-    }
-    let listen = config.overrides.listen.as_deref().or(environment.get("TOOLGLOT_LISTEN"));
-    if let Some(listen) = listen {
-        arguments.extend(["--listen".to_owned(), listen.to_owned()]);
-    }
-    if let Some(log) = log_file(environment) {
-        arguments.extend(["--log-file".to_owned(), path(&log)]);
-    }
+    let options = [
+        // The user's own file is found without a word, and may be written later.
+        ("--config", config.file.as_deref().filter(|file| **file != user_file(environment)).map(path)),
+        ("--listen", config.overrides.listen.as_deref().or(environment.get("TOOLGLOT_LISTEN")).map(str::to_owned)),
+        ("--log-file", log_file(environment).as_deref().map(path)),
+    ];
+    let options = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+    let command = [path(&program), "serve".to_owned()].into_iter().chain(options.flatten()).collect();
     let kept = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), environment.get(name)?.to_owned())));
     let user = match (environment.get("USERDOMAIN"), environment.get("USERNAME")) {
         (Some(domain), Some(user)) => format!("{domain}\\{user}"),
         (_, user) => user.unwrap_or_default().to_owned(),
     };
-    Ok(Job { program: path(&program), arguments, variables: kept.collect(), user })
+    Ok(Job { command, variables: kept.collect(), user })
 }
 
 /// Backends whose key is in a variable that a login does not set.
@@ -137,23 +129,22 @@ fn unset_at_login(config: &Config, environment: &Environment) -> Result<Vec<(Str
 }
 
 /// Takes the steps; gives what failed of those that may fail, each failure once.
-fn take(verb: &Verb, job: Option<&Job>, environment: &Environment) -> Result<Vec<Error>, Error> {
+fn take(verb: &Verb, definition: &[u8], environment: &Environment) -> Result<Vec<Error>, Error> {
     let mut failures: Vec<Error> = Vec::new();
     let file = file(environment)?;
     let failed = |error: std::io::Error| Error::proxy(format!("{}: {error}", file.display()));
-    for step in steps::steps(environment.system(), verb, &file, user_id(environment)) {
-        match step {
-            Step::Write => {
-                let text = job.map(|job| definition::bytes(environment.system(), job)).unwrap_or_default();
-                atomic::write(&file, &text).map_err(failed)?;
-            }
-            Step::Remove => std::fs::remove_file(&file).map_err(failed)?,
-            Step::Run { command, may_fail } => match run(&command, environment) {
-                Err(error) if !may_fail => return Err(error),
-                // Where there is no session, each command says the same.
-                Err(error) if failures.is_empty() => failures.push(error),
-                _ => {}
-            },
+    for step in steps::steps(environment.system(), verb) {
+        let (step, may_fail) = step.strip_prefix('-').map_or((*step, false), |step| (step, true));
+        let done = match step {
+            "write" => atomic::write(&file, definition).map_err(failed),
+            "remove" => std::fs::remove_file(&file).map_err(failed),
+            command => run(&steps::words(command, &file, user_id(environment)), environment),
+        };
+        match done {
+            Err(error) if !may_fail => return Err(error),
+            // Where there is no session, each command says the same.
+            Err(error) if failures.is_empty() => failures.push(error),
+            _ => {}
         }
     }
     Ok(failures)
@@ -180,27 +171,12 @@ fn run(words: &[String], environment: &Environment) -> Result<(), Error> {
     Err(Error::proxy(format!("`{}` failed ({}): {}{remedy}", words.join(" "), ended.status, said.trim())))
 }
 
-/// The number of this user, by which launchd knows the login session: that of the owner of the home directory.
+/// The number of this user: that of the owner of the home directory.
 fn user_id(environment: &Environment) -> u32 {
+    let home = environment.home().and_then(|home| std::fs::metadata(home).ok());
     #[cfg(unix)]
-    let id = environment
-        .home()
-        .and_then(|home| std::fs::metadata(home).ok())
-        .map(|home| std::os::unix::fs::MetadataExt::uid(&home))
-        .unwrap_or_default();
+    let id = home.map(|home| std::os::unix::fs::MetadataExt::uid(&home));
     #[cfg(not(unix))]
-    let id = environment.home().map(|_| 0).unwrap_or_default();
-    id
-}
-
-fn show_end(log: &Path, out: &mut dyn Write) -> Result<(), Error> {
-    let mut read = || {
-        let mut file = std::fs::File::open(log)?;
-        let begin = file.metadata()?.len().saturating_sub(SHOWN_BYTES);
-        file.seek(SeekFrom::Start(begin))?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
-        out.write_all(&text)
-    };
-    read().map_err(|error| Error::proxy(format!("{}: {error}", log.display())))
+    let id = home.map(|_| 0);
+    id.unwrap_or_default()
 }

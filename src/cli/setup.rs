@@ -62,30 +62,29 @@ impl Setup {
         let home = environment.home().unwrap_or_default().display().to_string().replace('\\', "/");
         let mut place = Place { address, model: "MODEL".into(), context: None, home, profile: String::new() };
         if self.write && client.files.is_empty() {
-            return Err(Error::client(format!(
-                "nothing of {}'s settings can be installed: `toolglot setup {}` shows what to enter by hand",
-                client.title, self.client
-            )));
+            let (title, name) = (&client.title, &self.client);
+            let what =
+                format!("nothing of {title}'s settings can be installed: `toolglot setup {name}` shows what to enter by hand");
+            return Err(Error::client(what));
         }
+        let is_written = client.files.iter().any(clients::File::names_the_model);
         match run::known_model(address, self.model.as_deref()) {
             Ok((model, context)) => (place.model, place.context) = (model, context),
             // A name that nobody answers to must not get into the user's settings.
-            Err(error) if self.write && client.files.iter().any(clients::File::names_the_model) => {
+            Err(error) if self.write && is_written => {
                 return Err(Error::client(format!("nothing was written: {}", error.message)));
             }
-            Err(error) => {
-                if let Some(model) = &self.model {
-                    place.model.clone_from(model);
-                } else if client.steps.contains("{model}") || client.files.iter().any(clients::File::names_the_model) {
+            Err(error) => match self.model {
+                Some(model) => place.model = model,
+                None if is_written || client.steps.contains("{model}") => {
                     remark(remarks, &format!("MODEL stands for the name of a model: {}", error.message));
                 }
-            }
+                None => {}
+            },
         }
         if place.context.is_none() && client.steps.contains("{context}") {
-            remark(
-                remarks,
-                "CONTEXT stands for the tokens of context that the model's server gives it: nobody has told toolglot",
-            );
+            let what = "CONTEXT stands for the tokens of context that the model's server gives it: nobody has told toolglot";
+            remark(remarks, what);
         }
         print(out, &format!("{}\n\n{}\n", client.title, place.tell(&client.steps)))?;
         for part in &client.files {
@@ -160,15 +159,10 @@ pub(super) fn install(
     let copied = backup.as_ref().map_or(Ok(0), |backup| std::fs::copy(file, backup)).map_err(failed);
     let noted = copied.and_then(|_| note(backup.as_deref()));
     let written = noted.and_then(|()| atomic::write(file, format!("{}\n", after.trim_end()).as_bytes()).map_err(failed));
-    let kept = backup.as_ref().map(|backup| format!("; what it was is in {}", backup.display())).unwrap_or_default();
-    match written {
-        Ok(()) => Ok(format!("installed in {}{kept}", file.display())),
-        Err(error) => {
-            // Only the copy of this attempt has this name.
-            let _ = backup.map(std::fs::remove_file);
-            Err(error)
-        }
-    }
+    // Only the copy of this attempt has this name.
+    written.inspect_err(|_| _ = backup.as_ref().map(std::fs::remove_file))?;
+    let kept = backup.map(|backup| format!("; what it was is in {}", backup.display())).unwrap_or_default();
+    Ok(format!("installed in {}{kept}", file.display()))
 }
 
 /// A name for the backup that no earlier one has.

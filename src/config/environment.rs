@@ -56,9 +56,7 @@ impl Environment {
     /// These variables on this system.
     pub(crate) fn on(system: System, variables: impl IntoIterator<Item = (String, String)>) -> Environment {
         let mut environment = Environment { system, variables: BTreeMap::new() };
-        for (name, value) in variables {
-            environment.set(&name, value);
-        }
+        variables.into_iter().for_each(|(name, value)| environment.set(&name, value));
         environment
     }
 
@@ -70,9 +68,7 @@ impl Environment {
     /// The same environment with other values of these variables.
     pub fn with<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Environment {
         let mut environment = self.clone();
-        for (name, value) in variables {
-            environment.set(name, value.to_owned());
-        }
+        variables.into_iter().for_each(|(name, value)| environment.set(name, value.to_owned()));
         environment
     }
 
@@ -204,7 +200,7 @@ fn is_program(file: &Path) -> bool {
 
 impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(variables: [(&str, &str); N]) -> Environment {
-        Environment::on(System::OWN, variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())))
+        Environment::default().with(variables)
     }
 }
 

@@ -79,6 +79,7 @@ const LOCKS: &[&str] = &[
     "src/mcp/pool/fault.rs",          // why a connection ended
     "src/mcp/pool/process.rs",        // a child's input: one writer at a time
     "src/mcp/registry.rs",            // one writer of the registry's file at a time
+    "src/cli/doctor/trial.rs",        // what a trial has seen, until its answer is judged
     "src/cli/log.rs",                 // one writer of the log's file at a time
 ];
 

@@ -20,7 +20,8 @@ type Called = (String, Value);
 /// Names of adapters of a library, and what is wrong with them.
 pub(super) fn library_faults(library: &Library, chosen: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let generic = library.get(GENERIC).map_or(0, |adapter| adapter.calls.len());
-    let offered = Offered { tools: Arc::new(tools()), schemas: Arc::default() };
+    // Compiled once.
+    let (tools, schemas) = (Arc::new(tools()), Arc::new(Schemas::default()));
     let mut faults = Vec::new();
     for adapter in library.iter().filter(|adapter| chosen(&adapter.name)) {
         let own = if adapter.name == GENERIC { generic } else { adapter.calls.len().saturating_sub(generic) };
@@ -29,7 +30,7 @@ pub(super) fn library_faults(library: &Library, chosen: impl Fn(&str) -> bool) -
         if adapter.name != GENERIC {
             found.extend(never_chosen(adapter, library));
         }
-        found.extend(round_trips(adapter, &offered));
+        found.extend(round_trips(&Setup::new(Arc::clone(adapter), Arc::clone(&tools), Arc::clone(&schemas))));
         faults.extend(found.into_iter().map(|what| (adapter.name.clone(), what)));
     }
     faults
@@ -38,6 +39,10 @@ pub(super) fn library_faults(library: &Library, chosen: impl Fn(&str) -> bool) -
 /// Forms and markers that never count because others come before them.
 fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
     let forms = adapter.calls.get(..own).unwrap_or_default();
+    let reasoning = adapter.framing.reasoning.as_ref();
+    let is_of_reasoning = |marker: &&String| {
+        !marker.is_empty() && reasoning.is_some_and(|region| region.open.contains(marker) || region.close.contains(marker))
+    };
     let mut faults = Vec::new();
     for (later, form) in forms.iter().enumerate() {
         if let Some(earlier) = forms[..later].iter().position(|before| {
@@ -51,18 +56,9 @@ fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
         }) {
             faults.push(format!("[[call]] number {} is never reached: number {} reads the same", later + 1, earlier + 1));
         }
-        for marker in form.section.iter().chain(&form.open).chain(&form.stripped).filter(|marker| !marker.is_empty()) {
-            let reasoning = adapter
-                .framing
-                .reasoning
-                .as_ref()
-                .is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
-            if reasoning {
-                faults.push(format!(
-                    "the marker {marker:?} of [[call]] number {} is a marker of reasoning too, which wins",
-                    later + 1
-                ));
-            }
+        for marker in form.section.iter().chain(&form.open).chain(&form.stripped).filter(is_of_reasoning) {
+            let number = later + 1;
+            faults.push(format!("the marker {marker:?} of [[call]] number {number} is a marker of reasoning too, which wins"));
         }
     }
     faults
@@ -103,14 +99,14 @@ fn never_chosen(adapter: &Adapter, library: &Library) -> Vec<String> {
 }
 
 /// The calls that its prompt shows to the model must be read back as they were.
-fn round_trips(adapter: &Arc<Adapter>, offered: &Offered) -> Vec<String> {
-    if let Err(error) = adapter.prompt.check() {
+fn round_trips(setup: &Setup) -> Vec<String> {
+    if let Err(error) = setup.adapter.prompt.check() {
         return vec![error.message];
     }
     let mut faults = Vec::new();
-    for Sample { what, prose, calls } in samples(adapter) {
+    for (what, prose, calls) in samples(&setup.adapter) {
         for (own_form, mode) in [(false, "prompt"), (true, "raw")] {
-            match round_trip(adapter, offered, own_form, prose, &calls) {
+            match round_trip(setup, own_form, prose, &calls) {
                 Err(error) => faults.push(error.message),
                 Ok(back) if back == calls => {}
                 Ok(back) => faults.push(format!(
@@ -138,59 +134,36 @@ fn tools() -> Tools {
     Tools::new([note, Tool::new("ping", "Answers.", r#"{"type":"object","properties":{}}"#)], ToolChoice::Auto)
 }
 
-/// The tools of all round trips, and their schemas, compiled once.
-struct Offered {
-    tools: Arc<Tools>,
-    schemas: Arc<Schemas>,
-}
-
-/// Calls that a prompt must be able to show.
-struct Sample {
-    what: &'static str,
-    prose: &'static str,
-    calls: Vec<Called>,
-}
-
-fn samples(adapter: &Adapter) -> Vec<Sample> {
+/// Calls that a prompt must be able to show: what they are, the text before them, themselves.
+fn samples(adapter: &Adapter) -> Vec<(&'static str, &'static str, Vec<Called>)> {
     let note = |arguments: Value| ("write_note".to_owned(), arguments);
-    let markers: Vec<&str> = adapter
-        .calls
-        .iter()
-        .flat_map(|call| call.section.iter().chain(&call.open).chain(&call.close).chain(&call.section_close))
-        .chain(adapter.framing.markers())
-        .map(String::as_str)
-        .collect();
     let nested = json!({"title": "t", "count": -3, "draft": false, "tags": ["a", "b c"], "options": {"depth": {"list": [1, null, {"x": ""}]}}});
     let odd = json!({"title": "Größe „7“ 🙂", "body": "line one\nline \"two\"\t{\"a\": [1]} \\ end"});
-    let sample = |what, prose, calls| Sample { what, prose, calls };
     vec![
-        sample("a call without arguments", "", vec![("ping".to_owned(), json!({}))]),
-        sample("a plain call", "", vec![note(json!({"title": "Shopping"}))]),
-        sample("a call behind prose", "I will write that down.", vec![note(json!({"title": "Shopping"}))]),
-        sample("a nested call", "", vec![note(nested)]),
-        sample("a call with odd characters", "", vec![note(odd)]),
-        sample("a call with markers inside of a string", "", vec![note(json!({"title": "markers", "body": markers.join(" ")}))]),
-        sample("a pair of calls", "", vec![note(json!({"title": "one"})), note(json!({"title": "two", "count": 2}))]),
+        ("a call without arguments", "", vec![("ping".to_owned(), json!({}))]),
+        ("a plain call", "", vec![note(json!({"title": "Shopping"}))]),
+        ("a call behind prose", "I will write that down.", vec![note(json!({"title": "Shopping"}))]),
+        ("a nested call", "", vec![note(nested)]),
+        ("a call with odd characters", "", vec![note(odd)]),
+        (
+            "a call with markers inside of a string",
+            "",
+            vec![note(json!({"title": "markers", "body": adapter.markers().join(" ")}))],
+        ),
+        ("a pair of calls", "", vec![note(json!({"title": "one"})), note(json!({"title": "two", "count": 2}))]),
     ]
 }
 
-fn round_trip(
-    adapter: &Arc<Adapter>,
-    offered: &Offered,
-    own_form: bool,
-    prose: &str,
-    calls: &[Called],
-) -> Result<Vec<Called>, Error> {
+fn round_trip(setup: &Setup, own_form: bool, prose: &str, calls: &[Called]) -> Result<Vec<Called>, Error> {
     let wire = calls.iter().enumerate().map(|(at, (name, arguments))| {
         json!({"id": format!("call_{at}"), "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
     });
     let assistant = json!({"role": "assistant", "content": prose, "tool_calls": wire.collect::<Vec<_>>()});
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
-    let rendered = render::render(adapter, own_form, &ChatRequest::from_value(request)?, &offered.tools)?;
+    let rendered = render::render(&setup.adapter, own_form, &ChatRequest::from_value(request)?, &setup.tools)?;
     let said = rendered.messages.iter().rev().find(|message| message.role == "assistant");
     let text = said.map(|message| message.content.to_text()).unwrap_or_default();
-    let setup = Setup::new(Arc::clone(adapter), Arc::clone(&offered.tools), Arc::clone(&offered.schemas));
-    let read = answer::calls(setup, &text);
+    let read = answer::calls(setup.clone(), &text);
     Ok(read.into_iter().map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or_default())).collect())
 }
 

@@ -99,28 +99,17 @@ fn row(model: &ModelReport) -> [String; 7] {
 }
 
 fn trial_lines(trial: &Trial, out: &mut String) {
-    let _ = writeln!(
-        out,
-        "\ntried      {}: {} of {} as they should be; tools: {}",
-        trial.model,
-        trial.good(),
-        trial.attempts.len(),
-        trial.tools
-    );
-    for learned in &trial.learned {
+    let Trial { model, tools, learned, attempts } = trial;
+    let (good, all) = (trial.good(), attempts.len());
+    let _ = writeln!(out, "\ntried      {model}: {good} of {all} as they should be; tools: {tools}");
+    for learned in learned {
         let _ = writeln!(out, "  learned: {learned}");
     }
-    for attempt in &trial.attempts {
+    for attempt in attempts {
         let _ = writeln!(out, "  {:4} {}", if attempt.good { "ok" } else { "NOT" }, attempt.asked);
-        let _ = writeln!(out, "       came: {}", attempt.came);
-        if let Some(form) = &attempt.form {
-            let _ = writeln!(out, "       form: {form}");
-        }
-        for fixed in &attempt.fixed {
-            let _ = writeln!(out, "       fixed: {fixed}");
-        }
-        if let Some(remedy) = &attempt.remedy {
-            let _ = writeln!(out, "       remedy: {remedy}");
+        let facts = [("came", std::slice::from_ref(&attempt.came)), ("form", attempt.form.as_slice())];
+        for (label, facts) in facts.into_iter().chain([("fixed", &*attempt.fixed), ("remedy", attempt.remedy.as_slice())]) {
+            facts.iter().for_each(|fact| _ = writeln!(out, "       {label}: {fact}"));
         }
     }
 }

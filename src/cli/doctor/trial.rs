@@ -2,10 +2,7 @@
 //! repairs, and what the user can do about a failure.
 
 use std::{
-    sync::{
-        Arc,
-        mpsc::{self, Sender},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -20,6 +17,7 @@ use crate::{
     error::Error,
     event::{Channel, Delta, Tools},
     fix::Checked,
+    lock::Hold,
     openai::ChatRequest,
     recorded, redact,
     server::{
@@ -41,7 +39,7 @@ pub(super) struct Trial {
 }
 
 /// What became of one request.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Attempt {
     /// What was asked for, in words.
     pub(super) asked: String,
@@ -73,18 +71,13 @@ struct Case {
     call: Option<(String, Value)>,
 }
 
-/// Collects what the proxy does not pass on, and hands it over when the turn is over.
-struct Watch {
-    round: Option<(Dialect, Vec<u8>)>,
-    upstream: Upstream,
-    over: Sender<Upstream>,
-}
+/// Collects what the proxy does not pass on.
+struct Watch(Arc<Mutex<Upstream>>);
 
-/// What the backend sent, all rounds together.
+/// What the backend sent in each round, and what was changed in it.
 #[derive(Default)]
 struct Upstream {
-    text: String,
-    native: bool,
+    rounds: Vec<(Dialect, Vec<u8>)>,
     fixed: Vec<String>,
 }
 
@@ -97,24 +90,19 @@ const SHOWN_CHARS: usize = 160;
 pub(super) async fn run(app: &App, model: &str) -> Result<Trial, Error> {
     let Script { tools, cases } = serde_json::from_str(include_str!("trial.json"))
         .map_err(|error| Error::proxy(format!("the requests inside of this program are broken: {error}")))?;
-    let mut trial = Trial { model: model.to_owned(), tools: "native", learned: Vec::new(), attempts: Vec::new() };
     let found = survey::survey(app, Some(model), &[]).await.unwrap_or_default();
     let spoken = found.into_iter().flat_map(|found| found.models).next();
     let told = spoken.as_ref().map_or(ToolMode::Native, |spoken| spoken.tools);
     let adapter = spoken.map(|spoken| spoken.adapter);
-    trial.tools = told.as_str();
+    let mut trial = Trial { model: model.to_owned(), tools: told.as_str(), learned: Vec::new(), attempts: Vec::new() };
     for case in cases {
-        let (over, seen) = mpsc::channel();
-        let watch = Watch { round: None, upstream: Upstream::default(), over };
+        let seen = Arc::<Mutex<Upstream>>::default();
+        let watch = Watch(Arc::clone(&seen));
         let request = json!({"model": model, "messages": case.messages, "tools": tools, "temperature": 0, "max_tokens": TOKENS});
-        let tried = match ChatRequest::from_value(request) {
-            Ok(chat) => match timeout(PATIENCE, survey::ask(app, chat, Some(Box::new(watch)))).await {
-                Ok(tried) => tried,
-                Err(_) => Err(Error::backend(format!("no answer within {} minutes", PATIENCE.as_secs() / 60))),
-            },
-            Err(error) => Err(error),
-        };
-        let upstream = seen.try_recv().unwrap_or_default();
+        let asked = async { survey::ask(app, ChatRequest::from_value(request)?, Some(Box::new(watch))).await };
+        let late = |_| Err(Error::backend(format!("no answer within {} minutes", PATIENCE.as_secs() / 60)));
+        let tried = timeout(PATIENCE, asked).await.unwrap_or_else(late);
+        let upstream = std::mem::take(&mut *seen.hold());
         let attempt = match tried {
             Ok(tried) => {
                 trial.tools = tried.learned.tools.as_str();
@@ -133,6 +121,7 @@ pub(super) async fn run(app: &App, model: &str) -> Result<Trial, Error> {
 }
 
 fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapter>, told: ToolMode) -> Attempt {
+    let (written, is_native) = upstream.read();
     let choice = &tried.completion["choices"][0];
     let text = choice["message"]["content"].as_str().unwrap_or_default();
     let cut = choice["finish_reason"] == "length";
@@ -158,7 +147,7 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
         None if !called.is_empty() => "it calls a tool where none is needed, as small models do: a larger model, or fewer tools".to_owned(),
         None => "it said nothing that could be shown: look at the backend's log, and at its chat template".to_owned(),
         Some(_) if !called.is_empty() => "the call is not the one that was asked for: a larger or less quantised model".to_owned(),
-        Some((name, _)) if upstream.text.contains(name) => format!(
+        Some((name, _)) if written.contains(name) => format!(
             "it wrote something about {name} that no adapter reads as a call: record it (`toolglot record`) and add its form to an adapter"
         ),
         Some(_) => {
@@ -170,12 +159,9 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
             format!("it did not call at all: {other}")
         }
     });
-    let form = (!called.is_empty()).then(|| {
-        if upstream.native {
-            "a call that the backend itself had read".to_owned()
-        } else {
-            format!("text: {}", form(adapter, &upstream.text))
-        }
+    let form = (!called.is_empty()).then(|| match is_native {
+        true => "a call that the backend itself had read".to_owned(),
+        false => format!("text: {}", form(adapter, &written)),
     });
     Attempt { asked: case.asked.clone(), good, came, form, fixed: upstream.fixed, remedy }
 }
@@ -190,14 +176,8 @@ fn failed(case: &Case, error: &Error) -> Attempt {
         (Some("backend_timeout"), _) | (_, 504) => "the backend is too slow or stuck: look at its log",
         _ => "look at the backend's log",
     };
-    Attempt {
-        asked: case.asked.clone(),
-        good: false,
-        came: format!("error {}: {}", error.status, shown(&error.message)),
-        form: None,
-        fixed: Vec::new(),
-        remedy: Some(remedy.to_owned()),
-    }
+    let came = format!("error {}: {}", error.status, shown(&error.message));
+    Attempt { asked: case.asked.clone(), came, remedy: Some(remedy.to_owned()), ..Attempt::default() }
 }
 
 /// Whether the arguments hold what was asked for; `null` agrees with any text that is not empty.
@@ -243,44 +223,35 @@ impl Trial {
     }
 }
 
-impl Watch {
-    /// Reads the backend's bytes once more.
-    fn read(&mut self) {
-        let Some((dialect, bytes)) = self.round.take() else { return };
-        let Upstream { text: all, native, .. } = &mut self.upstream;
-        // What was not finished has been judged by the turn.
-        let _ = recorded::stream(dialect, [bytes.as_slice()], &mut |delta: Delta<'_>| match delta {
-            Delta::Text(Channel::Content, text) => all.push_str(text),
-            Delta::Call(_) => *native = true,
-            _ => {}
-        });
+impl Upstream {
+    /// Reads the backend's bytes once more: the text of all rounds, and whether the backend itself had read a call.
+    fn read(&self) -> (String, bool) {
+        let (mut all, mut is_native) = (String::new(), false);
+        for (dialect, bytes) in &self.rounds {
+            // What was not finished has been judged by the turn.
+            let _ = recorded::read(Some(*dialect), [bytes.as_slice()], &mut |delta: Delta<'_>| match delta {
+                Delta::Text(Channel::Content, text) => all.push_str(text),
+                Delta::Call(_) => is_native = true,
+                _ => {}
+            });
+        }
+        (all, is_native)
     }
 }
 
 impl Tap for Watch {
     fn round(&mut self, _: &ChatRequest, _: &Tools, dialect: Dialect) {
-        self.read();
-        self.round = Some((dialect, Vec::new()));
+        self.0.hold().rounds.push((dialect, Vec::new()));
     }
 
     fn upstream(&mut self, bytes: &[u8]) {
-        self.round.iter_mut().for_each(|(_, all)| all.extend_from_slice(bytes));
+        self.0.hold().rounds.last_mut().into_iter().for_each(|(_, all)| all.extend_from_slice(bytes));
     }
 
     fn checked(&mut self, Checked { name, written, report }: &Checked) {
         let name = written.iter().map(|written| format!("the name {written} into {name}"));
-        let arguments = report
-            .fixes
-            .iter()
-            .map(|fix| if fix.path.is_empty() { fix.note.to_string() } else { format!("{}: {}", fix.path, fix.note) });
-        self.upstream.fixed.extend(name.chain(arguments));
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.read();
-        // Whoever gave up waiting has dropped the other end.
-        let _ = self.over.send(std::mem::take(&mut self.upstream));
+        let place = |path: &str| if path.is_empty() { String::new() } else { format!("{path}: ") };
+        let arguments = report.fixes.iter().map(|fix| format!("{}{}", place(&fix.path), fix.note));
+        self.0.hold().fixed.extend(name.chain(arguments));
     }
 }

@@ -5,8 +5,8 @@ use crate::config::System;
 /// What is run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Job {
-    pub(super) program: String,
-    pub(super) arguments: Vec<String>,
+    /// The program and its arguments.
+    pub(super) command: Vec<String>,
     /// Its variables (Windows sets a user's variables itself).
     pub(super) variables: Vec<(String, String)>,
     /// `DOMAIN\user`, for Windows.
@@ -25,7 +25,7 @@ pub(super) fn bytes(system: System, job: &Job) -> Vec<u8> {
 
 /// A systemd unit (systemd.service(5)). The codes 2 (configuration) and 3 (address taken) would only come again.
 fn unit(job: &Job) -> String {
-    let words: Vec<String> = std::iter::once(&job.program).chain(&job.arguments).map(|word| command_word(word)).collect();
+    let words: Vec<String> = job.command.iter().map(|word| command_word(word)).collect();
     let variables: String =
         job.variables.iter().map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}")))).collect();
     format!(
@@ -49,7 +49,7 @@ fn quoted(word: &str) -> String {
 /// A LaunchAgent (launchd.plist(5)): started at login, and again if it fails.
 fn agent(job: &Job) -> String {
     let word = |word: &String| format!("    <string>{}</string>\n", xml(word));
-    let words: String = std::iter::once(&job.program).chain(&job.arguments).map(word).collect();
+    let words: String = job.command.iter().map(word).collect();
     let variable = |(name, value): &(String, String)| format!("    <key>{}</key><string>{}</string>\n", xml(name), xml(value));
     let variables: String = job.variables.iter().map(variable).collect();
     format!(
@@ -77,7 +77,7 @@ fn agent(job: &Job) -> String {
 /// A task of the Task Scheduler (its XML schema 1.2). With a user of its own in the trigger, it needs no admin rights;
 /// `conhost --headless` gives the program a console without a window.
 fn task(job: &Job) -> String {
-    let words: Vec<String> = std::iter::once(&job.program).chain(&job.arguments).map(|word| argument(word)).collect();
+    let words: Vec<String> = job.command.iter().map(|word| argument(word)).collect();
     format!(
         r#"<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">

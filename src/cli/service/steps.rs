@@ -24,88 +24,52 @@ pub(super) enum Verb {
     Uninstall,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The definition is written.
-    Write,
-    /// The definition is removed.
-    Remove,
-    /// A command runs. One that `may_fail` undoes what need not be there.
-    Run { command: Vec<String>, may_fail: bool },
-}
-
 /// The name of the systemd unit.
 pub(super) const UNIT: &str = "toolglot.service";
 /// The name of the LaunchAgent.
 pub(super) const LABEL: &str = "io.github.toolglot";
-/// The name of the task.
-const TASK: &str = "toolglot";
 
-/// The steps, in order; `user` is the number of the user, for launchd.
-pub(super) fn steps(system: System, verb: &Verb, file: &Path, user: u32) -> Vec<Step> {
-    match system {
-        System::Unix => systemd(verb),
-        System::MacOs => launchd(verb, file, user),
-        System::Windows => task_scheduler(verb, file),
-    }
-}
-
-fn systemd(verb: &Verb) -> Vec<Step> {
-    let control = |words: &[&str]| run(&[&["systemctl", "--user"], words].concat());
-    match verb {
-        Verb::Install(_) => {
-            vec![Step::Write, control(&["daemon-reload"]), control(&["enable", UNIT]), control(&["restart", UNIT])]
+/// The steps, in order: the definition is written (`write`) or removed (`remove`), or a command runs. One that begins with `-` may
+/// fail, because it undoes what need not be there. [`words`] fills in what is in braces.
+pub(super) fn steps(system: System, verb: &Verb) -> &'static [&'static str] {
+    match (system, verb) {
+        (System::Unix, Verb::Install(_)) => {
+            &["write", "systemctl --user daemon-reload", "systemctl --user enable {unit}", "systemctl --user restart {unit}"]
         }
-        Verb::Start => vec![control(&["start", UNIT])],
-        Verb::Stop => vec![control(&["stop", UNIT])],
-        Verb::Status => vec![control(&["--no-pager", "status", UNIT])],
-        Verb::Logs => vec![run(&["journalctl", "--user", "--no-pager", "--lines", "100", "--unit", UNIT])],
-        Verb::Uninstall => {
-            vec![may_fail(control(&["disable", "--now", UNIT])), Step::Remove, may_fail(control(&["daemon-reload"]))]
+        (System::Unix, Verb::Start) => &["systemctl --user start {unit}"],
+        (System::Unix, Verb::Stop) => &["systemctl --user stop {unit}"],
+        (System::Unix, Verb::Status) => &["systemctl --user --no-pager status {unit}"],
+        (System::Unix, Verb::Logs) => &["journalctl --user --no-pager --lines 100 --unit {unit}"],
+        (System::Unix, Verb::Uninstall) => {
+            &["-systemctl --user disable --now {unit}", "remove", "-systemctl --user daemon-reload"]
         }
-    }
-}
-
-fn launchd(verb: &Verb, file: &Path, user: u32) -> Vec<Step> {
-    let file = file.display().to_string();
-    let session = format!("gui/{user}");
-    let service = format!("{session}/{LABEL}");
-    let control = |words: &[&str]| run(&[&["launchctl"], words].concat());
-    match verb {
-        Verb::Install(_) => {
-            vec![Step::Write, may_fail(control(&["bootout", &service])), control(&["bootstrap", &session, &file])]
-        }
-        Verb::Start => vec![control(&["kickstart", &service])],
+        (System::MacOs, Verb::Install(_)) => &["write", "-launchctl bootout {service}", "launchctl bootstrap {session} {file}"],
+        (System::MacOs, Verb::Start) => &["launchctl kickstart {service}"],
         // It ends with code 0, after which launchd leaves it alone.
-        Verb::Stop => vec![control(&["kill", "SIGTERM", &service])],
-        Verb::Status | Verb::Logs => vec![control(&["print", &service])],
-        Verb::Uninstall => vec![may_fail(control(&["bootout", &service])), Step::Remove],
+        (System::MacOs, Verb::Stop) => &["launchctl kill SIGTERM {service}"],
+        (System::MacOs, Verb::Status | Verb::Logs) => &["launchctl print {service}"],
+        (System::MacOs, Verb::Uninstall) => &["-launchctl bootout {service}", "remove"],
+        (System::Windows, Verb::Install(_)) => &[
+            "write",
+            "-schtasks /End /TN toolglot",
+            "schtasks /Create /F /TN toolglot /XML {file}",
+            "schtasks /Run /TN toolglot",
+        ],
+        (System::Windows, Verb::Start) => &["schtasks /Run /TN toolglot"],
+        (System::Windows, Verb::Stop) => &["schtasks /End /TN toolglot"],
+        (System::Windows, Verb::Status | Verb::Logs) => &["schtasks /Query /TN toolglot /V /FO LIST"],
+        (System::Windows, Verb::Uninstall) => &["-schtasks /End /TN toolglot", "-schtasks /Delete /F /TN toolglot", "remove"],
     }
 }
 
-fn task_scheduler(verb: &Verb, file: &Path) -> Vec<Step> {
-    let file = file.display().to_string();
-    let control = |words: &[&str]| run(&[&["schtasks"], words].concat());
-    let start = control(&["/Run", "/TN", TASK]);
-    let stop = control(&["/End", "/TN", TASK]);
-    match verb {
-        Verb::Install(_) => {
-            vec![Step::Write, may_fail(stop), control(&["/Create", "/F", "/TN", TASK, "/XML", &file]), start]
-        }
-        Verb::Start => vec![start],
-        Verb::Stop => vec![stop],
-        Verb::Status | Verb::Logs => vec![control(&["/Query", "/TN", TASK, "/V", "/FO", "LIST"])],
-        Verb::Uninstall => vec![may_fail(stop), may_fail(control(&["/Delete", "/F", "/TN", TASK])), Step::Remove],
-    }
-}
-
-fn run(words: &[&str]) -> Step {
-    Step::Run { command: words.iter().map(|word| (*word).to_owned()).collect(), may_fail: false }
-}
-
-fn may_fail(step: Step) -> Step {
-    match step {
-        Step::Run { command, .. } => Step::Run { command, may_fail: true },
-        other => other,
-    }
+/// The words of a step's command; `user` is the number of the user, by which launchd knows the login session.
+pub(super) fn words(command: &str, file: &Path, user: u32) -> Vec<String> {
+    let filled = |word: &str| match word {
+        "{file}" => file.display().to_string(),
+        "{unit}" => UNIT.to_owned(),
+        "{session}" => format!("gui/{user}"),
+        "{service}" => format!("gui/{user}/{LABEL}"),
+        word => word.to_owned(),
+    };
+    command.split(' ').map(filled).collect()
 }

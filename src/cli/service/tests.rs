@@ -1,13 +1,12 @@
 use super::{
     definition::{Job, bytes},
-    steps::{Step, Verb, steps},
+    steps::{Verb, steps, words},
     *,
 };
 
 fn job() -> Job {
     Job {
-        program: "/home/ana b/100%/$x/tool\"glot".into(),
-        arguments: vec!["serve".into(), "--config".into(), r"C:\a & b\".into()],
+        command: ["/home/ana b/100%/$x/tool\"glot", "serve", "--config", r"C:\a & b\"].map(str::to_owned).into(),
         variables: vec![("PATH".into(), "/usr/bin:/home/ana b/50%<>".into())],
         user: r"BOX\ana & co".into(),
     }
@@ -42,7 +41,7 @@ fn systemd_accepts_the_unit() {
     let Some(verify) = Environment::of_process().find("systemd-analyze") else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("toolglot.service");
-    let job = Job { program: std::env::current_exe().unwrap().display().to_string(), ..job() };
+    let job = Job { command: vec![std::env::current_exe().unwrap().display().to_string(), "serve".into()], ..job() };
     std::fs::write(&file, bytes(System::Unix, &job)).unwrap();
     let said = Command::new(verify).args(["verify", "--user"]).arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
@@ -73,22 +72,26 @@ fn a_task_starts_at_the_logon_of_this_user_alone() {
 
 #[test]
 fn every_system_writes_before_it_starts_and_stops_before_it_removes() {
-    let file = Path::new("/f");
     for system in [System::Unix, System::MacOs, System::Windows] {
-        let install = steps(system, &Verb::Install(Configured::default()), file, 501);
-        assert_eq!(install[0], Step::Write, "{system:?}");
-        assert!(matches!(install.last(), Some(Step::Run { may_fail: false, .. })), "{system:?}: a failed start is told");
-        let uninstall = steps(system, &Verb::Uninstall, file, 501);
-        assert!(matches!(&uninstall[0], Step::Run { may_fail: true, .. }) && uninstall.contains(&Step::Remove), "{system:?}");
+        let may_fail = |step: &&str| step.starts_with('-');
+        let install = steps(system, &Verb::Install(Configured::default()));
+        assert_eq!(install[0], "write", "{system:?}");
+        assert!(!install.last().is_some_and(may_fail), "{system:?}: a failed start is told");
+        let uninstall = steps(system, &Verb::Uninstall);
+        assert!(may_fail(&uninstall[0]) && uninstall.contains(&"remove"), "{system:?}");
         for verb in [Verb::Start, Verb::Stop, Verb::Status, Verb::Logs] {
-            let steps = steps(system, &verb, file, 501);
-            assert!(matches!(&steps[..], [Step::Run { may_fail: false, .. }]), "{system:?} {verb:?}: {steps:?}");
+            let steps = steps(system, &verb);
+            assert!(steps.len() == 1 && !may_fail(&steps[0]) && steps[0].contains(' '), "{system:?} {verb:?}: {steps:?}");
         }
     }
-    let Step::Run { command, .. } = steps(System::MacOs, &Verb::Install(Configured::default()), file, 501)[2].clone() else {
-        panic!()
+    let words = |system, at: usize| {
+        let step = steps(system, &Verb::Install(Configured::default()))[at].trim_start_matches('-');
+        words(step, Path::new("/f g"), 501)
     };
-    assert_eq!(command, ["launchctl", "bootstrap", "gui/501", "/f"]);
+    assert_eq!(words(System::Unix, 2), ["systemctl", "--user", "enable", "toolglot.service"]);
+    assert_eq!(words(System::MacOs, 1), ["launchctl", "bootout", "gui/501/io.github.toolglot"]);
+    assert_eq!(words(System::MacOs, 2), ["launchctl", "bootstrap", "gui/501", "/f g"]);
+    assert_eq!(words(System::Windows, 2), ["schtasks", "/Create", "/F", "/TN", "toolglot", "/XML", "/f g"]);
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl File {
         let members = if before.trim().is_empty() { Ok(Map::new()) } else { members(before) };
         let mut whole = Value::Object(members.map_err(|what| self.broken(&what))?);
         merge(&mut whole, own).map_err(|what| self.broken(&what))?;
-        serde_json::to_string_pretty(&whole).map_err(|error| self.broken(&error.to_string()))
+        Ok(format!("{whole:#}"))
     }
 
     /// Whether it names the model.
@@ -195,8 +195,10 @@ fn quoted(text: &str) -> String {
 fn merge(into: &mut Value, own: Value) -> Result<(), String> {
     match (into, own) {
         (Value::Object(into), Value::Object(own)) => own.into_iter().try_for_each(|(key, value)| match value {
-            Value::Object(_) => merge(into.entry(key.clone()).or_insert_with(|| Value::Object(Map::new())), value)
-                .map_err(|what| format!("`{key}` {what}")),
+            Value::Object(_) => {
+                let inner = into.entry(key.clone()).or_insert_with(|| Map::new().into());
+                merge(inner, value).map_err(|what| format!("`{key}` {what}"))
+            }
             value => {
                 into.insert(key, value);
                 Ok(())

@@ -63,11 +63,8 @@ impl Journal {
     /// The journal, empty if there is none.
     pub(in crate::cli) fn read(environment: &Environment) -> Result<Journal, Error> {
         let file = file(environment);
-        let broken = |what: String| Error::proxy(format!("{}: {what}", file.display()));
-        match super::read(&file)? {
-            None => Ok(Journal::default()),
-            Some(text) => serde_json::from_str(&text).map_err(|error| broken(error.to_string())),
-        }
+        let Some(text) = super::read(&file)? else { return Ok(Journal::default()) };
+        serde_json::from_str(&text).map_err(|error| Error::proxy(format!("{}: {error}", file.display())))
     }
 
     /// A file's text without what an earlier entry wrote into it: what is no longer written must not stay.
@@ -92,9 +89,8 @@ impl Journal {
     /// Writes the journal.
     pub(in crate::cli) fn write(&self, environment: &Environment) -> Result<(), Error> {
         let file = file(environment);
-        let failed = |what: String| Error::proxy(format!("{}: {what}", file.display()));
-        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.to_string()))?;
-        atomic::write(&file, text.as_bytes()).map_err(|error| failed(error.to_string()))
+        let text = super::super::output::json(self)?;
+        atomic::write(&file, text.as_bytes()).map_err(|error| Error::proxy(format!("{}: {error}", file.display())))
     }
 }
 
@@ -114,11 +110,7 @@ impl Entry {
         let (Some(Value::Object(merged)), Some(mut whole)) = (&self.merged, object(current)) else { return Undone::Foreign };
         let old = self.before.as_deref().and_then(object).unwrap_or_default();
         take_out(&mut whole, merged, &old);
-        match serde_json::to_string_pretty(&whole) {
-            Ok(_) if whole.is_empty() => before(),
-            Ok(text) => Undone::Text(text + "\n"),
-            Err(_) => Undone::Foreign,
-        }
+        if whole.is_empty() { before() } else { Undone::Text(format!("{:#}\n", Value::Object(whole))) }
     }
 }
 

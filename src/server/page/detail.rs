@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use super::kept::{Kept, Reader, Round};
 use crate::{
     adapter::Scanner,
-    event::{self, Channel, Event, FinishReason, Note, ToolCall, ToolChoice},
+    event::{self, Channel, Delta, Event, FinishReason, Note, ToolCall, ToolChoice},
     fix::{Checked, Schemas},
-    recorded::{self, Owned},
-    redact,
+    recorded, redact,
 };
 
 /// Maximum number of bytes of a model's text that are looked at.
@@ -181,12 +180,12 @@ impl Wrote {
     fn of(round: &Round, clean: &impl Fn(&str) -> String) -> Wrote {
         let mut wrote = Wrote::default();
         let pieces = round.reads.iter().map(|read| read.bytes.as_slice());
-        let read = recorded::read(round.wire, pieces, |delta| match delta {
-            Owned::Text(Channel::Reasoning, text) => wrote.reasoning.push_str(&text),
-            Owned::Text(Channel::Content, text) => wrote.content.push_str(&text),
-            Owned::Call(call) => wrote.native.push(call),
-            Owned::Usage(_) | Owned::StopSequence(_) => {}
-            Owned::Finish(reason) => wrote.end = Some(reason),
+        let read = recorded::read(round.wire, pieces, &mut |delta: Delta<'_>| match delta {
+            Delta::Text(Channel::Reasoning, text) => wrote.reasoning.push_str(text),
+            Delta::Text(Channel::Content, text) => wrote.content.push_str(text),
+            Delta::Call(call) => wrote.native.push(call.into()),
+            Delta::Usage(_) | Delta::StopSequence(_) => {}
+            Delta::Finish(reason) => wrote.end = Some(reason),
         });
         wrote.fault = read.err().map(|error| clean(&error.message));
         wrote.content = clean(&wrote.content);
