@@ -173,6 +173,15 @@ impl Attempts {
     }
 }
 
+/// A call after `whole` ones whose arguments begin at `from` and cannot be read: only a closing marker can end it.
+fn torn(text: &str, from: usize, whole: Vec<Parsed>, name: &str, why: &'static str, context: Context<'_>) -> Step {
+    match find_any(text, from, context.close) {
+        Some((begin, end)) => Step::Torn { whole, torn: Parsed::new(name, text[from..begin].trim()), why, end },
+        None if context.end => Step::Cut { whole, cut: Parsed::new(name, UNFINISHED), closed: false },
+        None => Step::More,
+    }
+}
+
 /// Whether `text` begins with the name of an offered tool and one of `ends`, or may still do so. Prose is not held for it.
 fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool {
     context.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {

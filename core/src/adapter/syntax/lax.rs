@@ -3,11 +3,11 @@
 //! backend strips special tokens.
 
 use super::{
-    Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
+    Context, Parsed, Start, Step, WORD_BYTES, blank,
     literal::{self, Dialect, Read},
     markdown::name_length,
     place::arguments,
-    starts_with_any, unclosed,
+    starts_with_any, torn, unclosed,
 };
 use crate::{
     adapter::Lax,
@@ -78,16 +78,13 @@ fn call(text: &str, name: String, open: usize, lax: &Lax, context: Context<'_>, 
     let view = View::of(known_tool(context.tools, &name));
     let ends = |rest: &str| ends(rest, lax, context);
     let dialect = Dialect { delimiters: &lax.strings, loose: Some(&ends), place: view.root(), end: context.end, lenient: false };
-    let cut = |whole: &mut Vec<Parsed>, so_far: Option<String>| {
-        let cut = Parsed::new(name.as_str(), unclosed(&so_far.unwrap_or_default()));
-        Step::Cut { whole: std::mem::take(whole), cut, closed: false }
-    };
     let read = match literal::read(text, open, dialect) {
         Read::Done { items, end } => arguments(items, view.root()).map(|arguments| (arguments, end)),
         Read::More(_) if !context.end => return Err(Step::More),
         Read::More(items) => {
             let so_far = items.filter(|_| context.marked).and_then(|items| arguments(items, view.root()));
-            return Err(cut(calls, so_far));
+            let cut = Parsed::new(name, unclosed(&so_far.unwrap_or_default()));
+            return Err(Step::Cut { whole: std::mem::take(calls), cut, closed: false });
         }
         Read::Fail => None,
     };
@@ -98,14 +95,7 @@ fn call(text: &str, name: String, open: usize, lax: &Lax, context: Context<'_>, 
     if !context.marked || context.close.is_empty() {
         return Err(Step::Reject);
     }
-    Err(match find_any(text, open, context.close) {
-        Some((begin, end)) => {
-            let torn = Parsed::new(name, text[open..begin].trim());
-            Step::Torn { whole: std::mem::take(calls), torn, why: "keys and values do not fit together", end }
-        }
-        None if context.end => cut(calls, None),
-        None => Step::More,
-    })
+    Err(torn(text, open, std::mem::take(calls), &name, "keys and values do not fit together", context))
 }
 
 /// Reads what precedes the arguments. The error says that more text decides, or that nothing of a call is here.

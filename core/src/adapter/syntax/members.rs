@@ -1,6 +1,8 @@
 //! Splits a JSON-like object into members, or an array into elements, one level deep, as slices of the source. Reads strict JSON
 //! and its usual variations (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not validated.
 
+use std::fmt::Display;
+
 use super::{Start, value::runs_on};
 use crate::json::{
     extent::{self, closing_quote},
@@ -121,15 +123,10 @@ pub(super) fn comment(text: &str) -> Option<Option<usize>> {
     (text.starts_with("//") || text.starts_with("# ")).then(|| text.find('\n'))
 }
 
-/// Writes members, whose values are JSON text, as an object without its braces.
-pub(crate) fn joined(members: &[(String, String)]) -> String {
-    let member = |(key, value): &(String, String)| format!("{}:{value}", serde_json::Value::from(key.as_str()));
-    members.iter().map(member).collect::<Vec<_>>().join(",")
-}
-
 /// Writes members, whose values are JSON text, as an object.
-pub(crate) fn object(members: &[(String, String)]) -> String {
-    format!("{{{}}}", joined(members))
+pub(crate) fn object<'m, V: Display + 'm>(members: impl IntoIterator<Item = &'m (String, V)>) -> String {
+    let member = |(key, value): &(String, V)| format!("{}:{value}", serde_json::Value::from(key.as_str()));
+    format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
 }
 
 /// The text of a string value, without quotes and with JSON's escapes resolved. A bare word stays as it is.

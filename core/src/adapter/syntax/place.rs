@@ -3,7 +3,8 @@
 use super::{
     literal::{Item, Node, number},
     markdown::plain,
-    typing::{Hint, value, verbatim},
+    members,
+    typing::{Hint, value},
     value::is_json,
 };
 use crate::fix::{Place, Types};
@@ -29,8 +30,11 @@ pub(crate) fn arguments(mut items: Vec<Item>, place: Place<'_>) -> Option<String
 
 /// Writes an object as JSON text. Numbers keep their digits, and repeated keys stay repeated.
 pub(crate) fn object(place: Place<'_>, members: Vec<(String, Node)>) -> String {
-    let member = |(key, node): (String, Node)| format!("{}:{}", verbatim(&key), json(place.member(&plain(&key)), node));
-    format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
+    let member = |(key, node): (String, Node)| {
+        let value = json(place.member(&plain(&key)), node);
+        (key, value)
+    };
+    members::object(&members.into_iter().map(member).collect::<Vec<_>>())
 }
 
 fn json(place: Place<'_>, node: Node) -> String {

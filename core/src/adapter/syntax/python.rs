@@ -8,7 +8,7 @@ use super::{
     literal::{self, Dialect, Item, Node, Read, number},
     markdown::plain,
     place::arguments,
-    starts_with_any, unclosed,
+    starts_with_any, torn, unclosed,
 };
 use crate::fix::{
     Place, Types, View,
@@ -274,15 +274,8 @@ impl<'a> Calls<'a> {
 
     /// The arguments are no literals: only a closing marker can end the call.
     fn torn(&mut self, name: &str) -> Step {
-        match find_any(self.text, self.at, self.context.close) {
-            Some((begin, end)) => {
-                let torn = Parsed::new(name, self.text[self.at..begin].trim());
-                let whole = std::mem::take(&mut self.calls);
-                Step::Torn { whole, torn, why: "an argument is no literal, or has no parameter", end }
-            }
-            None if self.context.end => self.cut(name, None),
-            None => Step::More,
-        }
+        let why = "an argument is no literal, or has no parameter";
+        torn(self.text, self.at, std::mem::take(&mut self.calls), name, why, self.context)
     }
 
     fn done(&mut self, end: usize) -> Step {

@@ -35,7 +35,7 @@ fn a_marked_call_whose_arguments_are_open_leaves_without_its_end() {
     for (adapter, text, call) in [
         ("hermes", "<tool_call>{\"name\": \"lamp\"", "lamp {"),
         ("hermes", "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"level\": 3", "lamp {\"level\": 3"),
-        ("hermes", "<tool_call>{\"name\": \"lamp\", \"on\": true", "lamp {\"on\": true"),
+        ("hermes", "<tool_call>{\"name\": \"lamp\", \"on\": true", "lamp {\"on\":true"),
         ("hermes", "<tool_call>{\"name\": \"la", " "),
         ("hermes", "<tool_call>\n{", " "),
         ("mistral", "[TOOL_CALLS]lamp[ARGS]{\"on\"", "lamp {\"on\""),

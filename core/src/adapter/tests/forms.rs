@@ -51,7 +51,7 @@ fn a_parameter_beside_arguments_that_are_no_object_is_not_lost() {
     for (beside, want) in [
         (r#""the old harbour""#, Some(r#"route "the old harbour""#)),
         (r#""the old harbour", "type": "function""#, Some(r#"route "the old harbour""#)),
-        (r#""", "goal": "Turku", "stops": 2"#, Some(r#"route {"goal": "Turku", "stops": 2}"#)),
+        (r#""", "goal": "Turku", "stops": 2"#, Some(r#"route {"goal":"Turku","stops":2}"#)),
         // Whether the text is the goal is not certain.
         (r#""the old harbour", "stops": 2"#, Some("route {\"")),
         (r#"["the old harbour"], "stops": 2"#, Some("route {\"")),

@@ -239,5 +239,5 @@ fn two_members_with_arguments_are_both_handed_on() {
     let answer = format!("<tool_call>{{\"name\": \"route\", \"arguments\": {J}, \"arguments\": {other}}}</tool_call>");
     let seen = read_with(tools(), "hermes", false, &answer);
     let calls: Vec<_> = seen.all_calls().map(|call| call.arguments.clone()).collect();
-    assert_eq!(calls, [format!("{{\"arguments\": {J}, \"arguments\": {other}}}")]);
+    assert_eq!(calls, [format!("{{\"arguments\":{J},\"arguments\":{other}}}")]);
 }

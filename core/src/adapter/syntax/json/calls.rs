@@ -1,11 +1,9 @@
 //! Extracts the calls from one JSON value: the keys of name and arguments, and what may be wrapped around them.
 
-use serde_json::Value;
-
 use super::{
     super::{
         Context, Parsed, Step, UNFINISHED, WORD_BYTES,
-        members::{elements, is_closed, members, unquote},
+        members::{elements, is_closed, members, object, unquote},
         python, typing, unclosed,
     },
     described::{describes, lists_names, reports},
@@ -333,10 +331,4 @@ fn flattened(members: &[(String, &str)], name: &str, tool: Option<&Tool>) -> Str
     let view = View::of(tool);
     let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || view.root().required().any(|required| required == key);
     object(members.iter().filter(|(key, _)| key != name && is_argument(key)))
-}
-
-/// Members as an object, as they are written.
-fn object<'m>(members: impl Iterator<Item = &'m (String, &'m str)>) -> String {
-    let members: Vec<String> = members.map(|(key, value)| format!("{}: {value}", Value::from(key.as_str()))).collect();
-    format!("{{{}}}", members.join(", "))
 }

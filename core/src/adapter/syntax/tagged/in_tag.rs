@@ -5,43 +5,33 @@ use super::super::{
     field::{Field, attribute},
     typing,
 };
-use crate::{fix::Place, json::unescape, reader::tags::is_label};
+use crate::{
+    fix::Place,
+    json::unescape,
+    reader::tags::{Tag, is_label},
+};
 
 /// Attributes that hold no value.
 const NOTES: [&str; 7] = ["name", "type", "string", "index", "required", "description", "default"];
 
-/// What is in a tag besides its key.
-#[derive(Default)]
-pub(super) struct InTag {
-    /// The key, if it is not the whole field.
-    pub(super) key: Option<String>,
-    pub(super) value: Option<String>,
-    /// The tag closes itself.
-    pub(super) closed: bool,
-    /// There is text that may belong to the value and was not read, or the end of the value is uncertain.
-    pub(super) torn: bool,
-}
-
-impl InTag {
-    /// `written` is the tag from its key on.
-    pub(super) fn of(field: &Field<'_>, written: &str, parameters: Place<'_>) -> InTag {
-        let attributes = field.attributes.trim();
-        let (attributes, closed) = attributes.strip_suffix('/').map_or((attributes, false), |rest| (rest.trim_end(), true));
-        if let Some(value) = attribute(attributes, "value") {
-            let torn = !is_all(attributes, value);
-            return InTag { value: Some(decoded(value)), closed, torn, ..InTag::default() };
-        }
-        let written = if field.quoted { &field.text } else { written.trim_end().trim_end_matches('>') };
-        if let Some((key, value)) = pair(written, parameters) {
-            let slash = !field.quoted && value.ends_with('/');
-            let inner = quoted(if slash { value[..value.len() - 1].trim_end() } else { value });
-            let torn = slash && inner.is_none();
-            let value = inner.map_or_else(|| value.to_owned(), decoded);
-            return InTag { key: Some(key.to_owned()), value: Some(value), closed: slash, torn };
-        }
-        let notes = attributes.split('=').next().is_none_or(|name| name.is_empty() || NOTES.contains(&name.trim()));
-        InTag { closed, torn: closed && !notes, ..InTag::default() }
+/// The tag of an argument that is written so from its key on, with what is in it besides the key; and whether it closes itself.
+pub(super) fn tag(field: &Field<'_>, written: &str, parameters: Place<'_>) -> (Tag, bool) {
+    let plain = Tag::plain(&field.text, field.next);
+    let attributes = field.attributes.trim();
+    let (attributes, closed) = attributes.strip_suffix('/').map_or((attributes, false), |rest| (rest.trim_end(), true));
+    if let Some(value) = attribute(attributes, "value") {
+        return (Tag { value: Some(decoded(value)), torn: !is_all(attributes, value), ..plain }, closed);
     }
+    let written = if field.quoted { &field.text } else { written.trim_end().trim_end_matches('>') };
+    if let Some((key, value)) = pair(written, parameters) {
+        let slash = !field.quoted && value.ends_with('/');
+        let inner = quoted(if slash { value[..value.len() - 1].trim_end() } else { value });
+        let torn = slash && inner.is_none();
+        let value = inner.map_or_else(|| value.to_owned(), decoded);
+        return (Tag { value: Some(value), torn, ..Tag::plain(key, field.next) }, slash);
+    }
+    let notes = attributes.split('=').next().is_none_or(|name| name.is_empty() || NOTES.contains(&name.trim()));
+    (Tag { torn: closed && !notes, ..plain }, closed)
 }
 
 /// Whether nothing follows a quoted value in the attributes, except another attribute.

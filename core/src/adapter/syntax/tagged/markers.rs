@@ -10,7 +10,7 @@ use super::super::{
     nested, starts_with_any,
     typing::{self, Hint},
 };
-use super::in_tag::InTag;
+use super::in_tag;
 use crate::{
     adapter::{Call, Tagged, Trim},
     fix::Place,
@@ -96,19 +96,18 @@ impl<'a> Markers<'a> {
         }
         let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
         let hint = said.map_or(Hint::None, hint_of);
-        let written = &text[length..field.next];
-        let length = field.next;
-        let given = if self.opens_values() { InTag::default() } else { InTag::of(&field, written, self.parameters) };
-        let Some(value) = given.value else {
-            let value = given.closed.then(String::new);
-            return Some(Tag { hint, key: field.text, length, value, torn: given.torn, own: true });
+        let (tag, closed) = match self.opens_values() {
+            true => (Tag::plain(&field.text, field.next), false),
+            false => in_tag::tag(&field, &text[length..field.next], self.parameters),
         };
-        let ends = self.ends_after(text, length, &field.text, given.closed);
-        let key = given.key.unwrap_or(field.text);
-        Some(match ends {
-            Some(length) => Tag { hint, key, length, value: Some(value), torn: given.torn, own: true },
+        let tag = Tag { hint, ..tag };
+        if tag.value.is_none() {
+            return Some(Tag { value: closed.then(String::new), ..tag });
+        }
+        Some(match self.ends_after(text, field.next, &field.text, closed) {
+            Some(length) => Tag { length, ..tag },
             // The text after the tag takes the place of the value in it, or goes on with it.
-            None => Tag { hint, key, length, value: None, torn: true, own: true },
+            None => Tag { value: None, torn: true, ..tag },
         })
     }
 }
