@@ -2,7 +2,7 @@
 //! round measures every candidate once in time of the processor, and the best round counts, so that a busy machine disturbs
 //! them little and all alike.
 //!
-//! What a row includes: `serde_json` and `jiter` read the text, no more. `toolglot` is the whole of `fix` without a schema: the
+//! What a row includes: `serde_json` reads the text, no more. `toolglot` is the whole of `fix` without a schema: the
 //! strict parse, where that fails the reading that repairs, the report with a path for every repair, and the arguments as text;
 //! `with schema` adds the coercions and the validation, which for valid arguments is measured alone too. The repair libraries
 //! make the repaired text and no report.
@@ -50,12 +50,11 @@ fn main() -> io::Result<()> {
         for (what, text, schema) in
             [("valid, one string of code", valid(size), SCHEMA), ("valid, many members", members(size).to_string(), ROWS)]
         {
-            let candidates: [Candidate<'_>; 5] = [
+            let candidates: [Candidate<'_>; 4] = [
                 ("serde_json", Box::new(|text| serde_json::from_str::<Value>(text).is_ok())),
                 ("toolglot", Box::new(ours)),
                 ("toolglot with schema", Box::new(steered(schema))),
                 ("validation alone", Box::new(validated(schema, &text))),
-                ("jiter", Box::new(|text| jiter::JsonValue::parse(text.as_bytes(), false).is_ok())),
             ];
             compare(&mut out, &wanted, what, &text, &candidates)?;
         }
@@ -64,12 +63,11 @@ fn main() -> io::Result<()> {
             ("broken strings: newlines, escapes", broken_strings(size), SCHEMA),
             ("broken strings: quotes inside", broken_quotes(size), SCHEMA),
         ] {
-            let candidates: [Candidate<'_>; 5] = [
+            let candidates: [Candidate<'_>; 4] = [
                 ("toolglot", Box::new(ours)),
                 ("toolglot with schema", Box::new(steered(schema))),
                 ("jsonfix", Box::new(|text| jsonfix::repair(text).is_ok())),
                 ("jsonrepair-rs", Box::new(|text| jsonrepair_rs::jsonrepair(text).is_ok())),
-                ("jiter", Box::new(|text| jiter::JsonValue::parse(text.as_bytes(), false).is_ok())),
             ];
             compare(&mut out, &wanted, what, &text, &candidates)?;
         }

@@ -91,9 +91,8 @@ proptest! {
     }
 
     #[test]
-    fn what_is_strict_for_another_is_untouched(value in plain()) {
+    fn what_is_strict_is_untouched(value in plain()) {
         let source = value.to_string();
-        prop_assert!(jiter::JsonValue::parse(source.as_bytes(), false).is_ok());
         let report = fixed("", &source, End::Closed);
         prop_assert_eq!(report.accepted(), Some(source.as_str()));
     }
