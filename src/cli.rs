@@ -102,7 +102,7 @@ struct Output<W: Write> {
 /// The version, with the commit and the system that it was built for.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLGLOT_BUILD"), ")");
 
-/// The end of `toolglot --help`. `exit_code` returns these codes.
+/// The end of `toolglot --help`. `main` returns these codes.
 const AFTER_HELP: &str =
     "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
 Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in \
@@ -130,18 +130,14 @@ fn command() -> clap::Command {
     command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}{{after-help}}"))
 }
 
-/// The command that the process was started with; `None`: none was named, on a terminal. Elsewhere, that gives the help.
-fn given() -> Option<Command> {
-    let command = command().arg_required_else_help(!io::stdout().is_terminal());
-    Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit()).command
-}
-
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false, terminal: io::stdout().is_terminal() };
     let mut ended = ExitCode::SUCCESS;
-    let result = match given() {
+    // A terminal gets an overview where no command is named, all others get the help.
+    let matches = command().arg_required_else_help(!output.terminal).get_matches();
+    let result = match Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command {
         None => home::run(&environment, &mut output),
         Some(Command::Serve(serve)) => serve.run(&environment, None),
         Some(Command::Record(serve::Record { into, serve })) => serve.run(&environment, Some(into)),
@@ -150,7 +146,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor(doctor)) => doctor.run(&environment, &mut output),
         Some(Command::Adapters(adapters)) => adapters.run(&environment, &mut output),
         Some(Command::Check(check)) => check.run(&environment, &mut output),
-        Some(Command::Call(call)) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Some(Command::Call(call)) => call.run(&environment, &mut output, &mut io::stderr().lock()),
         Some(Command::Run(run)) => {
             run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|code| ended = code)
         }
@@ -170,7 +166,11 @@ pub fn main() -> ExitCode {
     match result {
         Err(error) if !output.closed => {
             output::remark(&mut io::stderr(), &error.message);
-            ExitCode::from(exit_code(&error))
+            match error.code.as_deref() {
+                Some("configuration") => ExitCode::from(2),
+                Some("address_taken") => ExitCode::from(3),
+                _ => ExitCode::FAILURE,
+            }
         }
         _ => ended,
     }
@@ -183,14 +183,6 @@ fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Erro
     let ended = runtime.block_on(future);
     runtime.shutdown_background();
     ended
-}
-
-fn exit_code(error: &Error) -> u8 {
-    match error.code.as_deref() {
-        Some("configuration") => 2,
-        Some("address_taken") => 3,
-        _ => 1,
-    }
 }
 
 impl<W: Write> Output<W> {

@@ -33,11 +33,11 @@ pub enum Owned {
 /// The parts that the answers of one request are read with.
 pub struct Case {
     /// How the model writes.
-    pub adapter: Arc<Adapter>,
+    adapter: Arc<Adapter>,
     /// The request, as its client wrote it.
     pub incoming: client::Incoming,
     /// Its tools, shared by all answers.
-    tools: Arc<Tools>,
+    pub tools: Arc<Tools>,
     /// Compiled schemas.
     schemas: Arc<Schemas>,
 }
@@ -130,13 +130,8 @@ impl Case {
     pub fn of(round: &Round, library: &Library) -> Result<Case, String> {
         let adapter = library.find(&round.request.model, None).adapter;
         let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
-        Ok(Case::new(adapter, incoming))
-    }
-
-    /// Reads the answers to this request as the adapter's models write them.
-    pub fn new(adapter: Arc<Adapter>, incoming: client::Incoming) -> Case {
         let tools = Arc::new(incoming.tools.clone());
-        Case { adapter, incoming, tools, schemas: Arc::default() }
+        Ok(Case { adapter, incoming, tools, schemas: Arc::default() })
     }
 
     /// Feeds the deltas to an answer.

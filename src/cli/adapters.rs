@@ -49,10 +49,9 @@ impl Adapters {
 /// One line for each adapter.
 fn list(library: &Library) -> String {
     let row = |adapter: &Arc<Adapter>| {
-        let models = if adapter.signs.models.is_empty() {
-            "every model that no other adapter knows".to_owned()
-        } else {
-            adapter.signs.models.join(" ")
+        let models = match adapter.signs.models.as_slice() {
+            [] => "every model that no other adapter knows".to_owned(),
+            models => models.join(" "),
         };
         [adapter.name.clone(), adapter.proven().0.to_owned(), models]
     };

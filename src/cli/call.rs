@@ -1,12 +1,7 @@
 //! `toolglot call`: runs one tool, given by name and arguments or by the id of a stored call, and prints its answer. It needs
 //! no running daemon.
 
-use std::{
-    io::{Read, Write},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io::Write, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -114,14 +109,8 @@ impl Call {
     ///
     /// # Errors
     /// What was wrong. If the tool fails, the error's text is already printed.
-    pub fn run(
-        self,
-        environment: &Environment,
-        input: &mut dyn Read,
-        out: &mut dyn Write,
-        beat: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let given = self.given(input)?;
+    pub fn run(self, environment: &Environment, out: &mut dyn Write, beat: &mut dyn Write) -> Result<(), Error> {
+        let given = self.given()?;
         super::block_on(async {
             let waiting = match given {
                 Some(_) => None,
@@ -142,10 +131,10 @@ impl Call {
         })
     }
 
-    fn given(&self, input: &mut dyn Read) -> Result<Option<String>, Error> {
+    fn given(&self) -> Result<Option<String>, Error> {
         match (&self.file, self.arguments.as_deref()) {
             (Some(file), _) => output::read(file).map(Some),
-            (None, Some("-")) => output::typed(input, "the arguments").map(Some),
+            (None, Some("-")) => output::typed(&mut std::io::stdin().lock(), "the arguments").map(Some),
             (None, given) => Ok(given.map(str::to_owned)),
         }
     }

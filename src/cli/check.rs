@@ -72,13 +72,12 @@ impl Check {
             Some(path) => findings.configuration(Some(path), environment)?,
         }
         let text: String = findings.faults.iter().map(|fault| format!("{fault}\n")).collect();
-        let count = findings.faults.len();
-        let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
+        let faults = match findings.faults.len() {
+            1 => "1 fault".to_owned(),
+            count => format!("{count} faults"),
+        };
         print(out, &format!("{text}{} checked, {faults}\n", findings.looked_at.join(", ")))?;
-        match count {
-            0 => Ok(()),
-            _ => Err(Error::proxy(faults).with_code("configuration")),
-        }
+        if text.is_empty() { Ok(()) } else { Err(Error::proxy(faults).with_code("configuration")) }
     }
 }
 
@@ -92,14 +91,15 @@ fn is_adapter(path: &Path) -> Result<bool, Error> {
     Ok(text.lines().any(is_call) || keys.any(is_own))
 }
 
-/// The lines of a file that a fault is about.
-fn at(path: &Path, line: Option<usize>) -> String {
-    line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()))
-}
-
 impl Findings {
     fn add(&mut self, place: impl fmt::Display, what: impl fmt::Display) {
         self.faults.push(format!("{place}: {what}"));
+    }
+
+    /// Adds a fault of a file, with the line that it is about.
+    fn add_at(&mut self, path: &Path, line: Option<usize>, what: impl fmt::Display) {
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        self.add(format_args!("{}{line}", path.display()), what);
     }
 
     fn everything(&mut self, environment: &Environment) -> Result<(), Error> {
@@ -134,41 +134,30 @@ impl Findings {
         self.looked_at.extend(keys.map(|missing| format!("keys of clients (not checked: {})", missing.what)));
         if let Some(file) = &config.file {
             self.looked_at.push(file.display().to_string());
-            for missing in config.access.missing.iter().filter(|missing| missing.in_file) {
-                self.add(at(file, quoting_line(&read(file)?, &missing.what)), &missing.what);
-            }
-            let wrong = server::library(&config).err().map(|error| error.message).unwrap_or_default();
+            let text = read(file)?;
+            let missing = config.access.missing.iter().filter(|missing| missing.in_file).map(|missing| missing.what.clone());
             // What is wrong with an adapter is told below, with its line.
-            if !wrong.is_empty() && !wrong.starts_with("adapter ") {
-                self.add(at(file, quoting_line(&read(file)?, &wrong)), wrong);
-            }
-            if let Err(exposed) = config.check_exposure() {
-                self.add(at(file, quoting_line(&read(file)?, &exposed.message)), exposed.message);
+            let library = server::library(&config).err().filter(|wrong| !wrong.message.starts_with("adapter "));
+            let wrong = library.into_iter().chain(config.check_exposure().err()).map(|error| error.message);
+            for what in missing.chain(wrong) {
+                self.add_at(file, quoting_line(&text, &what), what);
             }
         }
-        match &config.adapters {
-            Overlay::Named(directory) | Overlay::Usual(directory) if directory.is_dir() => self.overlay(directory, None)?,
-            Overlay::Named(_) | Overlay::Usual(_) => {}
+        let (Overlay::Named(adapters) | Overlay::Usual(adapters)) = &config.adapters;
+        if adapters.is_dir() {
+            self.overlay(adapters, None)?;
         }
         let servers = match config.mcp.registry.is_file() {
             true => self.registry(&config.mcp.registry, environment),
             false => Some(Arc::default()),
         };
         if let (Some(file), Some(servers)) = (&config.file, servers) {
-            self.servers(file, &config, &servers)?;
-        }
-        Ok(())
-    }
-
-    /// The MCP servers that a configuration names.
-    fn servers(&mut self, file: &Path, config: &Config, known: &Snapshot) -> Result<(), Error> {
-        let is_known = |name: &String| known.has(name) || (name == BUILT_IN && config.mcp.builtin_tools);
-        for name in config.react.servers.iter().flatten().filter(|name| !is_known(name)) {
-            let what = format!(
-                "`react.servers` names the MCP server `{name}`, which is not in the registry {}",
-                config.mcp.registry.display()
-            );
-            self.add(at(file, quoting_line(&read(file)?, &format!("`servers` `{name}`"))), what);
+            let (text, registry) = (read(file)?, config.mcp.registry.display());
+            let is_known = |name: &String| servers.has(name) || (name == BUILT_IN && config.mcp.builtin_tools);
+            for name in config.react.servers.iter().flatten().filter(|name| !is_known(name)) {
+                let what = format!("`react.servers` names the MCP server `{name}`, which is not in the registry {registry}");
+                self.add_at(file, quoting_line(&text, &format!("`servers` `{name}`")), what);
+            }
         }
         Ok(())
     }
@@ -186,7 +175,7 @@ impl Findings {
             Err(error) => {
                 let what = error.message.trim_start_matches(&format!("{}: ", file.display())).to_owned();
                 let line = what.split_once("on line ").and_then(|(_, tail)| tail.split(' ').next()?.parse().ok());
-                self.add(at(file, line), what);
+                self.add_at(file, line, what);
                 None
             }
             Ok(registry) => {
@@ -194,10 +183,10 @@ impl Findings {
                 for entry in &servers.unusable {
                     let Some(error) = &entry.error else { continue };
                     let line = quoting_line(&text, &format!("`\"{}\"`", entry.name));
-                    self.add(at(file, line), format!("{}: {error}", entry.name).trim_start_matches(": ").to_owned());
+                    self.add_at(file, line, format!("{}: {error}", entry.name).trim_start_matches(": "));
                 }
                 for (name, doubt) in &servers.doubts {
-                    self.add(at(file, quoting_line(&text, doubt)), format!("{name}: {doubt}"));
+                    self.add_at(file, quoting_line(&text, doubt), format!("{name}: {doubt}"));
                 }
                 Some(servers)
             }
@@ -230,7 +219,7 @@ impl Findings {
                         Some((Some(line), what)) => (Some(line), what),
                         _ => (call_line(&text, what), what.trim_start()),
                     };
-                    self.add(at(&path, line), what.trim_end());
+                    self.add_at(&path, line, what.trim_end());
                 }
             }
             if chosen {
@@ -241,9 +230,8 @@ impl Findings {
         if readable {
             let library = Library::with_overlay(place)?;
             for (name, what) in library_faults(&library, |name| files.iter().any(|(known, ..)| known == name)) {
-                let file = files.iter().find(|(known, ..)| *known == name);
-                let place = file.map(|(_, path, text)| at(path, call_line(text, &what).or_else(|| quoting_line(text, &what))));
-                self.add(place.unwrap_or(name), what);
+                let Some((_, path, text)) = files.iter().find(|(known, ..)| *known == name) else { continue };
+                self.add_at(path, call_line(text, &what).or_else(|| quoting_line(text, &what)), what);
             }
             if only.is_none() {
                 self.fixtures(place, &library);
@@ -256,12 +244,19 @@ impl Findings {
     fn fixture(&mut self, path: &Path) -> Result<(), Error> {
         read(path)?;
         self.looked_at.push(path.display().to_string());
-        match fixture::check(path, &Library::embedded()?, fixture::Places::All, self.update) {
-            Ok(true) => {}
-            Ok(false) => self.looked_at.push(WITHOUT_EVENTS.into()),
-            Err(what) => self.add(path.display(), what.trim_end()),
+        if !self.is_compared(path, &Library::embedded()?) {
+            self.looked_at.push(WITHOUT_EVENTS.into());
         }
         Ok(())
+    }
+
+    /// Checks a fixture; `false` if there was nothing to compare.
+    fn is_compared(&mut self, path: &Path, library: &Library) -> bool {
+        let checked = fixture::check(path, library, fixture::Places::All, self.update);
+        checked.unwrap_or_else(|what| {
+            self.add(path.display(), what.trim_end());
+            true
+        })
     }
 
     /// The fixtures in a directory of adapters and the directories in it.
@@ -269,11 +264,7 @@ impl Findings {
         let (mut count, mut unwritten) = (0, 0);
         for path in recordings(directory, DEPTH) {
             count += 1;
-            match fixture::check(&path, library, fixture::Places::All, self.update) {
-                Ok(true) => {}
-                Ok(false) => unwritten += 1,
-                Err(what) => self.add(path.display(), what.trim_end()),
-            }
+            unwritten += usize::from(!self.is_compared(&path, library));
         }
         if count > 0 {
             self.looked_at.push(format!("{count} fixtures"));

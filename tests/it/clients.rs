@@ -26,7 +26,6 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
             continue;
         };
         let round = &fixture.rounds[0];
-        let adapter = library().find(&round.request.model, None).adapter;
         let incoming = client::read(round.request.clone(), &client::Hints::default()).unwrap();
         let tools: Vec<reader::Tool> = incoming
             .tools
@@ -46,10 +45,10 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
             (name.to_owned(), arguments.unwrap().unwrap())
         });
         // A stream that breaks has no answer.
-        let Ok(native) = client_bytes(round, &adapter, "native", false) else { continue };
+        let Ok(native) = client_bytes(round, library(), "native", false) else { continue };
         let native = reader::read_native(&native);
-        let xml = reader::read_xml(&client_bytes(round, &adapter, "void_xml", false).unwrap(), &tools);
-        let letters = client_bytes(round, &adapter, "void_xml", true).unwrap();
+        let xml = reader::read_xml(&client_bytes(round, library(), "void_xml", false).unwrap(), &tools);
+        let letters = client_bytes(round, library(), "void_xml", true).unwrap();
         assert_eq!(reader::read_xml(&letters, &tools), xml, "{}: in single characters", path.display());
         assert_eq!((&native.error, &xml.error), (&None, &None), "{}", path.display());
         assert_eq!(native.call.map(|(name, _)| name), meant.as_ref().map(|(name, _)| name.clone()), "{}", path.display());

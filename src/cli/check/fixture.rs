@@ -7,13 +7,12 @@ use std::{path::Path, sync::Arc};
 use bytes::BytesMut;
 
 use crate::{
-    adapter::{Adapter, Library},
+    adapter::Library,
     client::{
-        self,
         front::{Front, Head},
         shape::{Kind, Shape},
     },
-    event::{Event, FinishReason},
+    event::{Channel, Event, FinishReason},
     fixture::{Fixture, Round},
     openai::answer::Envelope,
     recorded::{self, Case, Owned, decode},
@@ -49,8 +48,7 @@ pub fn check(path: &Path, library: &Library, places: Places, update: bool) -> Re
         ended_early(deltas, case, places)
     })?;
     let first = fixture.rounds.first().ok_or("it has no round")?;
-    let adapter = library.find(&first.request.model, None).adapter;
-    let client = |(shape, _): &(String, String)| Ok((shape.clone(), client_bytes(first, &adapter, shape, false)?));
+    let client = |(shape, _): &(String, String)| Ok((shape.clone(), client_bytes(first, library, shape, false)?));
     let clients: Vec<(String, String)> = fixture.clients.iter().map(client).collect::<Result<_, String>>()?;
     if !update {
         if let Some(expected) = &fixture.events {
@@ -90,22 +88,15 @@ fn cuts_of_the_text(deltas: &[Owned], case: &Case, places: Places, whole: &str) 
     let joined = join(deltas);
     same(whole, &case.run(&joined), "text in one piece")?;
     same(whole, &case.run(&letters(&joined)), "text in single characters")?;
-    for (at, delta) in joined.iter().enumerate() {
-        let Owned::Text(channel, text) = delta else { continue };
-        let count = match places {
-            Places::All if text.len() <= ALL_CUTS => text.len(),
-            Places::All => TEXT_CUTS,
-            Places::Sample => SAMPLED,
-        };
-        for cut in sample(text.len(), count).filter(|&cut| text.is_char_boundary(cut)) {
-            let mut pieces = joined.clone();
-            let halves = [
-                Owned::Text(*channel, text.get(..cut).unwrap_or_default().to_owned()),
-                Owned::Text(*channel, text.get(cut..).unwrap_or_default().to_owned()),
-            ];
-            pieces.splice(at..=at, halves);
-            same(whole, &case.run(&pieces), &format!("text cut at byte {cut}"))?;
-        }
+    let count = |text: &str| match places {
+        Places::All if text.len() <= ALL_CUTS => text.len(),
+        Places::All => TEXT_CUTS,
+        Places::Sample => SAMPLED,
+    };
+    for (at, channel, halves) in cut_in_two(&joined, count) {
+        let mut pieces = joined.clone();
+        pieces.splice(at..=at, halves.map(|half| Owned::Text(channel, half.to_owned())));
+        same(whole, &case.run(&pieces), &format!("text cut at byte {}", halves[0].len()))?;
     }
     Ok(())
 }
@@ -116,28 +107,34 @@ fn ended_early(deltas: &[Owned], case: &Case, places: Places) -> Result<(), Stri
     let joined = join(deltas);
     let full = case.run(&joined);
     let expected = calls(&full);
-    for (at, delta) in joined.iter().enumerate() {
-        let Owned::Text(channel, text) = delta else { continue };
-        let count = if places == Places::All { text.len() } else { SAMPLED };
-        for cut in sample(text.len(), count).filter(|&cut| text.is_char_boundary(cut)) {
-            for reason in [FinishReason::Length, FinishReason::Stop] {
-                let text = text.get(..cut).unwrap_or_default();
-                let mut pieces = joined.get(..at).unwrap_or_default().to_vec();
-                pieces.push(Owned::Text(*channel, text.to_owned()));
-                pieces.push(Owned::Finish(reason));
-                let early = case.run(&pieces);
-                let found = calls(&early);
-                // A call's id may come after its arguments: an answer that ends between them has the call without it.
-                let same = |(one, other): (&&str, &&str)| without_id(one) == without_id(other);
-                let begins = found.len() <= expected.len() && found.iter().zip(&expected).all(same);
-                if !begins && !is_quoted(text, &early, &full) {
-                    let (reason, last) = (reason.as_str(), found.last().unwrap_or(&""));
-                    return Err(format!("ended at byte {cut} with `{reason}`: `{last}` is not a call of the whole answer"));
-                }
+    for (at, channel, [text, _]) in cut_in_two(&joined, |text| if places == Places::All { text.len() } else { SAMPLED }) {
+        for reason in [FinishReason::Length, FinishReason::Stop] {
+            let mut pieces = joined.get(..at).unwrap_or_default().to_vec();
+            pieces.extend([Owned::Text(channel, text.to_owned()), Owned::Finish(reason)]);
+            let early = case.run(&pieces);
+            let found = calls(&early);
+            // A call's id may come after its arguments: an answer that ends between them has the call without it.
+            let same = |(one, other): (&&str, &&str)| without_id(one) == without_id(other);
+            let begins = found.len() <= expected.len() && found.iter().zip(&expected).all(same);
+            if !begins && !is_quoted(text, &early, &full) {
+                let (cut, reason, last) = (text.len(), reason.as_str(), found.last().unwrap_or(&""));
+                return Err(format!("ended at byte {cut} with `{reason}`: `{last}` is not a call of the whole answer"));
             }
         }
     }
     Ok(())
+}
+
+/// About so many ways to cut one of the texts in two: its place, its channel, its halves.
+fn cut_in_two(deltas: &[Owned], count: impl Fn(&str) -> usize) -> impl Iterator<Item = (usize, Channel, [&str; 2])> {
+    let texts = deltas.iter().enumerate().filter_map(|(at, delta)| match delta {
+        Owned::Text(channel, text) => Some((at, *channel, text.as_str())),
+        _ => None,
+    });
+    texts.flat_map(move |(at, channel, text)| {
+        let halves = sample(text.len(), count(text)).filter_map(|cut| text.split_at_checked(cut));
+        halves.map(move |(left, right)| (at, channel, [left, right]))
+    })
 }
 
 /// The calls among the events.
@@ -171,17 +168,15 @@ fn is_quoted(text: &str, early: &str, full: &str) -> bool {
 ///
 /// # Errors
 /// What cannot be read.
-pub fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str, in_letters: bool) -> Result<String, String> {
-    let recorded = decode(round, std::iter::once(round.bytes().as_slice()))?;
+pub fn client_bytes(round: &Round, library: &Library, shape: &str, in_letters: bool) -> Result<String, String> {
+    let recorded = decode(round, [&*round.bytes()])?;
     let deltas = if in_letters { letters(&recorded) } else { recorded };
     let kind = match shape {
         "native" => Kind::Native,
         "void_xml" => Kind::VOID,
         other => return Err(format!("unknown shape `{other}`")),
     };
-    let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
-    let tools = Arc::new(incoming.tools.clone());
-    let case = Case::new(Arc::clone(adapter), incoming);
+    let case = Case::of(round, library)?;
     let head = Head {
         envelope: Envelope { id: "chatcmpl-fixture".into(), created: 0, model: round.request.model.clone() },
         include_usage: false,
@@ -189,7 +184,8 @@ pub fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str, in_lette
         shows_reasoning: true,
         ..Head::default()
     };
-    let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
+    let (mut shape, mut front, mut out) =
+        (Shape::new(kind, Arc::clone(&case.tools), case.incoming.one_call), Front::new(head), BytesMut::new());
     case.feed(&deltas, &mut |event: Event<'_>| shape.event(event, &mut |event: Event<'_>| front.event(event, &mut out)));
     Ok(String::from_utf8_lossy(&out).into_owned())
 }

@@ -25,7 +25,8 @@ pub(super) fn bytes(system: System, job: &Job) -> Vec<u8> {
 
 /// A systemd unit (systemd.service(5)). The codes 2 (configuration) and 3 (address taken) would only come again.
 fn unit(job: &Job) -> String {
-    let words: Vec<String> = job.command.iter().map(|word| command_word(word)).collect();
+    // In `ExecStart`, `$` begins a variable.
+    let words: Vec<String> = job.command.iter().map(|word| quoted(&word.replace('$', "$$"))).collect();
     let variables: String =
         job.variables.iter().map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}")))).collect();
     format!(
@@ -34,11 +35,6 @@ fn unit(job: &Job) -> String {
          [Install]\nWantedBy=default.target\n",
         words.join(" ")
     )
-}
-
-/// A word of `ExecStart`, where `$` begins a variable.
-fn command_word(word: &str) -> String {
-    quoted(&word.replace('$', "$$"))
 }
 
 /// A word in quotes (systemd.syntax(7)); `%` begins a specifier.
