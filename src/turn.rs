@@ -5,9 +5,8 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `rounds` | asks the backend, reads the answer, asks again |
-//! | `attempts` | sends one request, again if the backend is not ready |
-//! | `reading` | reads one answer: bytes, frames, deltas |
+//! | `rounds` | asks the backend, again if it is not ready; reads the answer; asks the model again |
+//! | `rounds::reading` | reads one answer: bytes, frames, deltas |
 //! | `answer`, `gate` | decide what the client sees of an answer |
 //! | `outlet`, `sent` | the path to the client, and what has gone there in this turn |
 //! | `reask` | words the messages that ask the model again |
@@ -41,7 +40,6 @@ use crate::{
 };
 
 pub mod answer;
-mod attempts;
 mod extras;
 pub mod fit;
 mod gate;
@@ -50,13 +48,13 @@ mod outlet;
 pub mod prefix;
 mod quoted;
 mod react;
-mod reading;
 mod reask;
 mod rounds;
 mod sent;
 mod spool;
 pub mod tap;
 
+pub use react::WITHOUT_CLIENT;
 use rounds::Rounds;
 use tap::Taps;
 
@@ -77,7 +75,7 @@ pub struct Shared {
     pub asked_again: Arc<AtomicU64>,
     /// The MCP servers and the built-in tools.
     pub pool: Arc<Pool>,
-    /// How many turns may still finish their calls without a client ([`without_client`]).
+    /// How many turns may still finish their calls without a client (at most [`WITHOUT_CLIENT`]).
     pub without_client: Arc<Semaphore>,
 }
 
@@ -86,11 +84,6 @@ async fn kept_under<T>(shared: &Shared, wanted: Vec<(T, Key)>) -> impl Iterator<
     let (of, keys): (Vec<T>, Vec<Key>) = wanted.into_iter().unzip();
     let found = shared.store.get_all(&keys).await;
     of.into_iter().zip(found).filter_map(|(of, found)| Some((of, found?)))
-}
-
-/// Room for the turns that finish their calls without a client.
-pub fn without_client() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(react::WITHOUT_CLIENT))
 }
 
 /// After this time without a byte, the client of a stream gets the first sign of life. An error of the backend before that keeps
@@ -123,6 +116,11 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
     let mut opening = BytesMut::new();
     front.open(&mut opening);
     let signs = front.signs();
+    let sign = move |opening: &mut BytesMut, silence: &mut Silence| {
+        silence.broken(NEXT_SIGN);
+        signs(opening);
+        opening.split().freeze()
+    };
     let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: String::new(), is_reasoning: false };
     let mut rounds = Rounds::new(plan, shared, taps, written);
     async_stream::stream! {
@@ -138,9 +136,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
                         stepped = &mut step => break stepped,
                         () = silence.over() => opened = true,
                     }
-                    silence.broken(NEXT_SIGN);
-                    signs(&mut opening);
-                    yield Ok(opening.split().freeze());
+                    yield Ok(sign(&mut opening, &mut silence));
                 }
             };
             let out = &mut rounds.outlet.out;
@@ -174,9 +170,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
             } else if silence.is_over() {
                 // Bytes have arrived, but none may leave yet.
                 opened = true;
-                silence.broken(NEXT_SIGN);
-                signs(&mut opening);
-                yield Ok(opening.split().freeze());
+                yield Ok(sign(&mut opening, &mut silence));
             }
             if !more {
                 return;

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
+use tokio::sync::Semaphore;
 
 use super::{
     apart::Apart,
@@ -217,7 +218,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
             schemas: Arc::default(),
             tally: Arc::default(),
             asked_again: Arc::default(),
-            without_client: turn::without_client(),
+            without_client: Arc::new(Semaphore::new(turn::WITHOUT_CLIENT)),
             pool,
         },
         process,

@@ -1,6 +1,6 @@
 //! Runs one answer of a backend through the stages: text through the scanner, calls (found in the text, or the backend's own)
 //! through the fixer, everything through the gate. The result is events for the client's shape. Synchronous and sans-IO: serving,
-//! `toolglot normalize` and the fixtures all use this code. `reading` decides when an answer is over, and what a broken stream
+//! `toolglot normalize` and the fixtures all use this code. `rounds::reading` decides when an answer is over, and what a broken stream
 //! means.
 
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use crate::{
     event::{Call, Channel, Delta, Event, FinishReason, Sink, ToolCall, ToolChoice, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, name::means_none},
     json::extent::{self, PlainExtent},
+    plan::Plan,
 };
 
 /// The parts that an [`Answer`] is made from.
@@ -37,7 +38,7 @@ pub struct Setup {
 
 /// Reads one answer of a backend.
 pub struct Answer {
-    scanner: Scanner,
+    pub(super) scanner: Scanner,
     pub(super) fixer: Fixer,
     pub(super) gate: Gate,
     tools: Arc<Tools>,
@@ -85,6 +86,12 @@ impl Setup {
         let (scanner, policy, carrier) = Default::default();
         Setup { adapter, tools, schemas, scanner, policy, carrier }
     }
+
+    /// As the answers of this turn are read.
+    pub fn of(plan: &Plan, schemas: &Arc<Schemas>) -> Setup {
+        let setup = Setup::new(Arc::clone(&plan.adapter), Arc::clone(&plan.tools), Arc::clone(schemas));
+        Setup { scanner: plan.scanner(), ..setup }
+    }
 }
 
 impl Answer {
@@ -113,24 +120,9 @@ impl Answer {
         }
     }
 
-    /// Whether the scanner holds back text that may be a call.
-    pub fn holds(&self) -> bool {
-        self.scanner.holds()
-    }
-
     /// Whether the rest of the answer can be ignored.
     pub fn is_in_vain(&self) -> bool {
-        self.gate.is_in_vain() && !self.holds()
-    }
-
-    /// Bytes that are held: neither sent on nor dropped.
-    pub fn held_bytes(&self) -> usize {
-        self.scanner.held_bytes()
-    }
-
-    /// The call that is being written: its tool, and its bytes so far.
-    pub fn writing(&self) -> Option<(String, usize)> {
-        self.scanner.writing()
+        self.gate.is_in_vain() && !self.scanner.holds()
     }
 
     /// Takes a delta of the backend's decoder.

@@ -5,10 +5,11 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use super::Shared;
 use crate::{
-    backend::{self, Kind, Loaded, Size, Window},
+    backend::{self, Kind, Size, Window},
     error::Error,
     event::{Note, Tools, Usage},
     plan::Plan,
@@ -57,7 +58,8 @@ pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> 
     let key = key(plan, "context");
     let kept = store::read::<Window>(&*shared.store, &key).await.unwrap_or_default();
     let mut window = kept;
-    let loaded = loaded(shared, plan).await;
+    let asked = timeout(PATIENCE, backend::loaded(&shared.client, &plan.backend, &plan.chat.model)).await;
+    let loaded = asked.ok().and_then(Result::ok).flatten();
     let reached = loaded.filter(|loaded| loaded.context.is_some() && loaded.context == window.asked);
     let stepped_back = reached.and_then(|loaded| window.review(&loaded));
     // What is loaded is kept, unless it was just found to be too large.
@@ -74,11 +76,6 @@ pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> 
     Ok(Context { num_ctx, cuttable, notes })
 }
 
-async fn loaded(shared: &Shared, plan: &Plan) -> Option<Loaded> {
-    let asked = backend::loaded(&shared.client, &plan.backend, &plan.chat.model);
-    tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?
-}
-
 /// The tokens of this chat's prompt as it would be sent: counted by the backend's tokenizer within 2 s, else estimated.
 ///
 /// # Errors
@@ -86,7 +83,7 @@ async fn loaded(shared: &Shared, plan: &Plan) -> Option<Loaded> {
 pub async fn tokens(plan: &Plan, shared: &Shared) -> Result<u64, Error> {
     let prepared = backend::request(&plan.round(true, None))?;
     let asked = backend::tokens(&shared.client, &plan.backend, &prepared.outgoing);
-    if let Ok(Some(tokens)) = tokio::time::timeout(PATIENCE, asked).await {
+    if let Ok(Some(tokens)) = timeout(PATIENCE, asked).await {
         return Ok(tokens);
     }
     let size = Size::of(&plan.chat, &plan.tools);

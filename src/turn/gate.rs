@@ -49,14 +49,8 @@ pub struct Policy {
     /// Whether the user has ordered an action of tools. If so, the model is also asked for the call if it only explains the
     /// action.
     pub ordered: bool,
-    /// Whether only calls that read count, because the model was asked to read.
-    pub reads_only: bool,
     /// Whether a call of this turn has a result, so that the task may not be done yet.
     pub has_results: bool,
-    /// Whether the client demands a call (`tool_choice`). If so, the model is asked for it if the answer contains none.
-    pub must_call: bool,
-    /// Whether the model was asked for the call alone. If so, a valid call is delivered, and everything else is dropped.
-    pub call_alone: bool,
 }
 
 /// Applies the rules to the events of one answer.
@@ -85,15 +79,6 @@ pub(super) struct Gate {
     pub(super) ended: Ended,
 }
 
-/// A call that is refused, in the fields of [`Event::Refused`].
-#[derive(Clone, Copy)]
-struct Refused<'a> {
-    name: &'a str,
-    why: &'a Why,
-    raw: &'a str,
-    written: &'a str,
-}
-
 /// What precedes the answer in its turn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Before {
@@ -101,10 +86,8 @@ pub(super) struct Before {
     pub(super) repeats: Repeats,
     /// The results that the model has read. It is asked whether it means a call that is in there.
     pub(super) quoted: Arc<Quoted>,
-    /// Whether the model was asked again for this answer.
-    pub(super) asked: bool,
-    /// The call that it was asked about.
-    pub(super) about: Option<same::Call>,
+    /// Why the model was asked again for this answer.
+    pub(super) because: Option<Reask>,
     /// What the user reads if this answer says nothing.
     pub(super) left: Option<String>,
     /// Valid calls after a refused one: of an earlier answer, or of this one once the model is to be asked again.
@@ -112,6 +95,19 @@ pub(super) struct Before {
     /// The prose of earlier answers that the client has. A model that is asked again often begins with the same words, or says the
     /// same in others.
     pub(super) said: Vec<String>,
+}
+
+impl Before {
+    /// Whether the model was asked for the call alone. If so, a valid call is delivered, and everything else is dropped.
+    fn call_alone(&self) -> bool {
+        self.because.as_ref().is_some_and(Reask::wants_call_alone)
+    }
+
+    /// Whether the model was asked about this call.
+    fn was_about(&self, name: &str, raw: &str) -> bool {
+        let Some(Reask::Refused { name: own, raw: asked, .. }) = &self.because else { return false };
+        same::Call::new(own, asked) == same::Call::new(name, raw)
+    }
 }
 
 /// How the answer ended, besides its finish reason.
@@ -147,7 +143,7 @@ impl Gate {
     pub(super) fn new(policy: Policy, carrier: Carrier, tools: Arc<Tools>, before: Before) -> Gate {
         let prose_bytes = match () {
             () if !policy.answers_refused && tools.iter().any(|tool| tool.input.is_patch()) => WITHHELD_BYTES,
-            () if policy.nudges || policy.call_alone => PROSE_BYTES,
+            () if policy.nudges || before.call_alone() => PROSE_BYTES,
             () => 0,
         };
         Gate {
@@ -187,7 +183,7 @@ impl Gate {
                 let is_dropped = self.ended.abandoned && matches!(why, Why::Truncated(_));
                 let is_copy = self.written.repeats(name, raw, self.native) || self.is_remains(name, why, written);
                 if !(is_dropped || is_copy) {
-                    self.refuse(Refused { name, why, raw, written }, out);
+                    self.refuse(name, why, raw, written, out);
                 }
             }
             Event::Note(Note::Candidate { name, cell }) => tracing::debug!(tool = name, "{cell}"),
@@ -230,7 +226,7 @@ impl Gate {
 
     /// Whether the model was asked for the call alone, and has written too much prose to still write it.
     pub(super) fn is_in_vain(&self) -> bool {
-        self.policy.call_alone && self.delivered.count == 0 && self.said.prose.len() > VAIN_BYTES
+        self.before.call_alone() && self.delivered.count == 0 && self.said.prose.len() > VAIN_BYTES
     }
 
     /// The number of delivered calls, why the model is to be asked again, if it is, and the calls that are kept until then.
@@ -254,7 +250,7 @@ impl Gate {
         if self.said.prose.len() < self.said.prose_bytes {
             self.said.prose.push_str(text);
         }
-        if self.policy.call_alone {
+        if self.before.call_alone() {
             return;
         }
         if let Some(preface) = &mut self.preface {
@@ -298,24 +294,23 @@ impl Gate {
         let (placed, doubt) = self.carrier.checked(name, call.arguments);
         let arguments = placed.as_ref();
         let key = same::Call::new(name, arguments);
-        let refused = |why| Refused { name, why, raw: arguments, written: arguments };
         let reads = self.tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
-        if self.policy.reads_only && !reads {
+        if matches!(self.before.because, Some(Reask::Unread(_))) && !reads {
             return;
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
-            return self.refuse(refused(&why), out);
+            return self.refuse(name, &why, arguments, arguments, out);
         }
-        if self.before.asked && arguments.contains(WHOLE_LINE) {
-            return self.refuse(refused(&Why::Placeholders), out);
+        if self.before.because.is_some() && arguments.contains(WHOLE_LINE) {
+            return self.refuse(name, &Why::Placeholders, arguments, arguments, out);
         }
-        let may_ask = self.policy.may_reask && self.delivered.count == 0 && !self.policy.call_alone;
+        let may_ask = self.policy.may_reask && self.delivered.count == 0 && !self.before.call_alone();
         if let Some(doubt) = doubt.filter(|_| may_ask) {
-            return self.refuse(refused(&doubt), out);
+            return self.refuse(name, &doubt, arguments, arguments, out);
         }
         if (self.delivered.count == 0 || self.policy.answers_refused) && self.before.quoted.has(&key) {
             if self.policy.may_reask {
-                return self.refuse(refused(&Why::Quoted), out);
+                return self.refuse(name, &Why::Quoted, arguments, arguments, out);
             }
             // The model quotes the result once more.
             if self.said.text || self.preface.as_ref().is_some_and(|preface| !preface.trim().is_empty()) {
@@ -324,7 +319,7 @@ impl Gate {
         }
         // A model that insists on a call with effects may have a reason.
         if self.delivered.count == 0 && self.before.repeats.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
-            return self.refuse(refused(&Why::Repeated), out);
+            return self.refuse(name, &Why::Repeated, arguments, arguments, out);
         }
         // Models in a loop write the same call dozens of times.
         if self.delivered.times(&key) >= EQUAL_CALLS {
@@ -345,22 +340,20 @@ impl Gate {
         out.event(Event::Call(Call { index, arguments, ..call }));
     }
 
-    fn refuse(&mut self, call: Refused<'_>, out: &mut dyn Sink) {
-        let Refused { name, why, raw, written } = call;
+    /// Refuses a call; the arguments are the fields of [`Event::Refused`].
+    fn refuse(&mut self, name: &str, why: &Why, raw: &str, written: &str, out: &mut dyn Sink) {
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered.count > 0, "call refused");
         if self.policy.answers_refused {
             return out.event(Event::Refused { name, why, raw, written });
         }
-        if self.policy.call_alone && !self.policy.must_call {
+        if self.before.call_alone() && !self.tools.must_call() {
             return;
         }
         let limited = matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter));
         let may_ask = match () {
             // A guess that the model confirms is what it meant.
-            () if matches!(why, Why::Guess(_)) && self.before.about.as_ref() == Some(&same::Call::new(name, raw)) => {
-                MayAsk::NoLonger
-            }
+            () if matches!(why, Why::Guess(_)) && self.before.was_about(name, raw) => MayAsk::NoLonger,
             () if self.policy.may_reask && self.delivered.count == 0 => MayAsk::Now,
             () => MayAsk::Never,
         };

@@ -13,16 +13,7 @@ use crate::{
 };
 
 /// Phrases of a model that is about to act. English only: the editor's prompt is English, and small models follow it.
-const ACTORS: [&[&str]; 8] = [
-    &["i'll"],
-    &["i", "will"],
-    &["i'm", "going", "to"],
-    &["i", "am", "going", "to"],
-    &["let", "me"],
-    &["let's"],
-    &["we'll"],
-    &["we", "will"],
-];
+const ACTORS: [&str; 8] = ["i'll", "i will", "i'm going to", "i am going to", "let me", "let's", "we'll", "we will"];
 /// Verbs of actions that tools perform.
 const ACTS: [&str; 25] = [
     "call", "change", "check", "create", "delete", "edit", "execute", "find", "inspect", "list", "look", "make", "modify",
@@ -31,15 +22,8 @@ const ACTS: [&str; 25] = [
 /// Phrases that withdraw an announcement.
 const NOT: [&str; 3] = ["not", "never", "know"];
 /// Phrases that tell somebody else to act.
-const ADVICE: [&[&str]; 7] = [
-    &["you", "can"],
-    &["you", "could"],
-    &["you", "need", "to"],
-    &["you", "have", "to"],
-    &["you", "should"],
-    &["following", "command"],
-    &["following", "steps"],
-];
+const ADVICE: [&str; 7] =
+    ["you can", "you could", "you need to", "you have to", "you should", "following command", "following steps"];
 /// Maximum number of words in between, which may say when or how.
 const BETWEEN: usize = 2;
 
@@ -111,7 +95,8 @@ pub(super) fn asked_about<'w>(workspace: &'w Workspace) -> Option<&'w str> {
 pub(super) fn advises(said: &str) -> bool {
     let plain = said.to_lowercase();
     let words = words(&plain);
-    !said.trim_end().ends_with('?') && ADVICE.iter().any(|advice| words.windows(advice.len()).any(|some| some == *advice))
+    let advises = |at: usize| ADVICE.iter().any(|advice| after(&words[at..], advice).is_some());
+    !said.trim_end().ends_with('?') && (0..words.len()).any(advises)
 }
 
 /// Whether an answer without a call says that its model acts, or names the one tool that it would call.
@@ -119,9 +104,8 @@ pub(super) fn announces(said: &str, tools: &Tools) -> bool {
     let said_plainly = said.to_lowercase().replace('’', "'");
     let words = words(&said_plainly);
     let acts = |at: usize| {
-        let rest = words.get(at..).unwrap_or_default();
-        let after = ACTORS.iter().find_map(|actor| rest.strip_prefix(*actor)).unwrap_or_default();
-        after.iter().take(BETWEEN + 1).take_while(|word| !NOT.contains(word)).any(|word| ACTS.contains(word))
+        let acts = ACTORS.iter().find_map(|actor| after(&words[at..], actor)).unwrap_or_default();
+        acts.iter().take(BETWEEN + 1).take_while(|word| !NOT.contains(word)).any(|word| ACTS.contains(word))
     };
     if (0..words.len()).any(acts) {
         return true;
@@ -129,6 +113,12 @@ pub(super) fn announces(said: &str, tools: &Tools) -> bool {
     // A name that is an ordinary word proves nothing, and an answer that names several tools only describes them.
     let mut named = tools.iter().filter(|tool| tool.name.contains('_') && said.contains(&tool.name));
     matches!((named.next(), named.next()), (Some(_), None))
+}
+
+/// The words after a phrase, if these words begin with it.
+fn after<'w, 't>(words: &'w [&'t str], phrase: &str) -> Option<&'w [&'t str]> {
+    let (begin, rest) = words.split_at_checked(phrase.split(' ').count())?;
+    begin.iter().copied().eq(phrase.split(' ')).then_some(rest)
 }
 
 /// The words of a text.

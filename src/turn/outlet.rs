@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     extras::Extras,
-    react::Collected,
+    react::Agent,
     sent::Sent,
     tap::{Tap, Taps},
 };
@@ -15,8 +15,8 @@ use crate::{
 
 /// The stages after the gate, which last for the whole turn. As a sink, it takes the events of an answer.
 pub(super) struct Outlet<O> {
-    /// In mode `react`: what the client does not get directly.
-    pub(super) collected: Option<Collected>,
+    /// In mode `react`: keeps what the client does not get directly, and runs the calls of the registry's tools.
+    pub(super) agent: Option<Agent>,
     pub(super) taps: Taps,
     pub(super) shape: Shape,
     pub(super) out: O,
@@ -43,7 +43,7 @@ impl<O: Sink> Sink for Outlet<O> {
             }
             event => event,
         };
-        if !self.collected.as_mut().is_some_and(|collected| collected.keeps(&event)) {
+        if !self.agent.as_mut().is_some_and(|agent| agent.collected.keeps(&event)) {
             self.pass(event);
         }
     }
@@ -59,38 +59,31 @@ impl<O: Sink> Outlet<O> {
         self.tell(|tap| tap.event(&event));
         let Outlet { shape, out, sent, extras, aside, called, id, .. } = self;
         extras.event(&event, id);
-        let event = match event {
+        match event {
             Event::Text(text) => {
                 if sent.prose(text) {
                     shape.event(Event::Text("\n"), out);
                 }
-                event
             }
             Event::Reasoning(text) => {
                 if sent.reasoning(text) {
                     shape.event(Event::Reasoning("\n"), out);
                 }
-                event
             }
+            Event::Call(_) => (*called, sent.any) = (true, true),
+            Event::Note(Note::Warning { text, .. }) => {
+                aside.iter_mut().for_each(|lines| *lines += &format!("\n[toolglot] {text}\n"))
+            }
+            Event::Note(_) | Event::Refused { .. } => {}
             Event::Finish { reason, usage } => {
                 if let Some(lines) = aside.take().filter(|lines| !*called && !lines.is_empty()) {
                     shape.event(Event::Text(&lines), out);
                 }
                 sent.any = true;
-                Event::Finish { reason, usage: usage.map(|usage| sent.with_spent(usage)) }
+                let usage = usage.map(|usage| sent.with_spent(usage));
+                return shape.event(Event::Finish { reason, usage }, out);
             }
-            Event::Note(note) => {
-                if let (Note::Warning { text, .. }, Some(lines)) = (note, aside) {
-                    *lines += &format!("\n[toolglot] {text}\n");
-                }
-                event
-            }
-            Event::Refused { .. } => event,
-            Event::Call(_) => {
-                (*called, sent.any) = (true, true);
-                event
-            }
-        };
+        }
         shape.event(event, out);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::answer::{self, Setup};
 use crate::{
-    adapter::{CLIENT_RESULT, scanner},
+    adapter::{CLIENT_RESULT, scanner::MayAsk},
     event::{Effect, ToolChoice},
     fix::Schemas,
     plan::Plan,
@@ -37,10 +37,8 @@ impl Quoted {
         if !plan.tools.iter().any(|tool| tool.effect != Effect::Reads) {
             return Quoted::default();
         }
-        let mut setup = Setup {
-            scanner: scanner::Options { may_ask: scanner::MayAsk::Never, ..plan.scanner() },
-            ..Setup::new(Arc::clone(&plan.adapter), Arc::clone(&plan.tools), Arc::clone(schemas))
-        };
+        let mut setup = Setup::of(plan, schemas);
+        setup.scanner.may_ask = MayAsk::Never;
         // As if a call were required, so that the text around a call makes no difference.
         Arc::make_mut(&mut setup.tools).choice = ToolChoice::Required;
         let mut quoted = Quoted { setup: Some(setup), ..Quoted::default() };

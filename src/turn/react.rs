@@ -2,7 +2,7 @@
 //! client. Here the agent collects the calls of an answer, runs those of the registry, keeps the client's, and writes exactly one
 //! result per call into the conversation. Dropping the turn drops every running call, except those with effects (`flight`).
 
-use std::{sync::Arc, time::Duration};
+use std::{mem::take, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::Map;
@@ -12,7 +12,6 @@ use super::{Shared, answer::Outcome, reask, tap::Taps};
 use crate::{
     backend::{Kind, Size},
     client::front,
-    config::Progress,
     event::{Effect, Note, ToolChoice},
     mcp::pool::Pool,
     openai::{Content, Message, ToolCall, answer::call_id, tokens},
@@ -25,33 +24,32 @@ mod flight;
 mod judge;
 mod limits;
 mod observe;
-mod repeated;
 mod resume;
-mod runs;
 #[cfg(test)]
 mod tests;
 mod trace;
 mod words;
 
-pub(super) use collected::Collected;
-use collected::Written;
-use flight::Flight;
-pub(super) use flight::WITHOUT_CLIENT;
+use collected::Collected;
+pub use flight::WITHOUT_CLIENT;
+use flight::{Done, Flight, Runner};
 use judge::{Fate, Judge};
-use limits::Limit;
-use repeated::Seen;
-use runs::{Done, Runner};
+use limits::{Limit, Seen, Used};
 use trace::Trace;
 use words::Told;
 
 /// Runs the calls of a turn.
 pub(super) struct Agent {
-    react: React,
+    pub(super) react: React,
     pool: Arc<Pool>,
+    /// What is kept of the answer that is being read.
+    pub(super) collected: Collected,
     /// Where the messages begin that the client does not have. `None` until that is known.
     start: Option<resume::Start>,
     round: Option<Round>,
-    used: limits::Used,
+    used: Used,
+    /// When calls and answers with tools end.
+    end: Instant,
     /// Why this is the last answer.
     last: Option<Limit>,
     seen: Seen,
@@ -101,12 +99,15 @@ impl Observation {
 impl Agent {
     pub(super) fn new(react: React, pool: Arc<Pool>) -> Agent {
         let last = (react.last_counts && react.limits.rounds == 1).then_some(Limit::Rounds(1));
+        let end = Instant::now() + Duration::from_secs(react.limits.seconds);
         Agent {
             react,
             pool,
+            collected: Collected::default(),
             start: None,
             round: None,
-            used: limits::Used::nothing(),
+            used: Used::default(),
+            end,
             last,
             seen: Seen::default(),
             repeats: Repeats::default(),
@@ -142,11 +143,12 @@ impl Agent {
 
     /// When the current answer is cut off. The last one, without tools, may take as long as it needs.
     pub(super) fn end(&self) -> Option<Instant> {
-        (self.offers() && !self.runs()).then(|| self.used.begun + Duration::from_secs(self.react.limits.seconds))
+        (self.offers() && !self.runs()).then_some(self.end)
     }
 
     /// Ends the turn because the time is over, and returns the line that says so.
     pub(super) fn give_up(&mut self) -> String {
+        self.collected.calls.clear();
         let limit = Limit::Seconds(self.react.limits.seconds);
         self.last = Some(limit);
         format!("[toolglot] {limit}, and the answer was cut off")
@@ -185,16 +187,10 @@ impl Agent {
         self.react.limits.trace.then(|| Note::Trace(trace()))
     }
 
-    /// Takes a whole answer: the prose that the client has, its calls and its reasoning. `false`: it is the last one; otherwise
+    /// Takes a whole answer; `said`: its prose, which the client has. `false`: it is the last one; otherwise
     /// its calls run, or the model is asked again.
-    pub(super) fn answered(
-        &mut self,
-        shared: &Shared,
-        plan: &mut Plan,
-        said: &str,
-        (written, thought): (Vec<Written>, String),
-        outcome: &Outcome,
-    ) -> bool {
+    pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> bool {
+        let (written, thought) = (take(&mut self.collected.calls), take(&mut self.collected.reasoning));
         self.used.rounds += 1;
         let tokens = match outcome.usage {
             Some(usage) => usage.total_tokens(),
@@ -255,7 +251,7 @@ impl Agent {
             pool: Arc::clone(&self.pool),
             headers: self.react.headers.clone(),
             parallel: self.react.limits.parallel,
-            end: self.used.begun + Duration::from_secs(self.react.limits.seconds),
+            end: self.end,
             left: left.subscribe(),
         };
         let flight = self.flight(shared, plan, &calls);
@@ -323,7 +319,7 @@ impl Agent {
         }
         self.used.failures = if run > 0 && run == failed { self.used.failures + 1 } else { 0 };
         if handed.is_empty() && self.last.is_none() {
-            self.last = self.used.reached(&self.react);
+            self.last = self.reached();
         }
         plan.chat.messages.extend(results);
         if let Some(last) = self.last.filter(|_| handed.is_empty()) {
@@ -344,11 +340,6 @@ impl Agent {
     fn so_far(&self, start: &resume::Start, plan: &Plan) -> resume::Kept {
         let messages = start.split(&plan.chat.messages).1.to_vec();
         resume::Kept { messages, tainted: self.seen.tainted.clone(), until: None }
-    }
-
-    /// How the user is told what runs.
-    pub(super) fn progress(&self) -> Progress {
-        self.react.limits.progress
     }
 }
 

@@ -5,27 +5,29 @@ use std::{
     time::Duration,
 };
 
+use http::{StatusCode, header};
 use tokio::{
     task::yield_now,
     time::{Instant, sleep, timeout_at},
 };
 
 mod act;
-mod begin;
 mod learn;
+mod reading;
 
-use self::learn::Loading;
+use self::{
+    learn::Loading,
+    reading::{Input, Reading},
+};
 use super::{
     Shared,
-    answer::{Answer, Reask},
-    attempts::send,
+    answer::Answer,
     extras::{self, Extras},
     fit,
     gate::Before,
     outlet::Outlet,
     prefix,
-    react::{Agent, Collected},
-    reading::{Input, Reading},
+    react::Agent,
     reask,
     sent::Sent,
     spool,
@@ -37,8 +39,7 @@ use crate::{
     error::Error,
     event::{Event, Note, Sink, Tools, Usage},
     plan::Plan,
-    same,
-    upstream::Outgoing,
+    upstream::{Client, Outgoing, Response},
 };
 
 /// A turn in progress. Everything that the client sees goes through `outlet`.
@@ -55,8 +56,6 @@ pub(super) struct Rounds<O> {
     counted: Option<Usage>,
     /// When to report again that a call is being written; `None` while none is.
     progress: Option<Instant>,
-    /// In mode `react`: runs the calls of the registry's tools.
-    agent: Option<Agent>,
     /// Whether so many bytes are held that the next steps may take long.
     is_heavy: bool,
 }
@@ -74,8 +73,6 @@ struct Asks {
     loading: Option<Loading>,
     /// How often the model was asked again.
     again: u8,
-    /// Why the model was asked again the last time.
-    because: Option<Reask>,
     /// What the next answer follows.
     before: Before,
     /// The tool whose call the previous answer left unclosed.
@@ -90,6 +87,10 @@ const PROGRESS: Duration = Duration::from_secs(2);
 /// the release build).
 const HEAVY_BYTES: usize = 8 * 1024;
 
+/// How long to wait before each further attempt to send a request: together shorter than `FIRST_SIGN`, so that an error keeps its
+/// HTTP status.
+const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(200), Duration::from_millis(400)];
+
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, taps: Taps, out: O) -> Rounds<O> {
         let shape =
@@ -103,12 +104,10 @@ impl<O: Sink> Rounds<O> {
         let (sent, extras, id) = (Sent::default(), Extras::default(), plan.reply.head.envelope.id.clone());
         let calls = plan.chat.messages.iter().flat_map(|message| &message.tool_calls);
         let call_ids = calls.map(|call| call.id.clone()).collect();
-        let collected = agent.is_some().then(Collected::default);
         Rounds {
-            agent,
             plan,
             shared,
-            outlet: Outlet { collected, taps, shape, out, sent, extras, aside, called: false, id, call_ids },
+            outlet: Outlet { agent, taps, shape, out, sent, extras, aside, called: false, id, call_ids },
             reading: None,
             asks: Asks::default(),
             relearned: false,
@@ -121,7 +120,7 @@ impl<O: Sink> Rounds<O> {
     /// Waits once for the backend, or for a tool that runs here, and passes on what came. `false`: the turn is over. A turn that
     /// has run tools does not fail, because the client would then repeat the request. It ends with a line of text instead.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
-        let stepped = match self.agent.as_ref().and_then(Agent::end) {
+        let stepped = match self.outlet.agent.as_ref().and_then(Agent::end) {
             None => self.step_on().await,
             Some(end) => match Box::pin(timeout_at(end, self.step_on())).await {
                 Ok(stepped) => stepped,
@@ -131,32 +130,31 @@ impl<O: Sink> Rounds<O> {
                 }
             },
         };
-        let stepped = match stepped {
-            // The client has not seen this request.
-            Err(error) if self.asks.because.is_some() && !self.outlet.called => {
-                self.give_first_answer(&error);
-                Ok(false)
+        let error = match stepped {
+            Ok(more) => {
+                if let Some(agent) = self.outlet.agent.as_mut().filter(|_| !more) {
+                    Box::pin(agent.forget(&self.shared)).await;
+                }
+                return Ok(more);
             }
-            stepped => stepped,
+            Err(error) => error,
         };
-        if let Err(error) = &stepped {
-            self.outlet.tell(|tap| tap.failed(error));
+        // The client has not seen this request.
+        if self.asks.before.because.is_some() && !self.outlet.called {
+            self.give_first_answer(&error);
+            return Ok(false);
         }
-        if let (Ok(false), Some(agent)) = (&stepped, &mut self.agent) {
-            Box::pin(agent.forget(&self.shared)).await;
+        self.outlet.tell(|tap| tap.failed(&error));
+        // Clients send the whole request again after an error, and all of it would run a second time.
+        if self.outlet.agent.as_ref().is_some_and(Agent::has_run) {
+            self.break_off(&error);
+            return Ok(false);
         }
-        match stepped {
-            // Clients send the whole request again after an error, and all of it would run a second time.
-            Err(error) if self.agent.as_ref().is_some_and(Agent::has_run) => {
-                self.break_off(&error);
-                Ok(false)
-            }
-            stepped => stepped,
-        }
+        Err(error)
     }
 
     async fn step_on(&mut self) -> Result<bool, Error> {
-        if self.agent.as_ref().is_some_and(Agent::runs) {
+        if self.outlet.agent.as_ref().is_some_and(Agent::runs) {
             return Ok(Box::pin(self.run_tools()).await);
         }
         let Some(reading) = &mut self.reading else {
@@ -210,7 +208,7 @@ impl<O: Sink> Rounds<O> {
             spool::bring_back(&self.shared, &mut self.plan).await;
         }
         self.outlet.extras.open(&self.plan.chat.messages);
-        if let Some(agent) = &mut self.agent {
+        if let Some(agent) = &mut self.outlet.agent {
             agent.begin(&self.shared, &mut self.plan).await;
         }
         extras::put_back(&self.shared, &mut self.plan, &self.outlet.extras).await;
@@ -220,7 +218,7 @@ impl<O: Sink> Rounds<O> {
             extras::put_back_reasoning(&self.shared, &mut self.plan, &self.outlet.extras).await;
             let plan = &self.plan;
             let context = fit::fit(&self.shared, plan).await?;
-            let offer = self.agent.as_ref().is_none_or(Agent::offers);
+            let offer = self.outlet.agent.as_ref().is_none_or(Agent::offers);
             let round = plan.round(offer, context.num_ctx);
             let mut prepared = backend::request(&round)?;
             if let Outgoing::Http(request) = &mut prepared.outgoing {
@@ -324,7 +322,7 @@ impl<O: Sink> Rounds<O> {
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
         outcome.checked.iter().for_each(|checked| self.outlet.tell(|tap| tap.checked(checked)));
         outcome.usage.into_iter().for_each(|usage| self.outlet.tell(|tap| tap.usage(usage)));
-        if self.agent.is_some() {
+        if self.outlet.agent.is_some() {
             self.asks.before.said.clear();
             return self.act(&outcome);
         }
@@ -336,18 +334,13 @@ impl<O: Sink> Rounds<O> {
         tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asks.again += 1;
         let before = &mut self.asks.before;
-        before.asked = true;
-        before.about = match &reask {
-            Reask::Refused { name, raw, .. } => Some(same::Call::new(name, raw)),
-            _ => None,
-        };
         before.kept = outcome.kept;
         before.left = reask.left().or(before.left.take());
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.sent.spend(outcome.usage);
         self.repeat();
         reask::ask(&reask, self.outlet.sent.said(), &self.asks.before.kept, &mut self.plan);
-        self.asks.because = Some(reask);
+        self.asks.before.because = Some(reask);
         true
     }
 
@@ -368,4 +361,33 @@ impl<O: Sink> Rounds<O> {
         }
         answer.abandon(&mut self.outlet);
     }
+}
+
+/// Sends a request and waits for the head of the answer. Another attempt follows only if nothing has run and the fault may be
+/// temporary: the connection was refused (the server restarts), or the server is not ready (503: it loads a model, or its queue
+/// is full). `insists`: a server that is not ready is asked again, unless it says when it will be.
+async fn send(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
+    let response = answered(client, request, insists).await?;
+    backend::unusable(response.status, &response.headers).map_or(Ok(response), Err)
+}
+
+async fn answered(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
+    for pause in PAUSES {
+        match client.send(request).await {
+            Err(error) if refused(&error) => tracing::debug!(%error, "once more"),
+            Ok(response) if insists && is_not_ready(&response) => tracing::debug!("503, once more"),
+            answered => return answered,
+        }
+        sleep(pause).await;
+    }
+    client.send(request).await
+}
+
+fn is_not_ready(response: &Response) -> bool {
+    response.status == StatusCode::SERVICE_UNAVAILABLE && !response.headers.contains_key(header::RETRY_AFTER)
+}
+
+/// Whether the connection was refused at once. One that timed out is not tried again.
+fn refused(error: &Error) -> bool {
+    error.code.as_deref() == Some("backend_unreachable") && error.status != 504
 }

@@ -28,7 +28,7 @@ impl Gate {
             self.text(&left, out);
         }
         for call in std::mem::take(&mut self.before.kept) {
-            let is_new = !self.delivered.has(&same::Call::new(&call.name, &call.arguments));
+            let is_new = self.delivered.times(&same::Call::new(&call.name, &call.arguments)) == 0;
             if is_new && self.reask.is_none() {
                 self.deliver(call.at(0), out);
             }
@@ -37,13 +37,13 @@ impl Gate {
             return FinishReason::ToolCalls;
         }
         let is_whole = matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
-        if self.policy.must_call && self.policy.may_reask && is_whole && self.refused == 0 {
+        if self.tools.must_call() && self.policy.may_reask && is_whole && self.refused == 0 {
             self.reask = Some(Reask::Uncalled);
             return reason;
         }
         // A user who waits for a call, and has read nothing yet, reads why there is none.
-        let waits = is_silent && self.policy.must_call && self.before.said.iter().all(|said| said.trim().is_empty());
-        if self.policy.call_alone && !waits {
+        let waits = is_silent && self.tools.must_call() && self.before.said.iter().all(|said| said.trim().is_empty());
+        if self.before.call_alone() && !waits {
             return FinishReason::Stop;
         }
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
@@ -66,7 +66,7 @@ impl Gate {
             }
             // If the whole answer is a patch, the model means it.
             let is_alone = ["***", "```", "~~~", "apply_patch"].iter().any(|begin| prose.trim_start().starts_with(begin));
-            if self.before.asked && is_alone {
+            if self.before.because.is_some() && is_alone {
                 self.deliver(Call::new(0, &name, &raw), out);
             }
             if self.delivered.count > 0 {
@@ -74,7 +74,7 @@ impl Gate {
             }
         }
         if self.policy.may_reask && is_whole && self.ended.is_by_itself() {
-            let may_go_on = self.refused == 0 && !self.before.asked && self.tools.wanted();
+            let may_go_on = self.refused == 0 && self.before.because.is_none() && self.tools.wanted();
             self.reask = match () {
                 () if is_silent => Some(Reask::Silent),
                 () if may_go_on && self.policy.has_results && self.said.stops_short() => Some(Reask::Unfinished),

@@ -8,11 +8,24 @@ use crate::{
 
 /// The gate of an answer that nothing precedes, without tools.
 fn gate(policy: Policy) -> Gate {
-    Gate::new(policy, Carrier::default(), Arc::default(), Before::default())
+    again(policy, None)
+}
+
+/// The gate of an answer for which the model was asked again.
+fn again(policy: Policy, because: Option<Reask>) -> Gate {
+    Gate::new(policy, Carrier::default(), Arc::default(), Before { because, ..Before::default() })
+}
+
+/// The model was asked about this call.
+fn asked_about(name: &str, raw: &str) -> Option<Reask> {
+    Some(Reask::Refused { name: name.into(), why: Why::Quoted, raw: raw.into(), written: raw.into() })
 }
 
 fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
-    let mut gate = gate(policy);
+    delivered_by(gate(policy), events)
+}
+
+fn delivered_by(mut gate: Gate, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
     let mut calls = Vec::new();
     for event in events {
         gate.event(event.clone(), &mut |event: Event<'_>| {
@@ -47,8 +60,7 @@ fn a_guess_is_delivered_only_if_the_model_writes_it_again() {
     let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
     assert_eq!((calls, reask), (Vec::<String>::new(), None), "nobody can be asked: a notice");
     for (about, count) in [(r#"{"path":"a"}"#, 1), (r#"{"path":"b"}"#, 0)] {
-        let mut gate = gate(Policy::default());
-        gate.before = Before { asked: true, about: Some(same::Call::new("write", about)), ..Before::default() };
+        let mut gate = again(Policy::default(), asked_about("write", about));
         let mut seen = 0;
         gate.event(
             Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"#, written: r#"{"path":"a"}"# },
@@ -64,13 +76,11 @@ fn a_path_out_of_the_workspace_is_asked_about_once() {
     let tool = crate::event::Tool { name: "create".into(), paths: vec!["uri".into()], ..Default::default() };
     let tools = Arc::new(Tools::new([tool], Default::default()));
     let carrier = shape::Shape::new(shape::Kind::Native, tools, false).within(workspace.map(Arc::new)).carrier();
-    let answer = |policy: Policy, uri: &str| {
-        let mut gate = gate(policy);
-        gate.carrier = carrier.clone();
+    let answer_after = |policy: Policy, because: Option<Reask>, uri: &str| {
         let arguments = serde_json::json!({"uri": uri}).to_string();
         // What it was asked about before counts for guesses alone.
-        let about = Some(same::Call::new("create", &arguments));
-        gate.before = Before { asked: true, about, ..Before::default() };
+        let mut gate = again(policy, because.or(asked_about("create", &arguments)));
+        gate.carrier = carrier.clone();
         let mut came = Vec::new();
         gate.event(Event::Call(Call::new(0, "create", &arguments)), &mut |event: Event<'_>| {
             if let Event::Call(call) = event {
@@ -79,6 +89,7 @@ fn a_path_out_of_the_workspace_is_asked_about_once() {
         });
         (came.concat(), gate.outcome().1)
     };
+    let answer = |policy: Policy, uri: &str| answer_after(policy, None, uri);
     let first = Policy { may_reask: true, ..Policy::default() };
     let (came, reask) = answer(first, "/w/docs");
     assert!(came.is_empty() && matches!(reask, Some(Reask::Refused { why: Why::Unsure(what), .. }) if what.contains("/w/demo")));
@@ -86,7 +97,7 @@ fn a_path_out_of_the_workspace_is_asked_about_once() {
     assert_eq!(answer(Policy::default(), "/w/docs"), (r#"{"uri":"/w/docs"}"#.to_owned(), None));
     assert_eq!(answer(first, "docs"), (r#"{"uri":"/w/demo/docs"}"#.to_owned(), None));
     // Nobody is asked twice for the call alone.
-    assert_eq!(answer(Policy { call_alone: true, ..first }, "/w/docs").0, r#"{"uri":"/w/docs"}"#);
+    assert_eq!(answer_after(first, Some(Reask::Announced), "/w/docs").0, r#"{"uri":"/w/docs"}"#);
 }
 
 #[test]
@@ -119,8 +130,8 @@ fn a_refused_call_beside_a_delivered_one_is_told() {
 #[test]
 fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
-    let answer = |policy: Policy, events: &[Event<'_>]| {
-        let mut gate = gate(policy);
+    let answer_after = |policy: Policy, because: Option<Reask>, events: &[Event<'_>]| {
+        let mut gate = again(policy, because);
         let (mut text, mut ended) = (String::new(), false);
         for event in events {
             gate.event(event.clone(), &mut |event: Event<'_>| match event {
@@ -131,6 +142,7 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
         }
         (text, ended, gate.outcome())
     };
+    let answer = |policy: Policy, events: &[Event<'_>]| answer_after(policy, None, events);
     let first = Policy { may_reask: true, nudges: true, notice_when_empty: true, ..Policy::default() };
     let announced = [Event::Text("I'll search "), Event::Text("the files."), finish()];
     let (text, ended, (_, reask, _)) = answer(first, &announced);
@@ -151,13 +163,16 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
     let cut = [Event::Text("I'll search"), Event::Finish { reason: FinishReason::Length, usage: None }];
     assert_eq!(answer(first, &cut).2.1, None);
 
-    let second = Policy { call_alone: true, notice_when_empty: true, ..Policy::default() };
+    let second = |events: &[Event<'_>]| {
+        let policy = Policy { notice_when_empty: true, ..Policy::default() };
+        answer_after(policy, Some(Reask::Announced), events)
+    };
     let events = [Event::Text("Here:\n"), Event::Call(Call::new(0, "read", "{}")), finish()];
-    let (text, ended, outcome) = answer(second, &events);
+    let (text, ended, outcome) = second(&events);
     assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None, vec![])));
     let why = Why::Schema("no".into());
     let refused = [Event::Refused { name: "read", why: &why, raw: "{}", written: "{}" }, Event::Text("None."), finish()];
-    assert_eq!(answer(second, &refused), (String::new(), true, (0, None, vec![])));
+    assert_eq!(second(&refused), (String::new(), true, (0, None, vec![])));
 }
 
 #[test]
@@ -185,8 +200,8 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
     let reads = Tool { effect: Effect::Reads, ..Tool::new("read", "", "{}") };
     let tools = Arc::new(Tools::new([reads, Tool::new("write", "", "{}")], ToolChoice::Auto));
     let first = Policy { may_reask: true, nudges: true, ..Policy::default() };
-    let outcome = |policy: Policy, unread: Option<&str>, events: &[Event<'_>]| {
-        let mut gate = gate(policy);
+    let outcome = |policy: Policy, because: Option<Reask>, unread: Option<&str>, events: &[Event<'_>]| {
+        let mut gate = again(policy, because);
         let words = unread.map(|file| format!("What does {file} do?")).unwrap_or_default();
         let workspace = Workspace::new("/w", Vec::new(), Vec::new(), words).unwrap().with_listed(vec!["a.rs".into()]);
         gate.tools = Arc::clone(&tools);
@@ -200,36 +215,43 @@ fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
     };
     let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
     let said = [Event::Text("It starts a server."), finish()];
-    assert_eq!(outcome(first, Some("a.rs"), &said), (0, Some(Reask::Unread("a.rs".into()))));
-    assert_eq!(outcome(first, None, &said), (0, None));
-    let second = Policy { call_alone: true, reads_only: true, ..Policy::default() };
-    let call = |name| [Event::Call(Call::new(0, name, "{}")), finish()];
-    assert_eq!((outcome(second, None, &call("read")), outcome(second, None, &call("write"))), ((1, None), (0, None)));
+    assert_eq!(outcome(first, None, Some("a.rs"), &said), (0, Some(Reask::Unread("a.rs".into()))));
+    assert_eq!(outcome(first, None, None, &said), (0, None));
+    let second = |name| {
+        let call = [Event::Call(Call::new(0, name, "{}")), finish()];
+        outcome(Policy::default(), Some(Reask::Unread("a.rs".into())), None, &call)
+    };
+    assert_eq!((second("read"), second("write")), ((1, None), (0, None)));
 }
 
 #[test]
 fn a_demanded_call_is_asked_for_once() {
-    let outcome = |policy: Policy, said: &str, reason| {
-        let mut gate = gate(policy);
+    let demanded = |policy: Policy, because: Option<Reask>, choice: ToolChoice| {
+        let mut gate = again(policy, because);
+        gate.tools = Arc::new(Tools::new([Tool::new("add", "", "{}")], choice));
+        gate
+    };
+    let outcome = |mut gate: Gate, said: &str, reason| {
         for event in [Event::Text(said), Event::Finish { reason, usage: None }] {
             gate.event(event, &mut |_: Event<'_>| {});
         }
         gate.outcome().1
     };
-    let first = Policy { must_call: true, may_reask: true, ..Policy::default() };
-    assert_eq!(outcome(first, "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
-    assert_eq!(outcome(first, "", FinishReason::ToolCalls), Some(Reask::Uncalled));
-    assert_eq!(outcome(first, "Sure.", FinishReason::Length), None);
-    assert_eq!(outcome(Policy { may_reask: false, ..first }, "Sure.", FinishReason::Stop), None);
-    assert_eq!(outcome(Policy { must_call: false, ..first }, "Sure.", FinishReason::Stop), None);
+    let policy = Policy { may_reask: true, ..Policy::default() };
+    let first = |policy: Policy| demanded(policy, None, ToolChoice::Required);
+    assert_eq!(outcome(first(policy), "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
+    assert_eq!(outcome(first(policy), "", FinishReason::ToolCalls), Some(Reask::Uncalled));
+    assert_eq!(outcome(first(policy), "Sure.", FinishReason::Length), None);
+    assert_eq!(outcome(first(Policy::default()), "Sure.", FinishReason::Stop), None);
+    assert_eq!(outcome(demanded(policy, None, ToolChoice::Auto), "Sure.", FinishReason::Stop), None);
     // As often as `retry` allows; a call that does not fit is then delivered, as always.
-    let again = Policy { call_alone: true, ..first };
-    assert_eq!(outcome(again, "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
+    let again = |policy: Policy| demanded(policy, Some(Reask::Uncalled), ToolChoice::Required);
+    assert_eq!(outcome(again(policy), "Sure.", FinishReason::Stop), Some(Reask::Uncalled));
     let why = Why::Schema("no".into());
     let refused = Event::Refused { name: "add", why: &why, raw: "{}", written: "{}" };
-    assert_eq!(delivered(Policy { may_reask: false, ..again }, &[refused]).0, ["{}"]);
+    assert_eq!(delivered_by(again(Policy::default()), &[refused]).0, ["{}"]);
     // A user who has read nothing reads why.
-    let mut gate = gate(Policy { may_reask: false, notice_when_empty: true, ..again });
+    let mut gate = again(Policy { notice_when_empty: true, ..Policy::default() });
     let mut text = String::new();
     gate.event(Event::Finish { reason: FinishReason::Stop, usage: None }, &mut |event: Event<'_>| {
         if let Event::Text(piece) = event {
@@ -245,7 +267,7 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
     let patch = Tool { input: Input::Patch, ..Tool::new("apply_patch", "", "{}") };
     let tools = Arc::new(Tools::new([patch], ToolChoice::Auto));
     let after = |may_reask: bool, asked: bool, said: &str| {
-        let before = Before { asked, ..Before::default() };
+        let before = Before { because: asked.then_some(Reask::Silent), ..Before::default() };
         let mut gate = Gate::new(Policy { may_reask, ..Policy::default() }, Carrier::default(), Arc::clone(&tools), before);
         let mut ended = None;
         for event in [Event::Text(said), Event::Finish { reason: FinishReason::Stop, usage: None }] {
@@ -267,8 +289,7 @@ fn a_patch_in_the_text_is_asked_about_and_delivered_if_the_model_writes_it_again
 
 #[test]
 fn a_sentence_of_toolglots_own_question_is_no_command() {
-    let mut gate = gate(Policy { may_reask: false, ..Policy::default() });
-    gate.before.asked = true;
+    let mut gate = again(Policy { may_reask: false, ..Policy::default() }, Some(Reask::Silent));
     let arguments = format!("{{\"command\":\"run: {WHOLE_LINE}.\"}}");
     let mut calls = 0;
     let call = [Event::Call(Call::new(0, "run", &arguments)), Event::Finish { reason: FinishReason::Stop, usage: None }];

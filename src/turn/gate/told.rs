@@ -46,10 +46,6 @@ const END_BYTES: usize = 16;
 const OPEN_ENDS: [&str; 4] = [":", "\u{ff1a}", "...", "\u{2026}"];
 
 impl Delivered {
-    pub(super) fn has(&self, call: &same::Call) -> bool {
-        self.calls.contains_key(call)
-    }
-
     pub(super) fn times(&self, call: &same::Call) -> usize {
         self.calls.get(call).copied().unwrap_or_default()
     }

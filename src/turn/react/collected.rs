@@ -15,8 +15,9 @@ pub(in crate::turn) struct Written {
 /// What was kept of the answer that is being read.
 #[derive(Debug, Default)]
 pub(in crate::turn) struct Collected {
-    calls: Vec<Written>,
-    reasoning: String,
+    /// Its calls.
+    pub(in crate::turn) calls: Vec<Written>,
+    pub(super) reasoning: String,
     /// How the answer ended.
     pub(in crate::turn) end: (FinishReason, Option<Usage>),
 }
@@ -38,15 +39,5 @@ impl Collected {
             _ => return false,
         }
         true
-    }
-
-    /// The calls of the answer, which is over, and its reasoning.
-    pub(in crate::turn) fn take(&mut self) -> (Vec<Written>, String) {
-        (std::mem::take(&mut self.calls), std::mem::take(&mut self.reasoning))
-    }
-
-    /// Forgets the calls of an answer that is cut off.
-    pub(in crate::turn) fn forget_calls(&mut self) {
-        self.calls.clear();
     }
 }

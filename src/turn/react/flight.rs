@@ -1,25 +1,39 @@
-//! Handles calls with effects whose client leaves. Clients repeat a request that took too long, and by then the call may have had
-//! its effect. So before such calls run, the turn writes down that they run. If the client leaves, calls that have begun run on,
-//! no other call begins, and a task writes down how they ended. The repeated request waits for that (`resume`). If this process
-//! ends, what was written first says that the outcome is unknown.
+//! Runs the calls of an answer and yields results as they arrive. Several calls run at the same time. If a call has effects, the
+//! calls of its server run one after another, in their order. The calls are futures inside the turn, so dropping the stream stops
+//! them.
+//!
+//! Calls with effects are handled if their client leaves: clients repeat a request that took too long, and by then the call may have
+//! had its effect. So before such calls run, the turn writes down that they run. If the client leaves, calls with effects that have
+//! begun run on, those that only read end, no other call begins, and a task writes down how they ended. The repeated request waits
+//! for that (`resume`). If this process ends, what was written first says that the outcome is unknown.
 
 use std::{sync::Arc, time::Duration};
 
 use chrono::Utc;
-use futures_util::StreamExt;
-use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use serde_json::{Map, Value};
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, watch},
+    time::{Instant, timeout_at},
+};
 
 use super::{
     Agent, Observation, Pending, Round,
     judge::Fate,
     observe,
     resume::{self, Kept},
-    runs::Done,
 };
 use crate::{
     adapter::Adapter,
     event::{Effect, Tools},
-    mcp::response,
+    mcp::{
+        pool::{Call, Pool},
+        response::{self, McpResponse, ServiceInfo},
+    },
     openai::{Content, Message},
     plan::Plan,
     store::{Common, Key},
@@ -27,7 +41,7 @@ use crate::{
 };
 
 /// Maximum number of turns whose calls run on without a client. Beyond it, calls end with their client.
-pub(in crate::turn) const WITHOUT_CLIENT: usize = 64;
+pub const WITHOUT_CLIENT: usize = 64;
 /// How much longer than the turn a repeated request waits for what is written down at its end.
 const SLACK: Duration = Duration::from_secs(1);
 
@@ -65,7 +79,7 @@ impl Agent {
             key: resume::repeated(plan, start.split(&plan.chat.messages).0),
             known,
             seconds: self.react.limits.keep_seconds,
-            end: self.used.begun + Duration::from_secs(self.react.limits.seconds),
+            end: self.end,
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             result_bytes: self.react.limits.result_bytes,
@@ -144,4 +158,90 @@ impl Round {
 #[allow(clippy::disallowed_methods, reason = "a write of a moment, which must not end with the client's request")]
 pub(super) async fn surely(write: impl Future<Output = bool> + Send + 'static) -> bool {
     tokio::spawn(write).await.unwrap_or(false)
+}
+
+/// A call that has run.
+pub(super) struct Done {
+    /// Its place among the calls of the answer.
+    pub(super) at: usize,
+    pub(super) response: McpResponse,
+    pub(super) took: Duration,
+}
+
+/// Runs calls.
+#[derive(Clone)]
+pub(super) struct Runner {
+    pub(super) pool: Arc<Pool>,
+    /// Headers of the request that tool policies may read.
+    pub(super) headers: Vec<(String, String)>,
+    /// How many calls may run at the same time.
+    pub(super) parallel: usize,
+    /// The end of the turn. No call runs longer.
+    pub(super) end: Instant,
+    /// Whether the client has left.
+    pub(super) left: watch::Receiver<bool>,
+}
+
+/// A call that is to be run.
+struct Run {
+    at: usize,
+    service: ServiceInfo,
+    writes: bool,
+    arguments: Map<String, Value>,
+}
+
+impl Runner {
+    /// The results of those calls that run.
+    pub(super) fn run(self, calls: &[Pending]) -> BoxStream<'static, Done> {
+        let mut servers: Vec<(String, bool, Vec<Run>)> = Vec::new();
+        for (at, pending) in calls.iter().enumerate() {
+            let Fate::Run { service, effect, arguments, .. } = &pending.fate else { continue };
+            let writes = *effect != Effect::Reads;
+            let run = Run { at, service: service.clone(), writes, arguments: arguments.clone() };
+            match servers.iter_mut().find(|(server, ..)| *server == service.server) {
+                Some((_, any_writes, runs)) => {
+                    *any_writes |= writes;
+                    runs.push(run);
+                }
+                None => servers.push((service.server.clone(), writes, vec![run])),
+            }
+        }
+        let lanes = servers
+            .into_iter()
+            .flat_map(|(_, serial, runs)| if serial { vec![runs] } else { runs.into_iter().map(|run| vec![run]).collect() });
+        let parallel = self.parallel;
+        let lanes: Vec<BoxStream<'static, Done>> = lanes
+            .map(|runs| {
+                let runner = self.clone();
+                stream::iter(runs).then(move |run| runner.clone().execute(run)).boxed()
+            })
+            .collect();
+        stream::iter(lanes).flatten_unordered(parallel).boxed()
+    }
+
+    async fn execute(self, run: Run) -> Done {
+        let begun = Instant::now();
+        let (at, mut left) = (run.at, self.left.clone());
+        let not_run = || McpResponse::error(Value::Null, "not run: the client had left");
+        let ends = !run.writes;
+        let response = if *left.borrow() {
+            not_run()
+        } else {
+            tokio::select! {
+                biased;
+                response = self.call(run, begun) => response,
+                Ok(_) = left.wait_for(|left| *left), if ends => not_run(),
+            }
+        };
+        Done { at, response, took: begun.elapsed() }
+    }
+
+    async fn call(self, run: Run, begun: Instant) -> McpResponse {
+        let timeout = Some(self.end.saturating_duration_since(begun));
+        let call = Call { headers: self.headers, timeout, ..Call::default() };
+        match timeout_at(self.end, self.pool.call(&run.service, run.arguments, &call)).await {
+            Ok(response) => response,
+            Err(_) => McpResponse::broken_off(&run.service, "the time of this turn is over", run.writes),
+        }
+    }
 }

@@ -13,8 +13,8 @@ use crate::{
 impl<O: Sink> Rounds<O> {
     /// In mode `react`, runs the calls of a complete answer. Without any, the turn is over.
     pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
-        let (Some(agent), Some(collected)) = (&mut self.agent, &mut self.outlet.collected) else { return false };
-        let goes_on = agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), collected.take(), outcome);
+        let Some(agent) = &mut self.outlet.agent else { return false };
+        let goes_on = agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), outcome);
         if goes_on {
             let (complaints, beginning) = (agent.complaints(), agent.beginning());
             self.outlet.sent.spend(outcome.usage);
@@ -32,7 +32,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Waits for a result. After the last one, the model is asked again, or the client gets its calls.
     pub(super) async fn run_tools(&mut self) -> bool {
-        let Some(agent) = &mut self.agent else { return false };
+        let Some(agent) = &mut self.outlet.agent else { return false };
         if let Some(line) = agent.next(&self.plan, &mut self.outlet.taps).await {
             self.show(Some(line));
             return true;
@@ -54,8 +54,7 @@ impl<O: Sink> Rounds<O> {
     /// Cuts off an answer with tools because the time of the turn is over: the text so far stays, the calls do not run.
     pub(super) fn out_of_time(&mut self) {
         self.abandon();
-        let (Some(agent), Some(collected)) = (&mut self.agent, &mut self.outlet.collected) else { return };
-        collected.forget_calls();
+        let Some(agent) = &mut self.outlet.agent else { return };
         let line = agent.give_up();
         self.outlet.sent.break_line();
         self.tell(&line);
@@ -64,8 +63,8 @@ impl<O: Sink> Rounds<O> {
 
     /// Ends a turn in mode `react`.
     fn finish(&mut self, reason: Option<FinishReason>) {
-        let (Some(agent), Some(collected)) = (&mut self.agent, &mut self.outlet.collected) else { return };
-        let (own, mut usage) = std::mem::take(&mut collected.end);
+        let Some(agent) = &mut self.outlet.agent else { return };
+        let (own, mut usage) = std::mem::take(&mut agent.collected.end);
         let own = if own == FinishReason::ToolCalls { FinishReason::Stop } else { own };
         let trace = agent.trace();
         if reason.is_some() {
@@ -111,8 +110,8 @@ impl<O: Sink> Rounds<O> {
 
     /// Shows which tool runs, in the way that the configuration chooses.
     fn show(&mut self, line: Option<String>) {
-        let (Some(line), Some(agent)) = (line.filter(|line| !line.is_empty()), &self.agent) else { return };
-        let shown = match agent.progress() {
+        let (Some(line), Some(agent)) = (line.filter(|line| !line.is_empty()), &self.outlet.agent) else { return };
+        let shown = match agent.react.limits.progress {
             Progress::Comment => false,
             Progress::Reasoning => true,
             Progress::Off => return,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    super::{fit, react::Collected, spool},
+    super::{fit, spool},
     Rounds,
 };
 use crate::{
@@ -56,7 +56,7 @@ impl<O: Sink> Rounds<O> {
             backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
         }
         if self.reading.is_some() {
-            self.outlet.collected.iter_mut().for_each(Collected::forget_calls);
+            self.outlet.agent.iter_mut().for_each(|agent| agent.collected.calls.clear());
             self.outlet.sent.spend(None);
             self.repeat();
         }

@@ -56,7 +56,7 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
             schemas: Arc::default(),
             tally: Arc::default(),
             asked_again: Arc::default(),
-            without_client: toolglot::turn::without_client(),
+            without_client: Arc::new(tokio::sync::Semaphore::new(toolglot::turn::WITHOUT_CLIENT)),
             pool,
         },
     )

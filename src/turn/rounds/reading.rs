@@ -1,19 +1,30 @@
-//! Reads one answer of a backend: cuts batches of bytes into frames, decodes them, and feeds the deltas to the [`Answer`].
+//! Reads one answer of a backend: decides by which rules it is read and what becomes of its calls, cuts batches of bytes into
+//! frames, decodes them, and feeds the deltas to the [`Answer`].
 //!
 //! If the stream ends early, three places are involved. The decoder knows whether the answer was complete (`Decoder::finish`).
 //! [`Reading::take`] returns the first error, of the connection or the decoder. `Rounds` then releases held text and drops a
 //! truncated call (`Rounds::abandon`).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{task::yield_now, time::Instant};
 
-use super::{answer::Answer, outlet::Outlet};
+use super::{
+    super::{
+        answer::{Answer, Policy, Setup},
+        nudge,
+        outlet::Outlet,
+        quoted::Quoted,
+        react::Agent,
+    },
+    Rounds,
+};
 use crate::{
-    backend::{Decoder, Size},
+    adapter::scanner::MayAsk,
+    backend::{Decoder, Dialect, Size},
     error::Error,
     event::{Delta, Event, Sink},
-    upstream,
+    openai, upstream,
     wire::Frames,
 };
 
@@ -40,25 +51,27 @@ pub(super) enum Input {
     End,
 }
 
+/// Space in a frame for what surrounds the largest arguments, in bytes.
+const FRAME_SLACK: usize = 1024 * 1024;
 /// After this much work, other answers on the thread get their turn.
 const SLICE: Duration = Duration::from_millis(5);
 
 impl Reading {
     /// Whether a call, or text that may become one, is held back.
     pub(super) fn holds(&self) -> bool {
-        self.decoder.writing().is_some() || self.answer.holds()
+        self.decoder.writing().is_some() || self.answer.scanner.holds()
     }
 
     /// The call that is being written, native or in the text: its tool, and its bytes so far.
     pub(super) fn writing(&self) -> Option<(String, usize)> {
         let native = self.decoder.writing().map(|(name, bytes)| (name.to_owned(), bytes));
-        native.or_else(|| self.answer.writing())
+        native.or_else(|| self.answer.scanner.writing())
     }
 
     /// Bytes that have arrived but are still undecided.
     pub(super) fn held_bytes(&self) -> usize {
         let native = self.decoder.writing().map_or(0, |(_, bytes)| bytes);
-        self.frames.held_bytes() + native + self.answer.held_bytes()
+        self.frames.held_bytes() + native + self.answer.scanner.held_bytes()
     }
 
     /// Waits for the backend, unless frames of the last batch remain.
@@ -117,5 +130,54 @@ impl Reading {
         // An answer whose finish was seen is complete, whatever happened to the connection after it.
         decoder.finish(&mut read_delta).map_err(|incomplete| broken.unwrap_or(incomplete))?;
         Ok(true)
+    }
+}
+
+impl<O: Sink> Rounds<O> {
+    /// Reads the body of an answer that has begun.
+    pub(super) fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
+        self.outlet.sent.begin();
+        self.outlet.extras.begin();
+        if self.asks.again == 0 {
+            self.asks.before.quoted = Arc::new(Quoted::of(&self.plan, &self.shared.schemas));
+            // The agent looks at repetitions itself.
+            if self.outlet.agent.is_none() {
+                self.asks.before.repeats = self.plan.rules.repeats.clone();
+            }
+        }
+        let plan = &self.plan;
+        Box::new(Reading {
+            body,
+            frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
+            decoder: Decoder::new(dialect),
+            answer: self.answer(),
+            cuttable,
+            lags: false,
+        })
+    }
+
+    /// What becomes of the next answer.
+    fn answer(&self) -> Answer {
+        let (plan, agent) = (&self.plan, self.outlet.agent.as_ref());
+        let retry = plan.rules.retry;
+        // Mode `react` counts its questions itself.
+        let is_spent = agent.is_some_and(|agent| !agent.may_ask(retry));
+        let may_ask = MayAsk::after(if is_spent { retry } else { self.asks.again }, retry);
+        let mut setup = Setup::of(plan, &self.shared.schemas);
+        setup.scanner.may_ask = may_ask;
+        setup.carrier = self.outlet.shape.carrier();
+        setup.policy = Policy {
+            may_reask: may_ask == MayAsk::Now,
+            answers_refused: agent.is_some(),
+            nudges: plan.rules.nudges,
+            ordered: plan.rules.nudges && openai::asked(&plan.chat.messages).is_some_and(nudge::orders),
+            has_results: agent.map_or(!plan.rules.repeats.is_empty(), Agent::has_results),
+            notice_when_empty: agent.is_none_or(|agent| !agent.has_results() && is_spent),
+        };
+        let mut answer = Answer::after(setup, self.asks.before.clone());
+        answer.fixer.tally = Arc::clone(&self.shared.tally);
+        answer.fixer.excerpts = plan.rules.log_excerpts;
+        answer.fixer.unclosed = self.asks.unclosed.clone();
+        answer
     }
 }
