@@ -8,9 +8,10 @@ use axum::{
     extract::{self, Request},
     middleware::{Next, from_fn_with_state, map_response},
     response::Response,
-    routing::{get, post},
+    routing::get,
 };
 use futures_util::FutureExt;
+use serde_json::json;
 
 use crate::{client::front::Kind, config::Mode};
 
@@ -18,7 +19,6 @@ mod account;
 mod answer;
 mod apart;
 mod backends;
-mod chat;
 mod connection;
 mod discard;
 mod ending;
@@ -35,7 +35,6 @@ mod ollama;
 #[cfg_attr(not(feature = "otel"), path = "server/no_otel.rs")]
 mod otel;
 mod page;
-mod react;
 mod received;
 mod recording;
 mod reload;
@@ -60,16 +59,16 @@ pub use state::{App, Live, Settings, State, app, library};
 /// All routes. The state may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
-    let named = map_response(chat::named);
+    let named = map_response(answer::named);
     let under = |prefix: Prefix| {
         let routes = Router::new()
-            .route("/chat/completions", answer::route(Kind::OpenAi, chat::ENDPOINT, chat::completions))
+            .route("/chat/completions", answer::route(Kind::OpenAi, answer::CHAT, answer::completions))
             .route("/completions", forward::route(OpenAi("/completions")))
             .route("/embeddings", forward::route(OpenAi("/embeddings")))
-            .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), chat::message).layer(named.clone()))
+            .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), answer::message).layer(named.clone()))
             .route(
                 "/messages/count_tokens",
-                answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), chat::count_tokens).layer(named.clone()),
+                answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), answer::count_tokens).layer(named.clone()),
             )
             .route("/responses", answer::route(Kind::Responses, OpenAi("/responses"), responses::create))
             .route("/responses/{id}", get(responses::one).delete(responses::delete))
@@ -85,7 +84,8 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/ps", get(ollama::running))
             .route("/show", answer::in_form(Kind::Ollama, ollama::show))
             .route("/version", get(ollama::version))
-            .route("/hello", get(chat::hello));
+            // Clients check first whether a server answers at this address.
+            .route("/hello", get(|| async { reply::json(&json!({})) }));
         let root = Router::new().route("/", get(page::root));
         root.merge(routes.clone()).nest("/v1", routes).nest("/api", ollama).layer(Extension(prefix))
     };
@@ -96,8 +96,8 @@ pub fn router(live: impl Into<Live>) -> Router {
         .nest("/react", under(Prefix { mode: Some(Mode::React), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
         .merge(live.app().process.mcp.routes())
-        .route("/generate", post(generate::plain))
-        .route("/generate_with_mcp", post(generate::with_mcp))
+        .route("/generate", generate::route(false))
+        .route("/generate_with_mcp", generate::route(true))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))

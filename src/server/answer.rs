@@ -1,5 +1,6 @@
-//! Answers a chat in the internal form: makes its plan, runs the turn, and writes the answer in the form of the protocol that
-//! asked, streamed or collected.
+//! Answers chats: `POST /v1/chat/completions`, and `POST /v1/messages` (Anthropic's API, as Claude Code and Anthropic's SDKs speak
+//! it). For these and the other protocols, [`respond`] makes the plan of a chat in the internal form, runs the turn, and writes the
+//! answer in the form of the protocol that asked, streamed or collected.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -11,14 +12,13 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
-use http::{HeaderName, HeaderValue, header};
-use serde_json::{Map, Value};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::{Map, Value, json};
 
 use super::{
     ending::Ending,
     forward::{self, Endpoint},
     page::kept,
-    react,
     received::{Received, Target, text},
     reply,
     state::{App, Live},
@@ -27,13 +27,14 @@ use crate::{
     backend::{self, Learned},
     client::{
         self, Hints,
-        front::{self, Head},
+        front::{self, Head, TRACE, functions, messages},
     },
-    config::Mode,
+    config::{Lowered, Mode, Tenant},
     error::Error,
     event::Note,
-    openai,
-    plan::{self, Caller, Passed, Plan},
+    mcp::pool::{BUILT_IN, PATIENCE},
+    openai::{self, ChatRequest},
+    plan::{self, Caller, Passed, Plan, React},
     turn::{self, tap::Taps},
 };
 
@@ -43,6 +44,8 @@ const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 const WARNINGS: usize = 16;
 const WARNING_CHARS: usize = 500;
 
+pub(super) const CHAT: Endpoint = Endpoint::OpenAi("/chat/completions");
+
 /// A chat to answer.
 pub(super) struct Asked {
     pub(super) received: Received,
@@ -51,8 +54,6 @@ pub(super) struct Asked {
     pub(super) mode: Mode,
     /// The protocol of the client.
     pub(super) front: front::Kind,
-    /// In mode `react`: whether the last answer, without tools, counts as one of the rounds.
-    pub(super) last_counts: bool,
 }
 
 /// A route whose errors have the form of this protocol.
@@ -87,10 +88,10 @@ where
         // A recording has no endpoint of its own. Without tools, nothing is taken for a call: its text comes as it was written.
         Mode::Off if target.backend.kind == backend::Kind::Replay => {
             let received = Received { body: without_tools(&received.body)?, ..received };
-            handler(app, Asked { received, target, mode: Mode::Off, front, last_counts: false }).await
+            handler(app, Asked { received, target, mode: Mode::Off, front }).await
         }
         Mode::Off => forward::forward(&app, &target.backend, endpoint, received).await,
-        mode => handler(app, Asked { received, target, mode, front, last_counts: false }).await,
+        mode => handler(app, Asked { received, target, mode, front }).await,
     }
 }
 
@@ -103,14 +104,12 @@ fn without_tools(body: &[u8]) -> Result<Bytes, Error> {
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.
 pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::Request>) -> Result<Response, Error> {
-    let request = request.into();
-    let streamed = request.chat.stream;
-    let plan = planned(app, &asked, request).await?;
+    let plan = plan(app, &asked, request.into()).await?;
     let mut warnings: Vec<HeaderValue> = plan.reply.warnings.iter().filter_map(warning).collect();
     let (front, taps) = (asked.front, taps(app, &asked, &plan));
     // A turn may be long: body and headers of the request are not needed any more.
     drop(asked);
-    let mut response = if streamed {
+    let mut response = if plan.chat.stream {
         let head = plan.reply.head.clone();
         events(&app.process.ending, head, Box::pin(turn::run(plan, app.turns.clone(), taps))).await?
     } else {
@@ -124,22 +123,8 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
     Ok(response)
 }
 
-/// The whole answer as one object of the protocol.
-pub(super) async fn collect(app: &App, asked: &Asked, request: impl Into<front::Request>) -> Result<Value, Error> {
-    let plan = planned(app, asked, request.into()).await?;
-    let taps = taps(app, asked, &plan);
-    let (answer, _) = Box::pin(turn::collect(plan, app.turns.clone(), taps)).await?;
-    Ok(answer)
-}
-
-/// The answer to a request without a conversation: an object without content.
-pub(super) async fn empty(app: &App, asked: &Asked, request: front::Request) -> Result<Value, Error> {
-    let plan = planned(app, asked, request).await?;
-    Ok(front::Collected::new(plan.reply.head).into_value())
-}
-
 /// The taps of the turn: the account of the request, a recording if wanted, and the page.
-fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
+pub(super) fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
     let recording = app.process.recorder.as_ref().map(|recorder| recorder.tap(plan));
     let account = &asked.received.account;
     account.is_about(&asked.target);
@@ -149,34 +134,16 @@ fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
     [account.watch(plan, mode)].into_iter().chain(recording).chain(shown).collect()
 }
 
-/// The plan, with a line in the log.
-async fn planned(app: &App, asked: &Asked, request: front::Request) -> Result<Plan, Error> {
-    let streamed = request.chat.stream;
-    let mut plan = plan(app, asked, request).await?;
-    plan.reply.head.envelope.model.clone_from(&asked.target.called);
-    tracing::debug!(
-        model = plan.chat.model,
-        backend = plan.backend.name,
-        adapter = plan.adapter.name,
-        tools = plan.tools.len(),
-        offered = ?plan.tool_mode(),
-        shape = ?plan.reply.shape,
-        streamed,
-        "chat"
-    );
-    Ok(plan)
-}
-
 /// How this chat will be answered.
 pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) -> Result<Plan, Error> {
-    let Asked { received, target, mode, front, last_counts } = asked;
+    let Asked { received, target, mode, front } = asked;
     let (mode, front) = (*mode, *front);
     let (headers, tenant) = (&received.headers, &received.sender.tenant);
     let user_agent = text(headers, header::USER_AGENT).unwrap_or_default().to_owned();
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile };
     let react = match mode {
-        Mode::React => Some(react::of(app, tenant, &mut request.chat, headers, *last_counts).await?),
+        Mode::React => Some(self::react(app, tenant, &mut request.chat, headers).await?),
         _ => None,
     };
     let mut incoming = client::read(request, &hints)?;
@@ -185,7 +152,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
     // A request can name its own tools alone: where it names some, it excludes the registry's.
     if mode == Mode::Shell && !incoming.tools.is_limited {
-        let offered = app.process.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await;
+        let offered = app.process.mcp.pool().tools(tenant.servers(None).as_deref(), PATIENCE).await;
         plan::offer(&mut incoming, &offered.tools, adapter.turns());
     }
     let offers_none = match &react {
@@ -204,7 +171,20 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let learned = Learned::of(&*app.turns.store, &caller.tenant, &backend, &incoming.request.model, model).await;
     let passed =
         Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
-    plan::plan(&app.config, plan::Request { incoming, mode, front, backend, learned, model, adapter, caller, passed, react })
+    let request = plan::Request { incoming, mode, front, backend, learned, model, adapter, caller, passed, react };
+    let mut plan = plan::plan(&app.config, request)?;
+    plan.reply.head.envelope.model.clone_from(&target.called);
+    tracing::debug!(
+        model = plan.chat.model,
+        backend = plan.backend.name,
+        adapter = plan.adapter.name,
+        tools = plan.tools.len(),
+        offered = ?plan.tool_mode(),
+        shape = ?plan.reply.shape,
+        streamed = plan.chat.stream,
+        "chat"
+    );
+    Ok(plan)
 }
 
 /// The stream as a response. An error before the first byte keeps its HTTP status.
@@ -227,4 +207,98 @@ fn warning(note: &Note) -> Option<HeaderValue> {
     let Note::Warning { code, text } = note else { return None };
     let plain: String = text.chars().take(WARNING_CHARS).map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect();
     HeaderValue::from_str(&format!("{code}: {plain}")).ok()
+}
+
+pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, Error> {
+    let mut chat = ChatRequest::parse(&asked.received.body, &app.process.lists)?;
+    if functions::read(&mut chat)? {
+        asked.front = front::Kind::Functions;
+    }
+    let offers = !chat.tools.is_empty() || matches!(asked.mode, Mode::Shell | Mode::React);
+    if asked.target.backend.kind == backend::Kind::OpenAi && wants_more_than_an_answer(&chat, offers)? {
+        tracing::debug!(
+            target.model = asked.target.model,
+            "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls"
+        );
+        return forward::forward(&app, &asked.target.backend, CHAT, asked.received).await;
+    }
+    respond(&app, asked, chat).await
+}
+
+/// Several answers at once, or probabilities of tokens: only the backend's own bytes have that, and nobody looks for calls in them.
+///
+/// # Errors
+/// 400 for several answers where tools are offered.
+fn wants_more_than_an_answer(chat: &ChatRequest, offers_tools: bool) -> Result<bool, Error> {
+    let several = chat.rest.get("n").and_then(Value::as_u64).filter(|n| *n > 1);
+    if let Some(n) = several.filter(|_| offers_tools) {
+        return Err(Error::client(format!(
+            "`n` is {n}, but with tools toolglot gives one answer: send the request {n} times, or without tools, or in mode `off`"
+        )));
+    }
+    let logprobs = chat.rest.get("logprobs").and_then(Value::as_bool) == Some(true);
+    Ok(several.is_some() || (logprobs && !offers_tools))
+}
+
+pub(super) async fn message(app: App, asked: Asked) -> Result<Response, Error> {
+    let chat = messages::read(&asked.received.body)?;
+    respond(&app, asked, chat).await
+}
+
+pub(super) async fn count_tokens(app: App, asked: Asked) -> Result<Response, Error> {
+    let chat = messages::read(&asked.received.body)?;
+    let plan = plan(&app, &asked, chat).await?;
+    let tokens = turn::fit::tokens(&plan, &app.turns).await?;
+    Ok(reply::json(&json!({"input_tokens": tokens})))
+}
+
+/// Each answer has an id, by which people ask about it.
+pub(super) async fn named(mut response: Response) -> Response {
+    let id = format!("req_{}", uuid::Uuid::new_v4().simple());
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
+    }
+    response
+}
+
+/// How this request runs tools. Its field `toolglot` says what it wants for itself, and goes no further.
+async fn react(app: &App, tenant: &Tenant, chat: &mut ChatRequest, headers: &HeaderMap) -> Result<React, Error> {
+    let lowered: Lowered = match chat.rest.shift_remove(TRACE) {
+        None | Some(Value::Null) => Lowered::default(),
+        Some(value) if !value.is_object() => return Err(Error::client(format!("`{TRACE}` must be an object"))),
+        Some(value) => serde_json::from_value(value).map_err(|error| Error::client(format!("`{TRACE}`: {error}")))?,
+    };
+    let mut limits = app.config.react.lowered(&lowered);
+    let pool = app.process.mcp.pool();
+    for name in limits.servers.iter().flatten() {
+        check_server(app, tenant, name)?;
+    }
+    limits.servers = tenant.servers(limits.servers.as_deref());
+    let catalogue = Arc::new(pool.tools(limits.servers.as_deref(), PATIENCE).await);
+    let trusted = app.config.mcp.serving.trusted_headers.iter().filter_map(|name| {
+        let value = headers.get(name.as_str())?.to_str().ok()?;
+        Some((name.clone(), value.to_owned()))
+    });
+    let (headers, registry) = (trusted.collect(), pool.registry().file().to_owned());
+    Ok(React { limits, catalogue, last_counts: false, headers, registry })
+}
+
+/// Whether there is any server, or a tool of our own.
+pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
+    let pool = app.process.mcp.pool();
+    pool.has_built_in() && tenant.may_use_server(BUILT_IN)
+        || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
+}
+
+/// Fails if there is no server of this name. Servers that a tenant may not use do not exist for it.
+fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
+    let pool = app.process.mcp.pool();
+    if pool.has_server(name) && tenant.may_use_server(name) {
+        return Ok(());
+    }
+    let snapshot = pool.registry().snapshot();
+    let names = snapshot.servers.iter().map(|server| server.name.as_str()).filter(|name| tenant.may_use_server(name));
+    let names: Vec<&str> = names.collect();
+    let instead = if names.is_empty() { "there is none".to_owned() } else { format!("there are: {}", names.join(", ")) };
+    Err(Error::client(format!("there is no MCP server `{name}`; {instead}")).with_code("mcp_server"))
 }

@@ -233,12 +233,11 @@ impl Backends {
             return Ok((backend::models(&self.client, &known.backend).await?, known.backend.clone()));
         }
         if place.unknown {
-            let found = backend::detect(&self.client, backend).await.ok_or_else(|| {
-                Error::backend(format!(
-                    "nothing that is known answers at {}; if something runs there, give its `kind`",
-                    backend.url
-                ))
-            })?;
+            let Some(found) = backend::detect(&self.client, backend).await else {
+                let url = &backend.url;
+                let what = format!("nothing that is known answers at {url}; if something runs there, give its `kind`");
+                return Err(Error::backend(what));
+            };
             return Ok((backend::models(&self.client, &found).await?, Arc::new(found)));
         }
         let backend = match backend.below_v1() {

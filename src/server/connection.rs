@@ -113,7 +113,8 @@ pub(super) async fn serve(listener: TcpListener, shift: Shift) {
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD);
-        let connection = http.serve_connection(TokioIo::new(Watched::new(socket)), TowerToHyperService::new(service));
+        let socket = Watched { socket, gave_way: false, unread: None };
+        let connection = http.serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
         let (mut closing, done) = (ending.reached(Stage::Closing), done.clone());
         tokio::spawn(async move {
             let (mut connection, mut is_told) = (pin!(connection), false);
@@ -171,12 +172,6 @@ struct Watched {
     unread: Option<Pin<Box<Sleep>>>,
 }
 
-impl Watched {
-    fn new(socket: TcpStream) -> Watched {
-        Watched { socket, gave_way: false, unread: None }
-    }
-}
-
 impl AsyncRead for Watched {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let read = ready!(Pin::new(&mut self.socket).poll_read(cx, into));
@@ -224,7 +219,7 @@ mod tests {
         let mut sockets = Vec::new();
         for name in ["a", "b"] {
             let (near, far) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-            sockets.push((name, Watched::new(near.unwrap()), far.unwrap()));
+            sockets.push((name, Watched { socket: near.unwrap(), gave_way: false, unread: None }, far.unwrap()));
         }
         let mut clients = tokio::task::JoinSet::new();
         for (name, mut socket, far) in sockets {

@@ -11,7 +11,7 @@ use std::{
 
 use axum::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::header;
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use tokio::{
@@ -46,7 +46,9 @@ where
 {
     // Whoever waits for `100 Continue` has sent nothing yet.
     let (back, mut left) = oneshot::channel();
-    let back = Some(back).filter(|_| !waits_for_leave(request.headers()));
+    let expected = request.headers().get(header::EXPECT);
+    let waits_for_leave = expected.is_some_and(|expected| expected.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+    let back = (!waits_for_leave).then_some(back);
     let response = next(request.map(|inner| Body::new(Lent { inner, back, late: None, last: None }))).await;
     if !response.status().is_success()
         && let Ok(mut body) = left.try_recv()
@@ -64,10 +66,6 @@ where
         .await;
     }
     response
-}
-
-fn waits_for_leave(headers: &HeaderMap) -> bool {
-    headers.get(header::EXPECT).is_some_and(|expected| expected.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// A body that comes back if it is dropped before its end, and ends with an error if its bytes take too long.

@@ -8,16 +8,19 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, ready},
 };
 
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use futures_util::{FutureExt, Stream, future::BoxFuture};
+use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
 use http::{HeaderValue, header};
-use tokio::sync::watch;
+use tokio::sync::{
+    broadcast::{Receiver, error::RecvError},
+    watch,
+};
 
-use super::reply;
+use super::{reply, woken::Woken};
 use crate::{
     client::front::{Front, Head},
     error::Error,
@@ -40,28 +43,18 @@ pub(super) enum Stage {
     Ended,
 }
 
-/// The stage that has been reached, and how often something panicked. Clones share both.
+/// The stage that has been reached, and how often something panicked. Clones share it all.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
     stage: watch::Sender<Stage>,
+    followers: watch::Sender<()>,
     panics: Arc<AtomicU64>,
 }
 
-/// A wait for a stage. A piece of an answer polls many times, so that the wait itself is polled only if its task or the stage has
-/// changed.
+/// A wait for a stage. A piece of an answer polls many times, so that the wait itself is polled only if the stage has changed.
 pub(super) struct Reached {
-    stage: watch::Receiver<Stage>,
     wait: BoxFuture<'static, ()>,
-    waker: Option<Waker>,
-}
-
-/// A turn as the stream of its client.
-struct Guarded<S> {
-    /// `None`: it has ended early.
-    turn: Option<Pin<Box<S>>>,
-    head: Head,
-    over: Reached,
-    ending: Ending,
+    woken: Woken,
 }
 
 /// Paths that are served until the end: load balancers and metrics look at a server that ends.
@@ -80,13 +73,31 @@ impl Ending {
 
     /// Waits for the stage.
     pub(super) fn reached(&self, stage: Stage) -> Reached {
-        let seen = self.stage.subscribe();
-        let mut stages = seen.clone();
+        let mut stages = self.stage.subscribe();
         let wait = async move {
             // An error means that nobody is left to enter a stage: the end has come.
             let _ = stages.wait_for(|now| *now >= stage).await;
         };
-        Reached { stage: seen, wait: wait.boxed(), waker: None }
+        Reached { wait: wait.boxed(), woken: Woken::default() }
+    }
+
+    /// Lets all go who follow the turns or the log, because the server ends, or other keys open it.
+    pub(super) fn dismiss(&self) {
+        self.followers.send_replace(());
+    }
+
+    /// What a follower gets until then; an error is the number of those that were missed.
+    pub(super) fn followed<T: Clone + Send + 'static>(
+        &self,
+        told: Receiver<T>,
+    ) -> impl Stream<Item = Result<T, u64>> + Send + use<T> {
+        let told = stream::unfold(told, async |mut told| match told.recv().await {
+            Ok(next) => Some((Ok(next), told)),
+            Err(RecvError::Lagged(missed)) => Some((Err(missed), told)),
+            Err(RecvError::Closed) => None,
+        });
+        let mut followers = self.followers.subscribe();
+        told.take_until(async move { followers.changed().await })
     }
 
     /// Refuses a request that comes too late. Nothing of it has been done: it may be sent again at once.
@@ -117,7 +128,29 @@ impl Ending {
     where
         S: Stream<Item = Result<Bytes, Error>> + Send,
     {
-        Guarded { turn: Some(turn), head, over: self.reached(Stage::CutOff), ending: self.clone() }
+        let (ending, mut over, mut turn) = (self.clone(), self.reached(Stage::CutOff), Some(turn));
+        stream::poll_fn(move |cx| {
+            let Some(running) = &mut turn else { return Poll::Ready(None) };
+            // What is ready goes out before the end.
+            let error = match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll_next(cx))) {
+                Ok(Poll::Ready(piece)) => return Poll::Ready(piece),
+                Ok(Poll::Pending) => {
+                    ready!(over.poll_unpin(cx));
+                    cut_off()
+                }
+                Err(_) => ending.panicked(),
+            };
+            tracing::warn!(status = error.status, code = error.code, "{error}");
+            // To drop what has panicked may panic again.
+            let turn = turn.take();
+            if catch_unwind(AssertUnwindSafe(|| drop(turn))).is_err() {
+                tracing::error!("what was left of a turn could not be dropped");
+            }
+            // What the turn has written so far ends between two events.
+            let mut out = BytesMut::new();
+            Front::new(head.clone()).fault(&error, &mut out);
+            Poll::Ready(Some(Ok(out.freeze())))
+        })
     }
 }
 
@@ -134,57 +167,16 @@ impl Future for Reached {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-        if is_known && matches!(self.stage.has_changed(), Ok(false)) {
-            return Poll::Pending;
-        }
-        self.waker = Some(cx.waker().clone());
-        // Before the look: what changes after it wakes the task.
-        self.stage.mark_unchanged();
-        self.wait.poll_unpin(cx)
-    }
-}
-
-impl<S> Guarded<S> {
-    /// The last bytes of the stream. What the turn has written so far ends between two events.
-    fn fault(&mut self, error: &Error) -> Poll<Option<Result<Bytes, Error>>> {
-        tracing::warn!(status = error.status, code = error.code, "{error}");
-        // To drop what has panicked may panic again.
-        let turn = self.turn.take();
-        if catch_unwind(AssertUnwindSafe(|| drop(turn))).is_err() {
-            tracing::error!("what was left of a turn could not be dropped");
-        }
-        let mut out = BytesMut::new();
-        Front::new(std::mem::take(&mut self.head)).fault(error, &mut out);
-        Poll::Ready(Some(Ok(out.freeze())))
-    }
-}
-
-impl<S: Stream<Item = Result<Bytes, Error>>> Stream for Guarded<S> {
-    type Item = Result<Bytes, Error>;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
-        let this = self.get_mut();
-        let Some(turn) = &mut this.turn else { return Poll::Ready(None) };
-        // What is ready goes out before the end.
-        match catch_unwind(AssertUnwindSafe(|| turn.as_mut().poll_next(cx))) {
-            Ok(Poll::Pending) => match this.over.poll_unpin(cx) {
-                Poll::Ready(()) => this.fault(&cut_off()),
-                Poll::Pending => Poll::Pending,
-            },
-            Ok(ready) => ready,
-            Err(_) => {
-                let error = this.ending.panicked();
-                this.fault(&error)
-            }
-        }
+        let Reached { wait, woken } = &mut *self;
+        woken.poll(cx, |cx| {
+            let polled = wait.poll_unpin(cx);
+            (polled, polled.is_pending())
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures_util::{StreamExt, stream};
-
     use super::*;
     use crate::client::front::Kind;
 
@@ -211,6 +203,18 @@ mod tests {
             assert!(*first == "one" && last.contains(expected) && last.contains("this is a bug"), "{kind:?}: {last}");
         }
         assert_eq!(ending.panics(), 4);
+    }
+
+    #[tokio::test]
+    async fn who_follows_hears_what_was_missed_and_is_let_go() {
+        let (ending, told) = (Ending::default(), tokio::sync::broadcast::Sender::new(1));
+        let mut followed = Box::pin(ending.followed(told.subscribe()));
+        for line in ["one", "two"] {
+            told.send(line).unwrap();
+        }
+        assert_eq!((followed.next().await, followed.next().await), (Some(Err(1)), Some(Ok("two"))));
+        ending.dismiss();
+        assert_eq!(followed.next().await, None);
     }
 
     #[tokio::test]

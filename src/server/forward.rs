@@ -56,14 +56,11 @@ impl Instance {
     pub(super) fn onward(&self, headers: &HeaderMap) -> HeaderMap {
         let given = |name: &HeaderName| headers.get(name).filter(|value| !value.is_empty()).cloned();
         let traced = TRACE_CONTEXT.into_iter().filter_map(|name| given(&name).map(|value| (name, value)));
-        traced.chain(self.via(headers).map(|via| (header::VIA, via))).collect()
-    }
-
-    fn via(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let before = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
-        let hops: Vec<&str> = before.collect();
         let own = format!("1.1 {}", self.name);
-        HeaderValue::from_str(&if hops.is_empty() { own } else { format!("{}, {own}", hops.join(", ")) }).ok()
+        let before = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
+        let hops: Vec<&str> = before.chain([own.as_str()]).collect();
+        let via = HeaderValue::from_str(&hops.join(", ")).ok();
+        traced.chain(via.map(|via| (header::VIA, via))).collect()
     }
 }
 
@@ -123,15 +120,9 @@ pub(super) async fn send(
     body: Bytes,
 ) -> Result<upstream::Response, Error> {
     let url = endpoint.at(backend)?;
-    let mut sent = HeaderMap::new();
-    for name in [header::CONTENT_TYPE, header::ACCEPT] {
-        if let Some(value) = headers.get(&name) {
-            sent.insert(name, value.clone());
-        }
-    }
-    if let Some(value) = backend.authorization(headers.get(header::AUTHORIZATION)) {
-        sent.insert(header::AUTHORIZATION, value);
-    }
+    let given = |name: HeaderName| headers.get(&name).map(|value| (name, value.clone()));
+    let mut sent: HeaderMap = [header::CONTENT_TYPE, header::ACCEPT].into_iter().filter_map(given).collect();
+    sent.extend(backend.authorization(headers.get(header::AUTHORIZATION)).map(|value| (header::AUTHORIZATION, value)));
     sent.extend(backend.extra_headers.clone());
     sent.extend(app.process.instance.onward(headers));
     backend.wait_for_quota(&*app.turns.store).await?;

@@ -6,6 +6,7 @@
 use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
+    routing::{MethodRouter, post},
 };
 use http::StatusCode;
 use serde::Deserialize;
@@ -13,16 +14,16 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
-    react,
     received::Received,
     reply,
-    state::App,
+    state::{App, Live},
 };
 use crate::{
     client::front::{self, TRACE},
     config::{Mode, Tenant},
     error::{Blame, Error},
     openai::{self, ChatRequest},
+    turn,
 };
 
 /// What is asked for.
@@ -49,18 +50,13 @@ const ITERATIONS: u32 = 5;
 /// A JSON-RPC error: its code, and the message.
 struct Fault(i64, String);
 
-/// `POST /generate`.
-pub(super) async fn plain(State(app): State<App>, request: Request) -> Response {
-    answer(&app, request, false).await
+/// `POST /generate`, and with tools `POST /generate_with_mcp`.
+pub(super) fn route(tools: bool) -> MethodRouter<Live> {
+    post(move |State(app): State<App>, request: Request| answer(app, request, tools))
 }
 
-/// `POST /generate_with_mcp`.
-pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Response {
-    answer(&app, request, true).await
-}
-
-async fn answer(app: &App, request: Request, tools: bool) -> Response {
-    let received = match Received::read(app, request).await.and_then(Received::within_values) {
+async fn answer(app: App, request: Request, tools: bool) -> Response {
+    let received = match Received::read(&app, request).await.and_then(Received::within_values) {
         Ok(received) => received,
         // It was not read: under the error's own status.
         Err(error) => {
@@ -76,7 +72,7 @@ async fn answer(app: &App, request: Request, tools: bool) -> Response {
     };
     let is_notification = request.get("jsonrpc") == Some(&json!("2.0")) && request.get("id").is_none();
     let id = request.get("id").cloned().unwrap_or_default();
-    let response = match generate(app, received, request, tools).await {
+    let response = match generate(&app, received, request, tools).await {
         Ok(result) => reply::json(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
         Err(fault) => failed(&id, &fault),
     };
@@ -91,12 +87,15 @@ async fn generate(app: &App, received: Received, request: Value, tools: bool) ->
     };
     received.list(app, &called);
     let target = app.target(&received.sender.tenant, called).await?;
-    let tools = tools && react::has_servers(app, &received.sender.tenant);
+    let tools = tools && answer::has_servers(app, &received.sender.tenant);
     let chat = ChatRequest::from_value(chat(&target.model, params, tools))?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
     received.sender.check(&app.config, tools.then_some(mode), mode)?;
-    let asked = Asked { received, target, mode, front: front::Kind::OpenAi, last_counts: true };
-    let answer = answer::collect(app, &asked, chat).await?;
+    let asked = Asked { received, target, mode, front: front::Kind::OpenAi };
+    let mut plan = answer::plan(app, &asked, chat.into()).await?;
+    plan.react.iter_mut().for_each(|react| react.last_counts = true);
+    let taps = answer::taps(app, &asked, &plan);
+    let (answer, _) = Box::pin(turn::collect(plan, app.turns.clone(), taps)).await?;
     let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
     let mut result = json!({"content": content, "model": asked.target.called});
     if let Some(usage) = answer.get("usage").filter(|usage| usage.get("total_tokens") != Some(&json!(0))) {

@@ -146,11 +146,8 @@ fn check(app: &App, request: &mut Request) -> Result<Sender, Error> {
     check_host(config, local, request.uri(), request.headers())?;
     let is_neighbour = check_origin(config, request.uri(), request.headers())?;
     if app.process.instance.made(request.headers()) {
-        return Err(Error::proxy(
-            "this request has come back to the toolglot that sent it: a backend points at the proxy itself",
-        )
-        .with_status(508)
-        .with_code("loop_detected"));
+        let what = "this request has come back to the toolglot that sent it: a backend points at the proxy itself";
+        return Err(Error::proxy(what).with_status(508).with_code("loop_detected"));
     }
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ORIGIN);
     let tenant = if is_preflight { Arc::default() } else { check_key(config, request)? };

@@ -101,7 +101,13 @@ fn exposed(app: &App) -> String {
     let panics = ConstCounter::new(app.process.ending.panics());
     registry.register("toolglot_panics", "Faults inside toolglot, each of which ended one turn", panics);
     let held_bytes = Family::<[(&str, &str); 1], Gauge>::default();
-    for (holder, bytes) in held(app) {
+    // All of it is bounded; the rest of the process's memory is code, and requests under way.
+    for (holder, bytes) in [
+        ("store", app.turns.store.held_bytes()),
+        ("schemas", app.turns.schemas.held_bytes()),
+        ("tool_lists", app.process.lists.held_bytes()),
+        ("page", app.process.page.held_bytes()),
+    ] {
         held_bytes.get_or_create(&[("holder", holder)]).set(bytes.try_into().unwrap_or(i64::MAX));
     }
     registry.register("toolglot_held_bytes", "Bytes that are held between requests, by what holds them", held_bytes);
@@ -112,16 +118,6 @@ fn exposed(app: &App) -> String {
     // Writing to a string does not fail.
     let _ = prometheus_text::encode(&mut out, &registry);
     out
-}
-
-/// What holds bytes between requests. All of it is bounded; the rest of the process's memory is code, and requests under way.
-fn held(app: &App) -> [(&'static str, usize); 4] {
-    [
-        ("store", app.turns.store.held_bytes()),
-        ("schemas", app.turns.schemas.held_bytes()),
-        ("tool_lists", app.process.lists.held_bytes()),
-        ("page", app.process.page.held_bytes()),
-    ]
 }
 
 /// The resident memory in bytes, on Linux. Other systems have their own tools.

@@ -1,14 +1,11 @@
 //! `GET /ui/log`: the lines of the log as plain text, the last ones first, then those to come. `toolglot logs` reads it.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-};
+use std::{collections::VecDeque, convert::Infallible, sync::Mutex};
 
 use axum::{Extension, body::Body, extract::State, response::Response};
 use bytes::Bytes;
-use futures_util::Stream;
-use tokio::sync::broadcast::{Receiver, Sender as Channel, channel, error::RecvError};
+use futures_util::{StreamExt, stream};
+use tokio::sync::broadcast::{Sender as Channel, channel};
 
 use super::{guard::Sender, reply, state::App};
 use crate::{client::front::Kind, error::Error, lock::Hold};
@@ -18,7 +15,7 @@ use crate::{client::front::Kind, error::Error, lock::Hold};
 pub struct Lines {
     /// Locked while a line is added, so that a reader misses none and gets none twice.
     recent: Mutex<VecDeque<Bytes>>,
-    /// Those to come; an empty one is the end.
+    /// Those to come.
     next: Channel<Bytes>,
 }
 
@@ -51,16 +48,6 @@ impl Lines {
         // Nobody need be listening.
         let _ = self.next.send(line);
     }
-
-    /// Ends what follows the log, which may be opened again.
-    pub(super) fn close(&self) {
-        let _ = self.next.send(Bytes::new());
-    }
-
-    fn follow(&self) -> (Vec<Bytes>, Receiver<Bytes>) {
-        let recent = self.recent.hold();
-        (recent.iter().cloned().collect(), self.next.subscribe())
-    }
 }
 
 /// With client keys, only operators: the lines are about everybody's requests.
@@ -70,23 +57,12 @@ pub(super) async fn lines(State(app): State<App>, Extension(sender): Extension<S
         return error("the log is for operators: it is about everybody's requests", 403);
     }
     let Some(lines) = &app.process.settings.log else { return error("this server keeps no log", 404) };
-    reply::bytes("text/plain; charset=utf-8", Body::from_stream(followed(Arc::clone(lines))))
-}
-
-fn followed(lines: Arc<Lines>) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
-    let (recent, mut next) = lines.follow();
-    drop(lines);
-    async_stream::stream! {
-        for line in recent {
-            yield Ok(line);
-        }
-        loop {
-            match next.recv().await {
-                Ok(line) if line.is_empty() => return,
-                Ok(line) => yield Ok(line),
-                Err(RecvError::Lagged(missed)) => yield Ok(Bytes::from(format!("... {missed} lines are missing here\n"))),
-                Err(RecvError::Closed) => return,
-            }
-        }
-    }
+    let (recent, next) = {
+        let recent = lines.recent.hold();
+        (recent.clone(), lines.next.subscribe())
+    };
+    let missing = |missed| Bytes::from(format!("... {missed} lines are missing here\n"));
+    let next = app.process.ending.followed(next).map(move |line| line.unwrap_or_else(missing));
+    let told = stream::iter(recent).chain(next).map(Ok::<_, Infallible>);
+    reply::bytes("text/plain; charset=utf-8", Body::from_stream(told))
 }

@@ -168,7 +168,7 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
         By::Completion(completion) => completion,
         By::Chat(body) => {
             let received = Received { body: body.to_string().into(), ..received };
-            let asked = Asked { received, target, mode: Mode::Rewrite, front: FRONT, last_counts: false };
+            let asked = Asked { received, target, mode: Mode::Rewrite, front: FRONT };
             return prompted(chat(app, asked).await?, streamed).await;
         }
     };
@@ -176,12 +176,12 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
     let sent = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body);
     let answer = forward::accepted(&target.backend, sent.await?).await?;
     let (frames, decoder) = (Frames::new(Dialect::OpenAi.framing(), FRAME_BYTES), Decoder::new(Dialect::OpenAi));
-    let completion = Completion { body: answer.body, frames, decoder, text, begun: Instant::now() };
-    Ok(if streamed {
-        reply::bytes(FRONT.content_type(), Body::from_stream(completion.lines()))
-    } else {
-        reply::json(&completion.collect().await?)
-    })
+    let mut completion = Completion { body: answer.body, frames, decoder, text, begun: Instant::now() };
+    if streamed {
+        return Ok(reply::bytes(FRONT.content_type(), Body::from_stream(completion.lines())));
+    }
+    while completion.step().await? {}
+    Ok(reply::json(&completion.text.to_value(completion.begun.elapsed())))
 }
 
 /// A chat's answer in the words of `/api/generate`.
@@ -231,28 +231,22 @@ impl Completion {
         Ok(!decoder.is_done())
     }
 
-    async fn collect(mut self) -> Result<Value, Error> {
-        while self.step().await? {}
-        Ok(self.text.to_value(self.begun.elapsed()))
-    }
-
     /// The lines; a fault is the last one.
     fn lines(mut self) -> impl Stream<Item = Result<Bytes, Error>> + Send {
         async_stream::stream! {
-            loop {
-                let mut out = BytesMut::new();
+            let mut more = true;
+            while more {
                 let stepped = self.step().await;
+                more = matches!(stepped, Ok(true));
+                let mut out = BytesMut::new();
                 self.text.write(&mut out);
-                match &stepped {
+                match stepped {
                     Ok(true) => {}
                     Ok(false) => self.text.end(self.begun.elapsed(), &mut out),
-                    Err(error) => self.text.fault(error, &mut out),
+                    Err(error) => self.text.fault(&error, &mut out),
                 }
                 if !out.is_empty() {
                     yield Ok(out.freeze());
-                }
-                if !matches!(stepped, Ok(true)) {
-                    return;
                 }
             }
         }

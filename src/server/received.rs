@@ -151,11 +151,8 @@ pub(super) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str>
 /// The body of a request, at most `limit` bytes.
 async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Error> {
     let too_large = || {
-        Error::client(format!(
-            "the request body is larger than {limit} bytes; `limits.body_bytes` in proxy.toml raises the limit"
-        ))
-        .with_status(413)
-        .with_code("request_too_large")
+        let what = format!("the request body is larger than {limit} bytes; `limits.body_bytes` in proxy.toml raises the limit");
+        Error::client(what).with_status(413).with_code("request_too_large")
     };
     let declared = text(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if declared.is_some_and(|declared| declared > limit) {

@@ -61,10 +61,7 @@ pub(super) fn reload(live: &Live) -> Result<(), Error> {
     live.replace(Arc::new(State::renewed(&now, config)?));
     if has_other_keys {
         // Whoever still has a key opens them again.
-        now.process.page.close();
-        if let Some(log) = &now.process.settings.log {
-            log.close();
-        }
+        now.process.ending.dismiss();
     }
     tracing::info!("the configuration has been read again");
     Ok(())

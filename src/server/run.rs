@@ -164,16 +164,13 @@ async fn follow_registry(app: &App) {
 
 /// Prints what was found, and looks again until something was. Never ends.
 async fn look_around(app: &App, address: &str) {
-    let first = app.backends.current().await;
-    greeting::found(app, &first, address).await;
-    let mut found = app.backends.has_backend();
-    while !found {
-        sleep(LOOK_AGAIN).await;
-        let now = app.backends.current().await;
-        found = app.backends.has_backend();
-        if found {
-            greeting::found(app, &now, address).await;
+    greeting::found(app, &app.backends.current().await, address).await;
+    if !app.backends.has_backend() {
+        while !app.backends.has_backend() {
+            sleep(LOOK_AGAIN).await;
+            app.backends.current().await;
         }
+        greeting::found(app, &app.backends.known(), address).await;
     }
     future::pending().await
 }
@@ -189,11 +186,8 @@ async fn end(live: &Live, first: impl Future<Output = ()>, all_done: impl Future
     let Config { drain_seconds: seconds, drain_announce_seconds: announce_seconds, .. } = app.config;
     let ending = &app.process.ending;
     ending.reach(Stage::Announced);
-    app.process.page.close();
     tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");
-    if let Some(log) = &app.process.settings.log {
-        log.close();
-    }
+    ending.dismiss();
     let idle = async {
         sleep(Duration::from_secs(announce_seconds)).await;
         ending.reach(Stage::Refusing);

@@ -128,10 +128,8 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
     let found = app.backends.current().await;
     let looks = found.iter().map(|found| async {
         let wanted = found.models.iter().filter(|listed| model.is_none_or(|model| super::backends::is(listed, model)));
-        let version = match found.error {
-            None => backend::version(&app.turns.client, &found.backend).await,
-            Some(_) => None,
-        };
+        let is_silent = found.error.is_some();
+        let version = if is_silent { None } else { backend::version(&app.turns.client, &found.backend).await };
         let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
         let models = join_all(spoken).await.into_iter().collect::<Result<Vec<ModelReport>, Error>>()?;
         Ok(Surveyed {
@@ -139,7 +137,7 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
             url: redact::line(&found.backend.url),
             kind: found.backend.traits().title,
             version: version.as_deref().map(redact::line),
-            reachable: found.error.is_none(),
+            reachable: !is_silent,
             error: found.error.clone(),
             note: misplaced(app, &found.backend),
             listed: found.models.len(),
@@ -185,7 +183,7 @@ pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
     let target = app.target(&Tenant::default(), std::mem::take(&mut chat.model)).await?;
     chat.model.clone_from(&target.model);
     let (received, front) = (Received::default(), front::Kind::OpenAi);
-    let asked = Asked { received, target, mode: Mode::Rewrite, front, last_counts: false };
+    let asked = Asked { received, target, mode: Mode::Rewrite, front };
     answer::plan(app, &asked, chat.into()).await
 }
 
@@ -276,10 +274,8 @@ fn trimmed(app: &App, backend: &Backend, model: &Model, tools: &[Value]) -> Resu
     let request = json!({"model": model.id, "messages": [{"role": "user", "content": "x"}], "tools": tools});
     let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
     let note = plan::trim(&mut incoming.request, &mut incoming.tools, context, app.config.limits.tools_percent);
-    Ok(note.and_then(|note| match note {
-        Note::Warning { text, .. } => Some(text),
-        _ => None,
-    }))
+    let Some(Note::Warning { text, .. }) = note else { return Ok(None) };
+    Ok(Some(text))
 }
 
 /// Notes about the chat template: the family is known by other ones, or this one cannot carry tools.

@@ -18,11 +18,12 @@ use super::{
     account::{Account, milliseconds},
     metrics::Metrics,
     otel,
-    page::turns::Entry,
+    page::kept::Shared,
     reply,
     state::App,
     woken::Woken,
 };
+use crate::lock::Hold;
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -37,8 +38,8 @@ struct Traced {
     /// What came right after the last piece.
     ahead: Option<Option<Piece>>,
     ending: Ending,
-    /// The row of a turn of which the page keeps what is said.
-    shown: Option<Entry>,
+    /// What the page keeps of a turn.
+    kept: Option<Shared>,
 }
 
 type Piece = Result<Frame<Bytes>, axum::Error>;
@@ -71,15 +72,15 @@ where
     // The state of a request must not be kept alive by its answer.
     drop(app);
     let mut response = next(request).instrument(span).await;
-    let (shown, pace) = {
+    let (kept, pace) = {
         let mut facts = ending.account.facts();
         facts.status = Some(response.status().as_u16());
         facts.told = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
-        (facts.entry.clone().filter(Entry::keeps), facts.pace.clone())
+        (facts.entry.as_ref().and_then(|entry| entry.kept.clone()), facts.pace.clone())
     };
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &pace);
-    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, shown }))
+    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, kept }))
 }
 
 /// The id that the client gave, else a new one.
@@ -95,7 +96,7 @@ impl hyper::body::Body for Traced {
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
-        let Traced { body, woken, ahead, ending, shown } = self.get_mut();
+        let Traced { body, woken, ahead, ending, kept } = self.get_mut();
         let polled = match ahead.take() {
             Some(next) => Poll::Ready(next),
             None => woken.poll(cx, |cx| {
@@ -114,8 +115,8 @@ impl hyper::body::Body for Traced {
         if polled.is_ready() {
             ending.first_byte.get_or_insert_with(Instant::now);
         }
-        if let (Some(entry), Poll::Ready(Some(Ok(frame)))) = (shown, &polled) {
-            entry.client(frame.data_ref().map_or(&[], |data| data));
+        if let (Some(kept), Poll::Ready(Some(Ok(frame)))) = (kept, &polled) {
+            kept.hold().client(frame.data_ref().map_or(&[], |data| data));
         }
         polled
     }

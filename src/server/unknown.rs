@@ -26,11 +26,7 @@ impl Missed {
 /// No such path.
 pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) -> Response {
     let path = redact::line(uri.path());
-    let what = format!("there is no {method} {path}; {}", hint(&path));
-    if app.process.missed.is_new(&what) {
-        tracing::warn!("{what} (said once)");
-    }
-    reply::error_at(uri.path(), &Error::client(what).with_status(404))
+    missed(&app, &uri, format!("there is no {method} {path}; {}", hint(&path)), 404)
 }
 
 /// A known path with the wrong method.
@@ -39,11 +35,15 @@ pub(super) async fn wrong_method(State(app): State<App>, method: Method, uri: Ur
     if method == Method::POST && uri.path().contains("/responses/") {
         return unknown(State(app), method, uri).await;
     }
-    let what = format!("{} does not take {method}", redact::line(uri.path()));
+    missed(&app, &uri, format!("{} does not take {method}", redact::line(uri.path())), 405)
+}
+
+/// An error that the log has once.
+fn missed(app: &App, uri: &Uri, what: String, status: u16) -> Response {
     if app.process.missed.is_new(&what) {
         tracing::warn!("{what} (said once)");
     }
-    reply::error_at(uri.path(), &Error::client(what).with_status(405))
+    reply::error_at(uri.path(), &Error::client(what).with_status(status))
 }
 
 /// What was probably meant.

@@ -1,7 +1,7 @@
 //! Builds what the page shows of one turn: the request, the model's text with its markers and calls, each change and its
 //! reason, and what the client got. It runs on request, never while the turn runs.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,9 @@ use super::kept::{Kept, Reader, Round};
 use crate::{
     adapter::Scanner,
     event::{self, Channel, Delta, Event, FinishReason, Note, ToolCall, ToolChoice},
-    fix::{Checked, Schemas},
+    fix::Checked,
     recorded, redact,
+    turn::answer::Setup,
 };
 
 /// Maximum number of bytes of a model's text that are looked at.
@@ -90,8 +91,8 @@ pub(super) fn detail(kept: &Kept) -> Value {
         "got": clean(&String::from_utf8_lossy(&kept.got)),
         "cut": kept.cut,
         "offered": reader.map(|reader| reader.offered),
-        "tools": reader.map(|reader| reader.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>()),
-        "adapter": reader.map(|reader| &*reader.adapter.name),
+        "tools": reader.map(|reader| reader.setup.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>()),
+        "adapter": reader.map(|reader| &*reader.setup.adapter.name),
         "estimated": reader.map(|reader| reader.estimated),
         "prefix": kept.prefix.map(|prefix| json!({"shared": prefix.shared, "before": prefix.before, "broke": prefix.broke})),
     })
@@ -134,7 +135,6 @@ fn calls(checked: &[Checked], split: &Split, wrote: &Wrote, clean: &impl Fn(&str
                 "before": before.map(|(_, arguments)| clean(arguments)),
                 "after": report.arguments.as_deref().map(clean),
                 "fixes": report.fixes.iter().map(fix).collect::<Vec<_>>(),
-                "dropped": report.dropped,
             })
         })
         .collect()
@@ -142,7 +142,7 @@ fn calls(checked: &[Checked], split: &Split, wrote: &Wrote, clean: &impl Fn(&str
 
 /// Why what is left of an answer holds no call: the cell of the table that each candidate is in.
 fn notes(reader: &Reader, split: &Split) -> Vec<Value> {
-    let nothing_offered = match (reader.tools.is_empty(), &reader.tools.choice) {
+    let nothing_offered = match (reader.setup.tools.is_empty(), &reader.setup.tools.choice) {
         (true, _) => Some("the request offers no tools, so nothing was looked for"),
         (_, ToolChoice::None) => Some("the request forbids calls (`tool_choice` is `none`), so nothing was looked for"),
         _ => None,
@@ -160,7 +160,7 @@ fn pieces(reader: Option<&Reader>, text: &str, split: &Split) -> Vec<Value> {
     if let Some(reader) = reader {
         split.mark(text, &mut looks);
         // Those that are ordinary characters are not shown.
-        for marker in reader.adapter.markers().iter().filter(|marker| marker.trim().len() > 2) {
+        for marker in reader.setup.adapter.markers().iter().filter(|marker| marker.trim().len() > 2) {
             for (at, marker) in text.match_indices(marker.as_str()) {
                 looks[at..at + marker.len()].iter_mut().for_each(|look| look.is_marker = true);
             }
@@ -202,12 +202,8 @@ impl Split {
     /// Reads the text as an answer that ends with this reason; `None`: as one that continues.
     fn of(reader: &Reader, text: &str, end: Option<FinishReason>) -> Split {
         let mut split = Split::default();
-        let mut scanner = Scanner::new(
-            Arc::clone(&reader.adapter),
-            Arc::clone(&reader.tools),
-            Arc::new(Schemas::default()),
-            reader.options.clone(),
-        );
+        let Setup { adapter, tools, schemas, scanner, .. } = reader.setup.clone();
+        let mut scanner = Scanner::new(adapter, tools, schemas, scanner);
         let mut take = |event: Event<'_>| match event {
             Event::Text(text) => split.pieces.push((text.to_owned(), false)),
             Event::Reasoning(text) => split.pieces.push((text.to_owned(), true)),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::turns::{Entry, Row};
 use crate::{
-    adapter::{Adapter, Library, scanner},
+    adapter::Library,
     backend::Dialect,
     event::{Event, Note, Tools},
     fix::Checked,
@@ -25,12 +25,12 @@ use crate::{
     plan::Plan,
     recorded, redact,
     server::recording,
-    turn::{prefix::Prefix, tap::Tap},
+    turn::{answer::Setup, prefix::Prefix, tap::Tap},
 };
 
 /// The kept content of one turn.
 #[derive(Clone, Default)]
-pub(super) struct Kept {
+pub(in crate::server) struct Kept {
     /// The client's body.
     pub(super) sent: Bytes,
     pub(super) rounds: Vec<Round>,
@@ -47,6 +47,9 @@ pub(super) struct Kept {
     pub(super) cut: bool,
     room: Room,
 }
+
+/// The same, for its turn and for pages.
+pub(in crate::server) type Shared = Arc<Mutex<Kept>>;
 
 /// Counts the bytes of a turn together with those of all others. A copy is not counted.
 #[derive(Default)]
@@ -71,9 +74,7 @@ pub(super) struct Round {
 /// How the answers of a turn are read.
 #[derive(Clone)]
 pub(super) struct Reader {
-    pub(super) adapter: Arc<Adapter>,
-    pub(super) tools: Arc<Tools>,
-    pub(super) options: scanner::Options,
+    pub(super) setup: Setup,
     /// How the tools were offered.
     pub(super) offered: &'static str,
     /// An estimate of the prompt's tokens.
@@ -94,7 +95,7 @@ pub(super) struct Said {
 /// The tap that keeps the content of a turn.
 struct Watch {
     entry: Entry,
-    kept: Arc<Mutex<Kept>>,
+    kept: Shared,
     last: Instant,
     told: Instant,
 }
@@ -131,9 +132,7 @@ pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
 impl From<&Plan> for Reader {
     fn from(plan: &Plan) -> Reader {
         Reader {
-            adapter: Arc::clone(&plan.adapter),
-            tools: Arc::clone(&plan.tools),
-            options: plan.scanner(),
+            setup: Setup::of(plan, &Arc::default()),
             offered: plan.tool_mode().as_str(),
             estimated: plan.reply.head.prompt_tokens,
         }
@@ -150,7 +149,7 @@ impl Kept {
     }
 
     /// Bytes that the client gets.
-    pub(super) fn client(&mut self, bytes: &[u8]) {
+    pub(in crate::server) fn client(&mut self, bytes: &[u8]) {
         if self.takes(bytes.len()) {
             self.got.extend_from_slice(bytes);
         }
@@ -301,7 +300,8 @@ pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<Strin
     if rounds.is_empty() {
         return Err("no answer of a backend came in this turn".into());
     }
-    let title = format!("{} at {}, saved from the page of toolglot {}", row.model, row.backend(), env!("CARGO_PKG_VERSION"));
+    let backend = row.account.facts().backend().to_owned();
+    let title = format!("{} at {backend}, saved from the page of toolglot {}", row.model, env!("CARGO_PKG_VERSION"));
     let plain = Fixture { title, rounds, ..Fixture::default() };
     // The same as everywhere that people look: without credentials.
     let text = plain.write();
@@ -336,11 +336,9 @@ mod tests {
         let (read, sent) = ([b'r'; 200], [b's'; 180]);
         let closed = begun(&turns, false);
         // No tap looks at this turn.
-        assert!(!closed.keeps());
-        let counted = allocation_counter::measure(|| (0..PIECES).for_each(|_| closed.client(&sent)));
-        assert_eq!(counted.count_total, 0);
+        assert!(closed.kept.is_none());
 
-        let _page = turns.listen();
+        let _page = turns.changes.subscribe();
         let entry = begun(&turns, true);
         let kept = Arc::clone(entry.kept.as_ref().unwrap());
         let now = Instant::now();
@@ -350,7 +348,7 @@ mod tests {
             for _ in 0..PIECES {
                 watch.upstream(&read);
                 watch.event(&Event::Text(" word"));
-                entry.client(&sent);
+                entry.kept.as_ref().unwrap().hold().client(&sent);
             }
         });
         // One for the text, one for what was read after a pause; what is kept grows by doubling, and the page hears four

@@ -13,11 +13,10 @@ use super::{
     kept::{Kept, Reader, Round},
 };
 use crate::{
-    adapter::scanner,
+    adapter::scanner::MayAsk,
     client,
     error::Error,
     event::{Channel, Delta, Event, FinishReason},
-    fix::Schemas,
     fixture::Read,
     openai::ChatRequest,
     server::{received::Received, reply, state::App, survey},
@@ -48,10 +47,7 @@ pub(super) async fn normalize(app: App, request: Request) -> Result<Response, Er
     received.account.goes_apart().await;
     let end = if asked.cut { FinishReason::Length } else { FinishReason::Stop };
     let mut kept = Kept::new(&Bytes::new(), Arc::default(), usize::MAX);
-    let mut answer = Answer::new(Setup {
-        scanner: reader.options.clone(),
-        ..Setup::new(Arc::clone(&reader.adapter), Arc::clone(&reader.tools), Arc::new(Schemas::default()))
-    });
+    let mut answer = Answer::new(reader.setup.clone());
     let mut take = |event: Event<'_>| kept.event(&event);
     answer.delta(Delta::Text(Channel::Content, &asked.text), &mut take);
     answer.delta(Delta::Finish(end), &mut take);
@@ -68,17 +64,12 @@ async fn reader(app: &App, asked: &Asked) -> Result<Reader, Error> {
     let chat = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": asked.tools});
     let chat = ChatRequest::from_value(chat)?;
     let planned = if asked.model.is_empty() { None } else { survey::planned(app, chat.clone()).await.ok() };
-    let options = |options: scanner::Options| scanner::Options { may_ask: scanner::MayAsk::Never, ..options };
     if let Some(plan) = planned {
-        let reader = Reader::from(&plan);
-        return Ok(Reader { options: options(reader.options), ..reader });
+        let mut reader = Reader::from(&plan);
+        reader.setup.scanner.may_ask = MayAsk::Never;
+        return Ok(reader);
     }
     let incoming = client::read(chat, &client::Hints::default())?;
-    Ok(Reader {
-        adapter: app.library.find(model, None).adapter,
-        tools: Arc::new(incoming.tools),
-        options: scanner::Options::default(),
-        offered: "native",
-        estimated: 0,
-    })
+    let setup = Setup::new(app.library.find(model, None).adapter, Arc::new(incoming.tools), Arc::default());
+    Ok(Reader { setup, offered: "native", estimated: 0 })
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::kept::Kept;
+use super::kept::{Kept, Shared};
 use crate::{
     lock::Hold,
     redact,
@@ -40,7 +40,7 @@ const LAG: usize = 256;
 pub(in crate::server) struct Turns {
     state: Mutex<State>,
     /// Its receivers are the open pages.
-    changes: broadcast::Sender<Change>,
+    pub(super) changes: broadcast::Sender<Change>,
     /// Total size of the kept content, in bytes.
     bytes: Arc<AtomicUsize>,
 }
@@ -48,7 +48,6 @@ pub(in crate::server) struct Turns {
 /// Where it is locked, no account is.
 #[derive(Default)]
 struct State {
-    next: u64,
     rows: VecDeque<Row>,
     senders: BTreeMap<String, Sums>,
 }
@@ -74,14 +73,8 @@ pub(super) struct Counts {
     failed: u64,
 }
 
-/// A message for pages.
-#[derive(Debug, Clone)]
-pub(super) enum Change {
-    /// A row of this sender's, as JSON.
-    Row(Arc<str>, Arc<str>),
-    /// The server is ending, or other keys open it.
-    End,
-}
+/// A row of this sender's, as JSON, for pages.
+type Change = (Arc<str>, Arc<str>);
 
 /// A turn in the list.
 #[derive(Clone)]
@@ -92,13 +85,13 @@ pub(super) struct Row {
     begun: Instant,
     /// The model as the client wrote it.
     pub(super) model: String,
-    account: Account,
+    pub(super) account: Account,
     /// The call that is being written, while one is.
     pub(super) writing: Option<String>,
     /// The first call: its tool and its first argument.
     pub(super) called: Option<String>,
     /// What is said in it, where that is kept.
-    pub(super) content: Option<Arc<Mutex<Kept>>>,
+    pub(super) content: Option<Shared>,
 }
 
 /// A turn of the list, for those who know more of it later.
@@ -106,7 +99,8 @@ pub(super) struct Row {
 pub(in crate::server) struct Entry {
     turns: Arc<Turns>,
     number: u64,
-    pub(super) kept: Option<Arc<Mutex<Kept>>>,
+    /// What is said in it, where that is kept.
+    pub(in crate::server) kept: Option<Shared>,
 }
 
 impl Default for Turns {
@@ -128,8 +122,7 @@ impl Turns {
             state.make_room(ROOM.max(2 * body.len()), &self.bytes);
         }
         let kept = keeps.then(|| Arc::new(Mutex::new(Kept::new(body, Arc::clone(&self.bytes), KEPT_BYTES))));
-        state.next += 1;
-        let number = state.next;
+        let number = state.rows.back().map_or(1, |last| last.number + 1);
         let row = Row {
             number,
             at: since_1970().map_or(0, milliseconds),
@@ -171,21 +164,11 @@ impl Turns {
         (0..HOUR).rev().map(|ago| happened(now.saturating_sub(ago)).unwrap_or_default()).collect()
     }
 
-    /// What changes from now on, for a page.
-    pub(super) fn listen(&self) -> broadcast::Receiver<Change> {
-        self.changes.subscribe()
-    }
-
-    /// Lets all pages go: the server ends, or other keys open it.
-    pub(in crate::server) fn close(&self) {
-        let _ = self.changes.send(Change::End);
-    }
-
     fn tell(&self, row: &Row) {
         if self.changes.receiver_count() > 0 {
             let owner = row.account.facts().tenant.as_str().into();
             // No page listens any more.
-            let _ = self.changes.send(Change::Row(owner, row.to_value().to_string().into()));
+            let _ = self.changes.send((owner, row.to_value().to_string().into()));
         }
     }
 }
@@ -272,10 +255,6 @@ impl Row {
         self.account.facts().tenant == owner
     }
 
-    pub(super) fn backend(&self) -> String {
-        self.account.facts().backend().to_owned()
-    }
-
     /// As the page gets it.
     pub(super) fn to_value(&self) -> Value {
         let facts = self.account.facts();
@@ -333,18 +312,6 @@ impl Entry {
         let Some(row) = state.find(self.number) else { return };
         change(row);
         self.turns.tell(row);
-    }
-
-    /// Bytes for the client, where they are kept.
-    pub(in crate::server) fn client(&self, bytes: &[u8]) {
-        if let Some(kept) = &self.kept {
-            kept.hold().client(bytes);
-        }
-    }
-
-    /// Whether what is said is kept.
-    pub(in crate::server) fn keeps(&self) -> bool {
-        self.kept.is_some()
     }
 
     /// The turn is over.
