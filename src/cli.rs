@@ -17,7 +17,7 @@ use crate::{config, error::Error, redact};
 
 pub mod adapters;
 pub mod call;
-pub mod check;
+mod check;
 mod completions;
 mod doctor;
 pub mod fix;

@@ -15,6 +15,8 @@ use crate::{
     wire::Frames,
 };
 
+pub mod check;
+
 /// An owned delta, which can be fed again in other pieces.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Owned {

@@ -19,11 +19,11 @@ use crate::{
         pool::BUILT_IN,
         registry::{Registry, Snapshot},
     },
+    recorded::{self, check::Places},
     server,
 };
 
 mod faults;
-pub mod fixture;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +31,7 @@ use faults::library_faults;
 
 /// Validates adapters, configuration and registry: everything that `serve` would read, or one path.
 #[derive(Debug, Args)]
-pub struct Check {
+pub(super) struct Check {
     /// Record the current results of the fixtures next to the adapters (*.txt) instead of comparing them
     #[arg(long)]
     update: bool,
@@ -59,7 +59,7 @@ impl Check {
     ///
     /// # Errors
     /// There are faults, or something cannot be read.
-    pub fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
+    pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let mut findings = Findings { update: self.update, ..Findings::default() };
         match &self.path {
             None => findings.everything(environment)?,
@@ -252,7 +252,7 @@ impl Findings {
 
     /// Checks a fixture; `false` if there was nothing to compare.
     fn is_compared(&mut self, path: &Path, library: &Library) -> bool {
-        let checked = fixture::check(path, library, fixture::Places::All, self.update);
+        let checked = recorded::check::check(path, library, Places::All, self.update);
         checked.unwrap_or_else(|what| {
             self.add(path.display(), what.trim_end());
             true

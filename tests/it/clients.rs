@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use toolglot::{cli::check::fixture::client_bytes, client, fixture::Fixture};
+use toolglot::{client, fixture::Fixture, recorded::check::client_bytes};
 
 use crate::{
     fake::{Fake, Script, Seen, Step},

@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use toolglot::cli::check::fixture::{self, Places};
+use toolglot::recorded::check::{Places, check};
 
 use crate::{effort, seen::library};
 
@@ -29,7 +29,7 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = std::panic::catch_unwind(|| fixture::check(path, library(), places, update));
+                    let outcome = std::panic::catch_unwind(|| check(path, library(), places, update));
                     let name = path.strip_prefix(&root).unwrap_or(path).display();
                     match outcome {
                         Ok(Ok(true)) => {}

@@ -80,7 +80,7 @@ impl Buffer {
     pub(super) fn next_marker<'t>(&mut self, triggers: &'t Triggers, over: bool) -> Result<Found<'t>, usize> {
         let pos = self.in_answer(self.pos);
         let known = self.clear.contains(&pos);
-        let found = triggers.next(&self.text, if known { self.place(self.clear.end) } else { self.pos }, over);
+        let found = triggers.next(&self.text, if known { self.clear.end - self.gone } else { self.pos }, over);
         let to = found.map_or_else(|held| held, |found| found.at);
         self.clear = if known { self.clear.start } else { pos }..self.in_answer(to);
         found
@@ -149,11 +149,6 @@ impl Buffer {
     /// Converts an offset into a position in the answer.
     pub(super) fn in_answer(&self, at: usize) -> usize {
         self.gone + at
-    }
-
-    /// Converts a position in the answer into an offset.
-    pub(super) fn place(&self, in_answer: usize) -> usize {
-        in_answer - self.gone
     }
 
     /// Charges bytes that were held in vain.

@@ -99,11 +99,10 @@ impl Scanner {
 fn lacks_values(text: &str, tool: &Tool) -> bool {
     let Ok(given) = serde_json::from_str::<Map<String, Value>>(text) else { return true };
     let view = View::of(Some(tool));
-    let parameters = view.root();
     let has_value =
-        |key: &str| given.get(key).is_some_and(|value| !value.is_null() || typing::parameter(parameters, key).may_be(value));
+        |key: &str| given.get(key).is_some_and(|value| !value.is_null() || typing::parameter(view.root(), key).may_be(value));
     let is_schema = given.get("type").is_some_and(|kind| kind == "object")
         && given.get("properties").is_some_and(Value::is_object)
-        && !parameters.has("properties");
-    is_schema || are_placeholders(text, tool) || !parameters.required().all(has_value)
+        && !view.root().has("properties");
+    is_schema || are_placeholders(text, tool) || !view.root().required().all(has_value)
 }

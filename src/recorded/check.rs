@@ -15,8 +15,9 @@ use crate::{
     event::{Channel, Event, FinishReason},
     fixture::{Fixture, Round},
     openai::answer::Envelope,
-    recorded::{self, Case, Owned, decode},
 };
+
+use super::{Case, Owned, decode};
 
 /// Where an answer is cut in two, and where it ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ const SAMPLED: usize = 32;
 pub fn check(path: &Path, library: &Library, places: Places, update: bool) -> Result<bool, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let mut fixture = Fixture::parse(&text).map_err(|error| error.message)?;
-    let events = recorded::events(&fixture, library, |round, case, deltas, whole| {
+    let events = super::events(&fixture, library, |round, case, deltas, whole| {
         cuts_of_the_wire(round, deltas, case, whole)?;
         cuts_of_the_text(deltas, case, places, whole)?;
         ended_early(deltas, case, places)
