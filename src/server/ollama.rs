@@ -27,13 +27,14 @@ use super::{
 use crate::{
     backend::{self, Backend, Decoder, Dialect, Kind, Model},
     client::front::{
-        self,
-        ollama::{By, Generate, Generated},
+        self, Collected, Front, Head,
+        ollama::{By, Generate, from_chat, loaded},
     },
     config::Mode,
     error::Error,
-    event::Delta,
-    openai, plan, upstream,
+    event::{Delta, Event, Sink},
+    openai::{self, answer::Envelope},
+    plan, upstream,
     wire::Frames,
 };
 
@@ -52,7 +53,7 @@ pub(super) async fn chat(app: App, asked: Asked) -> Result<Response, Error> {
         // It asks for the model to be loaded.
         return match asked.target.backend.kind {
             Kind::Ollama => forward::forward(&app, &asked.target.backend, CHAT, asked.received).await,
-            _ => Ok(reply::json(&front::ollama::loaded(&asked.target.model, plan::now()))),
+            _ => Ok(reply::json(&loaded(&asked.target.model, plan::now()))),
         };
     }
     answer::respond(&app, asked, chat).await
@@ -162,9 +163,9 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
         return forward::forward(&app, &target.backend, Endpoint::Ollama("/api/generate"), received).await;
     }
     let Generate { streamed, by } = front::ollama::read_generate(&received.body)?;
-    let text = Generated::new(&target.called, plan::now());
+    let envelope = Envelope { model: target.called.clone(), created: plan::now(), ..Envelope::default() };
     let completion = match by {
-        By::Loading => return Ok(reply::json(&text.loaded())),
+        By::Loading => return Ok(reply::json(&from_chat(loaded(&envelope.model, envelope.created)))),
         By::Completion(completion) => completion,
         By::Chat(body) => {
             let received = Received { body: body.to_string().into(), ..received };
@@ -176,27 +177,32 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
     let sent = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body);
     let answer = forward::accepted(&target.backend, sent.await?).await?;
     let (frames, decoder) = (Frames::new(Dialect::OpenAi.framing(), FRAME_BYTES), Decoder::new(Dialect::OpenAi));
-    let mut completion = Completion { body: answer.body, frames, decoder, text, begun: Instant::now() };
+    let mut completion = Completion { body: answer.body, frames, decoder, begun: Instant::now() };
+    let head = Head { kind: FRONT, envelope, ..Head::default() };
     if streamed {
-        return Ok(reply::bytes(FRONT.content_type(), Body::from_stream(completion.lines())));
+        let lines = Body::from_stream(completion.lines(Front::new(head)));
+        return prompted(reply::bytes(FRONT.content_type(), lines), true).await;
     }
-    while completion.step().await? {}
-    Ok(reply::json(&completion.text.to_value(completion.begun.elapsed())))
+    let mut answer = Collected::new(head);
+    while completion.step(&mut answer).await? {}
+    answer.elapsed(completion.begun.elapsed());
+    Ok(reply::json(&from_chat(answer.into_value())))
 }
 
 /// A chat's answer in the words of `/api/generate`.
 async fn prompted(answer: Response, streamed: bool) -> Result<Response, Error> {
     let (parts, body) = answer.into_parts();
+    let unread = |error: serde_json::Error| Error::proxy(error.to_string());
     if !streamed {
         let body = axum::body::to_bytes(body, usize::MAX).await.map_err(|error| Error::proxy(error.to_string()))?;
-        return Ok(Response::from_parts(parts, Body::from(front::ollama::from_chat(&body)?.to_string())));
+        return Ok(Response::from_parts(parts, Body::from(from_chat(openai::parse(&body).map_err(unread)?).to_string())));
     }
     // Each piece is made of whole lines.
-    let lines = body.into_data_stream().map(|piece| {
+    let lines = body.into_data_stream().map(move |piece| {
         let mut out = String::new();
         for line in piece.map_err(|error| Error::proxy(error.to_string()))?.split(|byte| *byte == b'\n') {
             if !line.is_empty() {
-                out.push_str(&format!("{}\n", front::ollama::from_chat(line)?));
+                out.push_str(&format!("{}\n", from_chat(openai::parse(line).map_err(unread)?)));
             }
         }
         Ok::<_, Error>(Bytes::from(out))
@@ -204,20 +210,26 @@ async fn prompted(answer: Response, streamed: bool) -> Result<Response, Error> {
     Ok(Response::from_parts(parts, Body::from_stream(lines)))
 }
 
-/// A text completion that is being read.
+/// A text completion that is being read. Its answer is that of a chat.
 struct Completion {
     body: upstream::Body,
     frames: Frames,
     decoder: Decoder,
-    text: Generated,
     begun: Instant,
 }
 
 impl Completion {
     /// Reads once; `false` at the end.
-    async fn step(&mut self) -> Result<bool, Error> {
-        let Completion { body, frames, decoder, text, .. } = self;
-        let mut take = |delta: Delta<'_>| text.take(&delta);
+    async fn step(&mut self, out: &mut (impl Sink + Send)) -> Result<bool, Error> {
+        let Completion { body, frames, decoder, .. } = self;
+        let mut usage = None;
+        let mut take = |delta: Delta<'_>| match delta {
+            Delta::Text(_, text) => out.event(Event::Text(text)),
+            Delta::Usage(counted) => usage = Some(counted),
+            Delta::Finish(reason) => out.event(Event::Finish { reason, usage }),
+            // Ollama does not tell of the first, and a text completion has no second.
+            Delta::StopSequence(_) | Delta::Call(_) => {}
+        };
         if body.read(frames.room()).await? == 0 {
             if let Some(frame) = frames.finish() {
                 decoder.frame(frame, &mut take)?;
@@ -232,18 +244,19 @@ impl Completion {
     }
 
     /// The lines; a fault is the last one.
-    fn lines(mut self) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+    fn lines(mut self, mut front: Front) -> impl Stream<Item = Result<Bytes, Error>> + Send {
         async_stream::stream! {
             let mut more = true;
             while more {
-                let stepped = self.step().await;
+                let (mut out, begun) = (BytesMut::new(), self.begun);
+                let mut write = |event: Event<'_>| {
+                    front.elapsed(begun.elapsed());
+                    front.event(event, &mut out);
+                };
+                let stepped = self.step(&mut write).await;
                 more = matches!(stepped, Ok(true));
-                let mut out = BytesMut::new();
-                self.text.write(&mut out);
-                match stepped {
-                    Ok(true) => {}
-                    Ok(false) => self.text.end(self.begun.elapsed(), &mut out),
-                    Err(error) => self.text.fault(&error, &mut out),
+                if let Err(error) = stepped {
+                    front.fault(&error, &mut out);
                 }
                 if !out.is_empty() {
                     yield Ok(out.freeze());

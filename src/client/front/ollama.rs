@@ -26,7 +26,7 @@ mod generate;
 #[cfg(test)]
 mod tests;
 
-pub use generate::{By, Generate, Generated, from_chat, read as read_generate};
+pub use generate::{By, Generate, from_chat, read as read_generate};
 
 /// A stream of JSON lines.
 #[derive(Debug)]

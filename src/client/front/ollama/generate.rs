@@ -1,17 +1,10 @@
 //! Ollama's `/api/generate` as editors use it to complete code (raw text, or the text around a gap). The request becomes a
-//! text completion of OpenAI's API; the answer becomes JSON lines or one object.
+//! text completion of OpenAI's API; the answer is that of a chat without calls ([`from_chat`]).
 
-use std::time::Duration;
-
-use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
-use super::{end, error_body, put_string, read_options, timestamp};
-use crate::{
-    error::Error,
-    event::{Delta, FinishReason, Usage},
-    openai,
-};
+use super::read_options;
+use crate::{error::Error, openai};
 
 /// A request for text.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,17 +24,6 @@ pub enum By {
     Completion(Value),
     /// A chat: the body for `/api/chat` with the prompt as the user's message.
     Chat(Value),
-}
-
-/// The answer.
-#[derive(Debug)]
-pub struct Generated {
-    model: String,
-    created: u64,
-    /// Text that has not been written yet.
-    text: String,
-    reason: FinishReason,
-    usage: Option<Usage>,
 }
 
 /// Fields that mean nothing to a text completion elsewhere.
@@ -78,73 +60,11 @@ pub fn read(body: &[u8]) -> Result<Generate, Error> {
 }
 
 /// A line or object of a chat's answer in the words of this API.
-///
-/// # Errors
-/// It is not JSON.
-pub fn from_chat(answer: &[u8]) -> Result<Value, Error> {
-    let mut answer: Map<String, Value> = openai::object(answer)?;
-    let Some(mut message) = answer.shift_remove("message") else { return Ok(Value::Object(answer)) };
-    answer.insert("response".into(), message["content"].take());
-    match message["thinking"].take() {
-        Value::Null => {}
-        thinking => drop(answer.insert("thinking".into(), thinking)),
+pub fn from_chat(mut answer: Value) -> Value {
+    let Some(mut message) = answer.as_object_mut().and_then(|answer| answer.shift_remove("message")) else { return answer };
+    answer["response"] = message["content"].take();
+    if !message["thinking"].is_null() {
+        answer["thinking"] = message["thinking"].take();
     }
-    Ok(Value::Object(answer))
-}
-
-impl Generated {
-    /// An answer that has not begun; `created` is in seconds since 1970.
-    pub fn new(model: &str, created: u64) -> Generated {
-        Generated { model: model.to_owned(), created, text: String::new(), reason: FinishReason::Stop, usage: None }
-    }
-
-    /// Takes a piece of the completion.
-    pub fn take(&mut self, delta: &Delta<'_>) {
-        match delta {
-            Delta::Text(_, text) => self.text.push_str(text),
-            Delta::Usage(usage) => self.usage = Some(*usage),
-            Delta::Finish(reason) => self.reason = *reason,
-            // Ollama does not tell of the first, and a text completion has no second.
-            Delta::StopSequence(_) | Delta::Call(_) => {}
-        }
-    }
-
-    /// Appends a line with the text that was not written yet, if there is any.
-    pub fn write(&mut self, out: &mut BytesMut) {
-        if self.text.is_empty() {
-            return;
-        }
-        out.put_slice(b"{\"model\":");
-        put_string(&self.model, out);
-        out.put_slice(b",\"created_at\":\"");
-        out.put_slice(timestamp(self.created).as_bytes());
-        out.put_slice(b"\",\"response\":");
-        put_string(&std::mem::take(&mut self.text), out);
-        out.put_slice(b",\"done\":false}\n");
-    }
-
-    /// Appends the last line.
-    pub fn end(&self, elapsed: Duration, out: &mut BytesMut) {
-        out.put_slice(self.to_value(elapsed).to_string().as_bytes());
-        out.put_slice(b"\n");
-    }
-
-    /// Appends a fault; nothing may follow.
-    pub fn fault(&self, error: &Error, out: &mut BytesMut) {
-        out.put_slice(error_body(error).to_string().as_bytes());
-        out.put_slice(b"\n");
-    }
-
-    /// The whole answer, with the text that was not written yet.
-    pub fn to_value(&self, elapsed: Duration) -> Value {
-        let mut out = json!({"model": self.model, "created_at": timestamp(self.created), "response": self.text});
-        end(&mut out, self.reason, self.usage, elapsed, None);
-        out
-    }
-
-    /// The answer to a request that only wants the model to be loaded.
-    pub fn loaded(&self) -> Value {
-        let created = timestamp(self.created);
-        json!({"model": self.model, "created_at": created, "response": "", "done": true, "done_reason": "load"})
-    }
+    answer
 }

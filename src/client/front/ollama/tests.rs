@@ -150,15 +150,13 @@ fn a_completion_of_code_is_one_of_openai_s_and_back() {
     assert_eq!(read_generate(body).unwrap(), Generate { streamed: false, by: By::Chat(chat) });
     assert_eq!(read_generate(b"[]").unwrap_err().status, 400);
 
-    let mut text = Generated::new("m", 0);
+    let mut front = Front::new(head());
     let mut out = BytesMut::new();
-    text.write(&mut out);
-    assert!(out.is_empty(), "nothing to say, no line");
-    text.take(&crate::event::Delta::Text(crate::event::Channel::Content, "x\u{2028}"));
-    text.write(&mut out);
-    text.take(&crate::event::Delta::Finish(FinishReason::Length));
-    text.end(Duration::from_millis(2), &mut out);
+    front.event(Event::Text("x\u{2028}"), &mut out);
+    front.elapsed(Duration::from_millis(2));
+    front.event(Event::Finish { reason: FinishReason::Length, usage: None }, &mut out);
     let lines: Vec<Value> = out[..].split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let lines: Vec<Value> = lines.into_iter().map(from_chat).collect();
     assert_eq!((&lines[0]["response"], &lines[0]["done"]), (&json!("x\u{2028}"), &json!(false)));
     assert_eq!((&lines[1]["response"], &lines[1]["done_reason"]), (&json!(""), &json!("length")));
 }
