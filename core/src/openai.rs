@@ -324,11 +324,22 @@ impl Content {
         match self {
             Content::None => "".into(),
             Content::Text(text) => text.into(),
-            Content::Parts(parts) => {
-                let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect();
-                texts.join("\n").into()
-            }
+            Content::Parts(_) => self.texts().join("\n").into(),
         }
+    }
+
+    /// The string, or the texts of the parts.
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Content::None => Vec::new(),
+            Content::Text(text) => vec![text],
+            Content::Parts(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        }
+    }
+
+    /// The parts, if it is made of parts.
+    pub fn parts(&self) -> &[Value] {
+        if let Content::Parts(parts) = self { parts } else { &[] }
     }
 
     /// A copy of [`Content::text`].

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::Error,
     event::{Note, Tools},
-    openai::{ChatRequest, Content, tokens},
+    openai::{ChatRequest, tokens},
 };
 
 #[cfg(test)]
@@ -75,15 +75,14 @@ impl Size {
         let tools = tools.iter().map(|tool| tokens::tool_bytes(&tool.name, &tool.description, &tool.schema));
         let text = chat.messages.iter().map(|message| {
             let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len() + 30);
-            text_bytes(&message.content) + calls.sum::<usize>() + 12
+            let texts = message.content.texts().into_iter().map(str::len);
+            texts.sum::<usize>() + calls.sum::<usize>() + 12
         });
-        let images = chat.messages.iter().map(|message| match &message.content {
-            Content::Parts(parts) => parts.iter().filter(|part| part.get("image_url").is_some()).count(),
-            _ => 0,
-        });
+        let parts = chat.messages.iter().flat_map(|message| message.content.parts());
+        let images = parts.filter(|part| part.get("image_url").is_some()).count();
         Size {
             bytes: tools.sum::<u64>() + text.sum::<usize>() as u64,
-            images: images.sum::<usize>() as u64,
+            images: images as u64,
             answer: limit_of(chat).unwrap_or(ANSWER),
         }
     }
@@ -187,14 +186,6 @@ impl Window {
                 (asked / 2).max(DEFAULT)
             ),
         })
-    }
-}
-
-fn text_bytes(content: &Content) -> usize {
-    match content {
-        Content::None => 0,
-        Content::Text(text) => text.len(),
-        Content::Parts(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::len).sum(),
     }
 }
 

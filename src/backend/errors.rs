@@ -244,11 +244,7 @@ impl Said {
         } else {
             self.code
         };
-        let error = Error::backend(self.message).with_status(status);
-        match code {
-            Some(code) => error.with_code(code),
-            None => error,
-        }
+        Error { code, ..Error::backend(self.message).with_status(status) }
     }
 }
 

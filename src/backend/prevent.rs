@@ -12,7 +12,6 @@ use crate::{
     adapter::{Adapter, Call, Syntax},
     error::Error,
     event::{ToolChoice, Tools},
-    openai::Content,
     upstream::{Client, HttpRequest, Outgoing},
 };
 
@@ -53,10 +52,8 @@ impl Held {
         let free =
             round.offer && round.mode != ToolMode::Client && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
         let plain = !OTHER_FORMS.iter().any(|field| round.chat.rest.contains_key(*field));
-        let text = round.chat.messages.iter().all(|message| match &message.content {
-            Content::Parts(parts) => parts.iter().all(|part| part.get("text").is_some()),
-            _ => true,
-        });
+        let mut parts = round.chat.messages.iter().flat_map(|message| message.content.parts());
+        let text = parts.all(|part| part.get("text").is_some());
         if !(llama && free && plain && text && round.adapter.framing.recipient.is_none()) {
             return None;
         }

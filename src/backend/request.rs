@@ -13,7 +13,7 @@ use crate::{
     adapter::render,
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
-    openai::{Content, Message},
+    openai::Message,
     upstream::{HttpRequest, Outgoing},
 };
 
@@ -253,10 +253,9 @@ fn check_parts(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<(), Error> {
         Kind::OpenAi | Kind::Replay => return Ok(()),
     };
     for (at, message) in round.chat.messages.iter().enumerate() {
-        let Content::Parts(parts) = &message.content else { continue };
         // Of a result, only the images are shown, and only to a model that sees ([`history::show_images`]).
         let is_result = message.role == "tool";
-        for part in parts.iter().filter(|part| part.get("text").is_none()) {
+        for part in message.content.parts().iter().filter(|part| part.get("text").is_none()) {
             match image_url(part) {
                 None if !is_result || part.get("file").is_some() => dropped(notes, &history::in_message(at, part), backend),
                 Some(url) if (round.vision || !is_result) && inline(url).is_none() => {

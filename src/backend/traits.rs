@@ -16,8 +16,8 @@ pub struct Traits {
     pub describes: bool,
     /// How it spells the names of tools.
     pub(super) spelling: Spelling,
-    /// The field of a request that holds the answer to a schema.
-    pub(super) form: Option<Form>,
+    /// The field of a request that holds the answer to a schema: [`FORMAT`] or [`RESPONSE_FORMAT`].
+    pub(super) form: Option<&'static str>,
     /// Whether it removes special tokens from text unless it parses calls itself.
     pub(super) removes_markers: bool,
 }
@@ -34,14 +34,10 @@ pub(super) enum Spelling {
     Google,
 }
 
-/// A field of a request that takes a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Ollama's `format`: the schema itself.
-    Format,
-    /// OpenAI's `response_format`.
-    ResponseFormat,
-}
+/// Ollama's field for the schema of an answer, which is its value.
+pub(super) const FORMAT: &str = "format";
+/// OpenAI's field for it.
+pub(super) const RESPONSE_FORMAT: &str = "response_format";
 
 /// A server with nothing special known about it. Other rows name their differences.
 const OPENAI: Traits = Traits {
@@ -59,7 +55,7 @@ const OLLAMA: Traits = Traits {
     version: Some(("/api/version", "version")),
     describes: true,
     spelling: Spelling::Any,
-    form: Some(Form::Format),
+    form: Some(FORMAT),
     ..OPENAI
 };
 const LLAMA_CPP: Traits = Traits {
@@ -67,14 +63,14 @@ const LLAMA_CPP: Traits = Traits {
     provider: "llama.cpp",
     version: Some(("/props", "build_info")),
     describes: true,
-    form: Some(Form::ResponseFormat),
+    form: Some(RESPONSE_FORMAT),
     ..OPENAI
 };
 const VLLM: Traits = Traits {
     title: "vLLM",
     provider: "vllm",
     version: Some(("/version", "version")),
-    form: Some(Form::ResponseFormat),
+    form: Some(RESPONSE_FORMAT),
     removes_markers: true,
     ..OPENAI
 };
@@ -84,7 +80,7 @@ const LM_STUDIO: Traits = Traits {
     provider: "lm_studio",
     describes: true,
     spelling: Spelling::Snake,
-    form: Some(Form::ResponseFormat),
+    form: Some(RESPONSE_FORMAT),
     ..OPENAI
 };
 const GOOGLE: Traits = Traits { title: "Google", provider: "gcp.gemini", spelling: Spelling::Google, ..OPENAI };

@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::Arc};
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
     event::{Channel, Event, FinishReason, Sink, Tools},
-    openai::{Content, Message},
+    openai::Message,
 };
 
 /// The text of an answer without its calls.
@@ -54,17 +54,12 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &
 /// The size of the old answers that contain markers, in bytes: what cleaning the history has to read. 0 if all old answers
 /// together have fewer than `least` bytes: they are not looked through for it.
 pub fn marked_bytes(messages: &[Message], adapter: &Adapter, least: usize) -> usize {
-    let answers = messages.iter().filter(|message| message.role == "assistant").map(|message| &message.content);
-    let bytes = |counts: &dyn Fn(&str) -> bool| -> usize {
-        let size = |text: &str| if counts(text) { text.len() } else { 0 };
-        let sizes = answers.clone().map(|content| match content {
-            Content::Text(text) => size(text),
-            Content::Parts(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).map(size).sum(),
-            Content::None => 0,
-        });
-        sizes.sum()
-    };
-    if bytes(&|_| true) < least { 0 } else { bytes(&|text| adapter.marks(text)) }
+    let answers = messages.iter().filter(|message| message.role == "assistant");
+    let texts: Vec<&str> = answers.flat_map(|message| message.content.texts()).collect();
+    if texts.iter().map(|text| text.len()).sum::<usize>() < least {
+        return 0;
+    }
+    texts.iter().filter(|text| adapter.marks(text)).map(|text| text.len()).sum()
 }
 
 /// The text without its calls and control tokens.

@@ -7,7 +7,10 @@ use serde_json::{Map, Value, json};
 use super::parameters_of;
 use crate::{
     adapter::render::Style,
-    backend::{Kind, Profile, Round, ToolMode, conversation, traits::Form},
+    backend::{
+        Kind, Profile, Round, ToolMode, conversation,
+        traits::{FORMAT, RESPONSE_FORMAT},
+    },
     event::{Tool, ToolChoice, Tools},
 };
 
@@ -67,18 +70,16 @@ fn calls(round: &Round<'_>, only: Option<&str>) -> Vec<Value> {
 }
 
 /// Holds the answer to a schema.
-fn hold(by: Form, name: &str, schema: Value, fields: &mut Map<String, Value>) {
-    match by {
-        Form::Format => fields.insert("format".into(), schema),
-        Form::ResponseFormat => {
-            let form = json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema}});
-            fields.insert("response_format".into(), form)
-        }
+fn hold(field: &str, name: &str, schema: Value, fields: &mut Map<String, Value>) {
+    let form = match field {
+        FORMAT => schema,
+        _ => json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema}}),
     };
+    fields.insert(field.into(), form);
 }
 
 /// Fields in which a client asks for an answer in its own form.
-const FORMS: [&str; 2] = ["response_format", "format"];
+const FORMS: [&str; 2] = [RESPONSE_FORMAT, FORMAT];
 
 /// Where the model may call tools and a call is text to the backend, the client's form of the answer would forbid every call. So
 /// it is not enforced: the returned words for the prompt ask for it. If the calls have a schema too, the answer is held to one of
@@ -86,14 +87,14 @@ const FORMS: [&str; 2] = ["response_format", "format"];
 pub(super) fn answer(round: &Round<'_>, fields: &mut Map<String, Value>) -> Option<String> {
     let is_text = round.mode != ToolMode::Native || round.backend.kind == Kind::Ollama;
     let may_call = round.offer && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
-    let is_refused = round.learned.refuses("response_format");
+    let is_refused = round.learned.refuses(RESPONSE_FORMAT);
     let by_words = is_refused || (is_text && may_call);
     if !by_words {
         return None;
     }
     let schema = FORMS.iter().find_map(|field| wanted(fields.get(*field)?))?;
     FORMS.iter().for_each(|field| drop(fields.shift_remove(*field)));
-    let by = round.backend.traits().form.or((round.backend.kind == Kind::OpenAi).then_some(Form::ResponseFormat));
+    let by = round.backend.traits().form.or((round.backend.kind == Kind::OpenAi).then_some(RESPONSE_FORMAT));
     if let (ToolMode::Prompt, Style::Json, Some(by)) = (round.mode, round.adapter.prompt.style(), by)
         && !is_refused
         && let Some(form) = either(calls(round, None), &schema)

@@ -10,7 +10,7 @@ use super::{Called, dropped, functions, image, left_out};
 use crate::{
     backend::{Round, chat::Chat},
     event::{Note, Tools},
-    openai::{self, Content, Message},
+    openai::{self, Message},
 };
 
 /// OpenAI's name of a field, and the name of Ollama's option.
@@ -84,12 +84,10 @@ pub(super) fn body<'a>(chat: &Chat<'a>, tools: Option<&'a Tools>, round: &Round<
 
 fn message(message: &Message, called: &Called<'_>) -> Value {
     let mut out = json!({"role": message.role, "content": message.content.text()});
-    if let Content::Parts(parts) = &message.content {
-        let images = parts.iter().filter(|part| part.get("text").is_none()).filter_map(image);
-        let images: Vec<Value> = images.map(|(_, data)| json!(data)).collect();
-        if !images.is_empty() {
-            out["images"] = Value::Array(images);
-        }
+    let images = message.content.parts().iter().filter(|part| part.get("text").is_none()).filter_map(image);
+    let images: Vec<Value> = images.map(|(_, data)| json!(data)).collect();
+    if !images.is_empty() {
+        out["images"] = Value::Array(images);
     }
     let thinking = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| message.rest.get(*key)?.as_str());
     if let Some(thinking) = thinking.filter(|text| message.role == "assistant" && !text.is_empty()) {

@@ -51,16 +51,12 @@ pub(super) struct Writer {
 pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools, Vec<Message>)> {
     let (at, grammar, tools, without) = find(&request.messages)?;
     let verbatim = request.messages.clone();
-    match request.messages.get_mut(at).map(|message| &mut message.content) {
-        Some(Content::Text(text)) => *text = without,
-        Some(Content::Parts(parts)) => {
-            if let Some(text) = parts.first_mut().and_then(|part| part.get_mut("text")) {
-                *text = without.into();
-            }
-        }
-        _ => {}
+    let mut messages = std::mem::take(&mut request.messages);
+    // The prompt is the first text of its message.
+    let mut without = Some(without);
+    if let Some(content) = messages[at].content.with_texts(|_| without.take()) {
+        messages[at].content = content;
     }
-    let messages = std::mem::take(&mut request.messages);
     request.messages = history::translate(messages, &tools, grammar);
     Some((grammar, tools, verbatim))
 }

@@ -174,13 +174,12 @@ fn text_of<'b>(place: &str, block: &'b Value) -> Result<&'b str, Error> {
     text.ok_or_else(|| Error::client(format!("`{place}.text` must be a string")))
 }
 
-fn texts(content: Option<&Value>) -> impl Iterator<Item = &str> {
-    let (whole, blocks) = match content {
-        Some(Value::String(text)) => (Some(text.as_str()), &[][..]),
-        Some(Value::Array(blocks)) => (None, blocks.as_slice()),
-        _ => (None, &[][..]),
-    };
-    whole.into_iter().chain(blocks.iter().filter_map(|block| block.get("text")?.as_str()))
+fn texts(content: &Value) -> Vec<&str> {
+    match content {
+        Value::String(text) => vec![text],
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn kind(block: &Value) -> &str {
@@ -240,8 +239,8 @@ fn document(place: &str, block: &Value, warnings: &mut Vec<Note>) -> Result<Vec<
             return Ok(vec![files::file(title.unwrap_or("document"), field("media_type").unwrap_or("application/pdf"), data)]);
         }
         ("text", Some(data)) => vec![data],
-        ("content", _) => texts(source.get("content")).collect(),
-        _ => texts(block.get("content")).collect(),
+        ("content", _) => texts(&source["content"]),
+        _ => texts(&block["content"]),
     };
     let images = source.get("content").and_then(Value::as_array).filter(|_| kind(source) == "content");
     let images = images.into_iter().flatten().filter(|block| kind(block) == "image");
