@@ -47,8 +47,8 @@ fn main() -> io::Result<()> {
     for items in [1, 10, 100] {
         let item = json!({"type": "text", "text": "x".repeat(ITEM_BYTES)});
         let result = ToolResult { content: vec![item; items], structured: None, is_error: false };
-        let plain = || McpResponse::result(1, result.clone()).to_value().to_string();
-        let marked = || McpResponse::result(1, result.clone()).from_service(&service).to_value().to_string();
+        let plain = || McpResponse::result(result.clone()).to_value().to_string();
+        let marked = || McpResponse::result(result.clone()).from_service(&service).to_value().to_string();
         let (before, after) = (best(plain), best(marked));
         let (small, large) = (plain().len(), marked().len());
         writeln!(

@@ -124,9 +124,8 @@ impl Mcp {
                 format.print(&pool.status(), Status::to_value, servers)
             }
             Command::Add(add) => {
-                let (name, entry, registry) = (&add.name, add.entry()?, registry()?);
-                let added = if add.replace { registry.put(name, &entry) } else { registry.add(name, &entry) };
-                added.map_err(|error| match error.status {
+                let (name, entry) = (&add.name, add.entry()?);
+                registry()?.add(name, &entry, add.replace).map_err(|error| match error.status {
                     409 => Error { message: format!("{}; `--replace` replaces it", error.message), ..error },
                     _ => error,
                 })?;

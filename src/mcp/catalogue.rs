@@ -5,11 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::{
-    names,
-    registry::Permission,
-    response::{BackendType, ServiceInfo},
-};
+use super::{names, registry::Permission, response::ServiceInfo};
 use crate::{
     event::{Effect, Origin, Tool},
     fix::{self, End, Schemas},
@@ -64,9 +60,17 @@ pub struct Problem {
 }
 
 impl Catalogue {
+    /// Adds what another server offers.
+    pub(super) fn extend(&mut self, other: Catalogue) {
+        self.tools.extend(other.tools);
+        self.problems.extend(other.problems);
+        self.instructions.extend(other.instructions);
+    }
+
     /// Sorts the tools and gives each its wire name. `b__c` of server `a` and `c` of server `a__b` have one full name: only the tool
     /// of the longer name of a server is offered, because its name is the user's choice and that of a tool is the server's.
-    pub(super) fn new(mut tools: Vec<Offered>, mut problems: Vec<Problem>, instructions: Vec<(String, String)>) -> Catalogue {
+    pub(super) fn with_names(self) -> Catalogue {
+        let Catalogue { mut tools, mut problems, instructions } = self;
         tools.sort_by(|a, b| a.service.cmp(&b.service));
         tools.dedup_by(|later, first| later.service == first.service);
         let mut longest: HashMap<String, usize> = HashMap::new();
@@ -132,6 +136,6 @@ impl Offered {
 
     /// Whether it is a built-in tool.
     pub fn is_built_in(&self) -> bool {
-        self.service.backend == BackendType::BuiltIn
+        !self.service.external
     }
 }

@@ -11,14 +11,11 @@ use std::{
     time::Instant,
 };
 
+use futures_util::{sink, stream};
 use rmcp::{
-    RoleServer, ServiceExt,
+    ServiceExt,
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
-    service::{RxJsonRpcMessage, TxJsonRpcMessage},
-    transport::{
-        Transport,
-        streamable_http_server::{StreamableHttpServerConfig, session::SessionStore},
-    },
+    transport::streamable_http_server::{StreamableHttpServerConfig, session::SessionStore},
 };
 use tokio::sync::mpsc;
 
@@ -69,12 +66,6 @@ struct Session {
     shared: Arc<Shared>,
 }
 
-/// The two queues of a session, as the SDK's loop sees them.
-struct Queues {
-    input: mpsc::Receiver<RxJsonRpcMessage<RoleServer>>,
-    output: mpsc::Sender<TxJsonRpcMessage<RoleServer>>,
-}
-
 /// The largest request over HTTP, in bytes.
 const REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of messages in a queue.
@@ -83,19 +74,15 @@ const QUEUE: usize = 64;
 impl Engine {
     /// A server over this pool.
     pub fn new(pool: Arc<Pool>, options: Options) -> Engine {
-        Engine::build(pool, options, None)
+        Engine::sharing(pool, options, None)
     }
 
     /// The same, but a session of streamable HTTP can continue at any instance that shares this store.
-    pub fn sharing(pool: Arc<Pool>, options: Options, store: Arc<dyn Common>) -> Engine {
-        let begun = store.link().is_some().then(|| Arc::new(sessions::Begun(Arc::clone(&store))) as Arc<dyn SessionStore>);
-        Engine::build(pool, options, begun)
-    }
-
-    fn build(pool: Arc<Pool>, options: Options, begun: Option<Arc<dyn SessionStore>>) -> Engine {
+    pub fn sharing(pool: Arc<Pool>, options: Options, store: Option<Arc<dyn Common>>) -> Engine {
         // Hosts and origins are checked once, in front of all routes.
         let mut http = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
-        http.session_store = begun;
+        let common = store.filter(|store| store.link().is_some());
+        http.session_store = common.map(|store| Arc::new(sessions::Begun(store)) as Arc<dyn SessionStore>);
         let shared = Shared { pool, options, schemas: Schemas::default(), http, sessions: Mutex::default() };
         Engine { shared: Arc::new(shared) }
     }
@@ -134,9 +121,10 @@ impl Engine {
             sessions.insert(id.clone(), (Used { at: Instant::now(), owner }, to_input));
         }
         let requests = Requests::new(Arc::clone(&self.shared));
-        let queues = Queues { input, output: to_output };
+        let input = stream::unfold(input, |mut input| async move { Some((input.recv().await?, input)) });
+        let to_output = sink::unfold(to_output, |output, message| async move { output.send(message).await.map(|()| output) });
         tokio::spawn(async move {
-            match requests.serve(queues).await {
+            match requests.serve((Box::pin(to_output), Box::pin(input))).await {
                 // Why it ended does not matter: the client is gone.
                 Ok(running) => drop(running.waiting().await),
                 Err(error) => tracing::debug!(%error, "an MCP session was not begun"),
@@ -150,23 +138,5 @@ impl Drop for Session {
     fn drop(&mut self) {
         // The loop sees the end of its input and ends.
         self.shared.sessions.hold().remove(&self.id);
-    }
-}
-
-impl Transport<RoleServer> for Queues {
-    type Error = mpsc::error::SendError<ServerJsonRpcMessage>;
-
-    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let output = self.output.clone();
-        async move { output.send(message).await }
-    }
-
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.input.recv().await
-    }
-
-    async fn close(&mut self) -> Result<(), Self::Error> {
-        self.input.close();
-        Ok(())
     }
 }

@@ -66,7 +66,7 @@ fn bare<'t>(written: &str, offered: &[Named<'t>], context: &[ServiceInfo]) -> Op
     let named: Vec<&ServiceInfo> =
         offered.iter().map(|(service, _)| *service).filter(|service| service.tool == written).collect();
     let of_last =
-        |last: &ServiceInfo| named.iter().find(|service| service.server == last.server && service.backend == last.backend);
+        |last: &ServiceInfo| named.iter().find(|service| service.server == last.server && service.external == last.external);
     match (context.iter().find_map(of_last), named.as_slice()) {
         (Some(service), _) | (None, [service]) => Some(service),
         (None, []) => None,
@@ -84,5 +84,5 @@ fn plain(full: &str) -> String {
 
 fn hashed(tool: &ServiceInfo, plain: &str) -> String {
     // Server and tool apart: `a` + `b__c` is not `a__b` + `c`.
-    distinct(plain, &format!("{}\n{}\n{}", tool.backend.as_str(), tool.server, tool.tool))
+    distinct(plain, &format!("{}\n{}\n{}", tool.backend(), tool.server, tool.tool))
 }

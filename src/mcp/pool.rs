@@ -12,15 +12,15 @@ use std::{
 
 use futures_util::future::join_all;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     address,
-    catalogue::{Catalogue, Offered, Problem},
+    catalogue::{Catalogue, Problem},
     parameters::{Values, View},
     pins::{self, Pins},
     registry::{Permission, Registry, Server},
-    response::{BackendType, INVALID_PARAMS, McpResponse, RpcError, ServiceInfo, ToolResult, outcome_unknown},
+    response::{INTERNAL_ERROR, INVALID_PARAMS, McpResponse, RpcError, ServiceInfo, ToolResult},
 };
 use crate::{
     builtin::{self, Builtin},
@@ -70,8 +70,6 @@ pub struct Pool {
 /// The circumstances of a call.
 #[derive(Debug, Clone, Default)]
 pub struct Call {
-    /// The id for the answer.
-    pub id: Value,
     /// Headers of the chat request that the operator trusts (`trusted_headers`), names in lower case.
     pub headers: Vec<(String, String)>,
     /// Whether a person has agreed to this call, so that a tool with `ask` may run.
@@ -116,33 +114,31 @@ impl Pool {
         let wanted = |name: &str| servers.is_none_or(|servers| servers.iter().any(|own| own == name));
         let usable: Vec<&Arc<Server>> = snapshot.servers.iter().filter(|server| wanted(&server.name)).collect();
         let listed = join_all(usable.iter().map(|server| self.tools_of(server, patience))).await;
-        let mut tools: Vec<Offered> = if self.builtin.is_some() && wanted(BUILT_IN) { offer::built_in() } else { Vec::new() };
-        let mut problems: Vec<Problem> = Vec::new();
-        let mut instructions = Vec::new();
+        let mut all = Catalogue::default();
+        if self.builtin.is_some() && wanted(BUILT_IN) {
+            all.tools = offer::built_in();
+        }
         for (server, listed) in usable.iter().zip(listed) {
             match listed {
-                Ok(listed) => {
-                    tools.extend(listed.tools);
-                    problems.extend(listed.problems);
-                    instructions.extend(listed.instructions.map(|text| (server.name.clone(), text)));
-                }
-                Err(error) => problems.push(Problem { server: server.name.clone(), message: error.message }),
+                Ok(listed) => all.extend(listed),
+                Err(error) => all.problems.push(Problem { server: server.name.clone(), message: error.message }),
             }
         }
         for entry in snapshot.unusable.iter().filter(|entry| wanted(&entry.name)) {
-            problems.extend(entry.error.clone().map(|message| Problem { server: entry.name.clone(), message }));
+            all.problems.extend(entry.error.clone().map(|message| Problem { server: entry.name.clone(), message }));
         }
-        Catalogue::new(tools, problems, instructions)
+        all.with_names()
     }
 
     /// Calls a tool by the server's name in the registry and the tool's own name. Dropping the future cancels the call.
     pub async fn call(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
         let begun = Instant::now();
-        let response = match service.backend {
-            BackendType::BuiltIn => self.call_built_in(service, arguments, call).await,
-            BackendType::External => self.call_external(service, arguments, call).await,
+        let outcome = if service.external {
+            self.call_external(service, arguments, call).await
+        } else {
+            self.call_built_in(service, arguments).await
         };
-        let response = response.from_service(service);
+        let response = McpResponse { outcome }.from_service(service);
         self.calls.hold().add(Called {
             server: service.server.clone(),
             tool: service.tool.clone(),
@@ -162,7 +158,7 @@ impl Pool {
         let server = self.server(server)?;
         let connection = self.slot(&server).connection(LONG).await?;
         connection.forget();
-        let tools = connection.tools(LONG).await.map_err(|none| none.error)?;
+        let tools = self.listed(&server, &connection, LONG).await?;
         if let Some(tool) = tool.filter(|tool| !tools.iter().any(|own| own.name == *tool)) {
             return Err(Error::client(format!("`{}` has no tool `{tool}`", server.name)).with_status(404));
         }
@@ -192,7 +188,7 @@ impl Pool {
         join_all(slots.iter().map(|slot| slot.shut_down())).await;
     }
 
-    async fn tools_of(&self, server: &Arc<Server>, patience: Duration) -> Result<Listed, Error> {
+    async fn tools_of(&self, server: &Arc<Server>, patience: Duration) -> Result<Catalogue, Error> {
         let begun = Instant::now();
         let connection = self.slot(server).connection(patience).await?;
         // One patience for both.
@@ -205,10 +201,11 @@ impl Pool {
         let left_out = connection.left_out().into_iter().map(|what| format!("left out: {what}"));
         let problems = about_changes.chain(left_out).map(|message| Problem { server: server.name.clone(), message }).collect();
         let unchanged = tools.iter().filter(|tool| !is_changed(&tool.name));
-        Ok(Listed {
+        let instructions = instructions.filter(|_| !is_changed(pins::INSTRUCTIONS));
+        Ok(Catalogue {
             tools: unchanged.filter_map(|tool| offer::offered(server, tool)).collect(),
             problems,
-            instructions: instructions.filter(|_| !is_changed(pins::INSTRUCTIONS)),
+            instructions: instructions.map(|text| (server.name.clone(), text)).into_iter().collect(),
         })
     }
 
@@ -218,70 +215,51 @@ impl Pool {
         connection: &Arc<Connection>,
         patience: Duration,
     ) -> Result<Arc<Vec<Definition>>, Error> {
-        connection.tools(patience).await.map_err(|none| {
-            if none.is_final {
-                self.slot(server).give_up(connection, &none.error);
-            }
-            none.error
-        })
+        let tools = connection.tools(patience).await.inspect_err(|error| self.slot(server).give_up(connection, error))?;
+        tools.ok_or_else(|| Error::tool("its tools are still being listed"))
     }
 
-    async fn call_external(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
-        let refused = |message: String| McpResponse::error_code(call.id.clone(), INVALID_PARAMS, message);
-        let failed = |message: String| McpResponse::error(call.id.clone(), format!("{}: {message}", service.full_name()));
-        let server = match self.server(&service.server) {
-            Ok(server) => server,
-            Err(error) => return refused(error.message),
-        };
+    async fn call_external(
+        &self,
+        service: &ServiceInfo,
+        arguments: Map<String, Value>,
+        call: &Call,
+    ) -> Result<ToolResult, RpcError> {
+        let refused = |message: String| RpcError::new(INVALID_PARAMS, message);
+        let failed = |message: String| RpcError::new(INTERNAL_ERROR, message).of_call(service, false);
+        let server = self.server(&service.server).map_err(|error| refused(error.message))?;
         let quiet = call.timeout.map_or(server.timeout, |timeout| timeout.min(server.timeout));
-        let slot = self.slot(&server);
-        let connection = match slot.connection(quiet.max(PATIENCE)).await {
-            Ok(connection) => connection,
-            Err(error) => return failed(error.message),
-        };
-        let definition = match self.definition(&server, &connection, &service.tool, quiet.max(PATIENCE)).await {
-            Ok(Some(definition)) => definition,
-            Ok(None) => return refused(format!("the MCP server `{}` has no tool `{}`", server.name, service.tool)),
-            Err(error) => return failed(error.message),
-        };
+        let patience = quiet.max(PATIENCE);
+        let connection = self.slot(&server).connection(patience).await.map_err(|error| failed(error.message))?;
+        let definition = self.definition(&server, &connection, &service.tool, patience).await;
+        let definition = definition
+            .map_err(|error| failed(error.message))?
+            .ok_or_else(|| refused(format!("the MCP server `{}` has no tool `{}`", server.name, service.tool)))?;
         if !self.pins.changed(&server, &pins::of(std::slice::from_ref(&definition))).await.is_empty() {
-            return refused(changed_message(&server, &service.tool));
+            return Err(refused(changed_message(&server, &service.tool)));
         }
-        let Some(offered) = offer::offered(&server, &definition) else {
-            return refused(format!("{} is denied in {}", service.full_name(), self.registry.file().display()));
-        };
+        let file = self.registry.file().display();
+        let offered = offer::offered(&server, &definition)
+            .ok_or_else(|| refused(format!("{} is denied in {file}", service.full_name())))?;
         if offered.permission == Permission::Ask && !call.consent {
-            return refused(format!(
-                "{} runs only if a person agrees; `allow` in {} lets it run without",
-                service.full_name(),
-                self.registry.file().display()
-            ));
+            let name = service.full_name();
+            return Err(refused(format!("{name} runs only if a person agrees; `allow` in {file} lets it run without")));
         }
         let view = View::new(&definition.schema, &server.policy(&definition.name, &definition.schema));
         let values = Values { environment: self.registry.environment(), folder: self.registry.folder(), headers: &call.headers };
-        let applied = match view.apply(&arguments, &values) {
-            Ok(applied) => applied,
-            Err(message) => return failed(message),
-        };
+        let applied = view.apply(&arguments, &values).map_err(failed)?;
         if !applied.dropped.is_empty() {
             tracing::warn!(tool = service.full_name(), parameters = ?applied.dropped, "the model gave parameters that it cannot see; dropped");
         }
         let longest = call.timeout.map_or(server.longest, |timeout| timeout.min(server.longest));
-        let mut response = match connection.call(&definition.name, applied.arguments, (quiet, longest)).await {
-            Ok(mut result) => {
-                result.is_error |= server.errors_in_text && result.hides_error();
-                McpResponse::result(call.id.clone(), result)
-            }
-            Err(RpcError { code, message, may_have_run }) => {
-                // A tool that only reads can be asked again whatever became of the first call.
-                let may_have_run = may_have_run && offered.effect != Effect::Reads;
-                let message = if may_have_run { outcome_unknown(&message) } else { message };
-                let message = format!("{}: {message}", service.full_name());
-                McpResponse { id: call.id.clone(), outcome: Err(RpcError { code, message, may_have_run }) }
-            }
-        };
+        let mut outcome = connection.call(&definition.name, applied.arguments, (quiet, longest)).await;
+        outcome = outcome.map_err(|error| error.of_call(service, offered.effect != Effect::Reads));
+        if let Ok(result) = &mut outcome {
+            result.is_error |= server.errors_in_text && result.hides_error();
+        }
+        let mut response = McpResponse { outcome };
         response.redact(&applied.secrets);
-        response
+        response.outcome
     }
 
     /// A tool by its own name. If the list does not contain it, a fresh list is requested once.
@@ -305,23 +283,16 @@ impl Pool {
     }
 
     #[allow(clippy::disallowed_methods, reason = "SQLite reads files: not on the threads that serve everybody")]
-    async fn call_built_in(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
-        let Some(builtin_tools) = self.builtin.clone().filter(|_| service.server == BUILT_IN) else {
-            return McpResponse::error_code(
-                call.id.clone(),
-                INVALID_PARAMS,
-                "the built-in tools are switched off (`mcp.builtin_tools`)",
-            );
-        };
+    async fn call_built_in(&self, service: &ServiceInfo, arguments: Map<String, Value>) -> Result<ToolResult, RpcError> {
+        let builtin_tools = self
+            .builtin
+            .clone()
+            .filter(|_| service.server == BUILT_IN)
+            .ok_or_else(|| RpcError::new(INVALID_PARAMS, "the built-in tools are switched off (`mcp.builtin_tools`)"))?;
         let tool = service.tool.clone();
-        match tokio::task::spawn_blocking(move || builtin_tools.execute_tool(&tool, &arguments)).await {
-            Ok(ended) => {
-                let text = json!({"type": "text", "text": builtin::answer(&ended).to_string()});
-                let result = ToolResult { content: vec![text], structured: None, is_error: ended.is_err() };
-                McpResponse::result(call.id.clone(), result)
-            }
-            Err(error) => McpResponse::error(call.id.clone(), causes(&error)),
-        }
+        let ended = tokio::task::spawn_blocking(move || builtin_tools.execute_tool(&tool, &arguments)).await;
+        let ended = ended.map_err(|error| RpcError::new(INTERNAL_ERROR, causes(&error)))?;
+        Ok(ToolResult { is_error: ended.is_err(), ..ToolResult::text(builtin::answer(&ended).to_string()) })
     }
 
     fn server(&self, name: &str) -> Result<Arc<Server>, Error> {
@@ -364,14 +335,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.slots.hold().values().for_each(|slot| slot.close());
+        self.slots.hold().values().for_each(|slot| drop(slot.close()));
     }
-}
-
-struct Listed {
-    tools: Vec<Offered>,
-    problems: Vec<Problem>,
-    instructions: Option<String>,
 }
 
 /// What people are told of a changed tool, or of changed instructions.

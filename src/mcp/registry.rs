@@ -2,6 +2,7 @@
 //! and atomically, in the file's own dialect, with its comments and unknown keys.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
@@ -47,7 +48,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Whether a server has this name, usable or not.
     pub fn has(&self, name: &str) -> bool {
-        self.names().any(|own| own == name)
+        self.servers.iter().any(|server| server.name == name) || self.unusable.iter().any(|entry| entry.name == name)
     }
 }
 
@@ -60,17 +61,6 @@ pub struct Unusable {
     pub address: String,
     /// What is wrong with it; `None` if it is disabled.
     pub error: Option<String>,
-}
-
-/// The difference that a change of the file made, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Diff {
-    /// New servers.
-    pub added: Vec<String>,
-    /// Removed servers.
-    pub removed: Vec<String>,
-    /// Servers with another address or other rules.
-    pub changed: Vec<String>,
 }
 
 /// The result of an import.
@@ -140,29 +130,30 @@ impl Registry {
         self.changed.subscribe()
     }
 
-    /// Reads the file again. If that fails, nothing changes.
+    /// Reads the file again. If that fails, nothing changes. Returns the names of the servers that came, went or changed.
     ///
     /// # Errors
     /// `configuration`: the file cannot be read or parsed. A faulty entry is no error; the snapshot lists it with the reason.
-    pub fn reload(&self) -> Result<Diff, Error> {
+    pub fn reload(&self) -> Result<BTreeSet<String>, Error> {
         let document = self.read()?;
         let now = Snapshot::of(&document, &self.environment);
         let before = self.current.load();
-        let diff = before.diff(&now);
+        let differ = before.differ(&now);
         if **before != now {
             self.current.store(Arc::new(now));
             self.changed.send_modify(|count| *count += 1);
         }
-        Ok(diff)
+        Ok(differ)
     }
 
-    /// Registers a server.
+    /// Registers a server. `replace`: also in the place of one of the same name.
     ///
     /// # Errors
-    /// 409 if the name is taken; the entry is not valid; the file cannot be written.
-    pub fn add(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
-        self.check(name, entry)?;
-        self.edit(|document| match document.entries().iter().find(|(own, _)| own == name) {
+    /// 400: the name or the entry is not valid. 409: the name is taken. The file cannot be read or written.
+    pub fn add(&self, name: &str, entry: &Map<String, Value>, replace: bool) -> Result<(), Error> {
+        server::check_name(name).map_err(Error::client)?;
+        Server::parse(name, entry, &self.environment).map_err(|error| Error::client(format!("`{name}`: {error}")))?;
+        self.edit(|document| match document.entries().iter().find(|(own, _)| own == name && !replace) {
             Some((_, old)) => {
                 let old = redact::line(&server::address(old));
                 Err(Error::client(format!("there is an MCP server `{name}` already: {old}")).with_status(409))
@@ -174,25 +165,13 @@ impl Registry {
         })
     }
 
-    /// Registers a server, and replaces one of the same name.
-    ///
-    /// # Errors
-    /// 400: the name or the entry is not valid. The file cannot be read or written.
-    pub fn put(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
-        self.check(name, entry)?;
-        self.edit(|document| {
-            document.put(name, entry);
-            Ok(())
-        })
-    }
-
     /// Registers a server by its URL, for callers that may do no more than that: no commands, no variables. A known server gets
     /// the new URL. If its host or port differs, the rest of the old entry is removed, because its headers and parameters are not
     /// for another server.
     ///
     /// # Errors
     /// 400: the name or the URL is not valid, or the URL has a variable. The file cannot be read or written.
-    pub fn put_url(&self, name: &str, url: &str) -> Result<Diff, Error> {
+    pub fn put_url(&self, name: &str, url: &str) -> Result<(), Error> {
         server::check_name(name).map_err(Error::client)?;
         address::parse(url).map_err(Error::client)?;
         if url.contains("${") {
@@ -216,7 +195,7 @@ impl Registry {
     ///
     /// # Errors
     /// 404 if there is none of this name.
-    pub fn remove(&self, name: &str) -> Result<Diff, Error> {
+    pub fn remove(&self, name: &str) -> Result<(), Error> {
         self.edit(|document| {
             if document.remove(name) {
                 Ok(())
@@ -270,19 +249,11 @@ impl Registry {
             tracing::warn!(%error, file = %self.file.display(), "the registry cannot be created");
         }
         let watched = watch::watch(std::slice::from_ref(&self.file), || match self.reload() {
-            Ok(diff) if diff == Diff::default() => {}
-            Ok(diff) => tracing::info!(added = ?diff.added, removed = ?diff.removed, changed = ?diff.changed, "mcp.json"),
+            Ok(differ) if differ.is_empty() => {}
+            Ok(differ) => tracing::info!(servers = ?differ, "mcp.json has changed"),
             Err(error) => tracing::warn!(%error, "the MCP servers stay as they were"),
         });
         watched.await.map_err(|error| Error::proxy(format!("{} cannot be watched: {error}", self.file.display())))
-    }
-
-    fn check(&self, name: &str, entry: &Map<String, Value>) -> Result<(), Error> {
-        server::check_name(name).map_err(Error::client)?;
-        match Server::parse(name, entry, &self.environment) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Error::client(format!("`{name}`: {error}"))),
-        }
     }
 
     fn read(&self) -> Result<Document, Error> {
@@ -300,13 +271,13 @@ impl Registry {
     }
 
     /// Reads the file, changes it and writes it. If the change fails, nothing is written.
-    fn edit(&self, change: impl FnOnce(&Document) -> Result<(), Error>) -> Result<Diff, Error> {
+    fn edit(&self, change: impl FnOnce(&Document) -> Result<(), Error>) -> Result<(), Error> {
         let _writing = self.writing.hold();
         let _others = atomic::lock(&self.file).map_err(|error| write_error(&self.file, &error))?;
         let document = self.read()?;
         change(&document)?;
         atomic::write(&self.file, document.to_text().as_bytes()).map_err(|error| write_error(&self.file, &error))?;
-        self.reload()
+        self.reload().map(drop)
     }
 }
 
@@ -338,24 +309,12 @@ impl Snapshot {
         snapshot
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let usable = self.servers.iter().map(|server| server.name.as_str());
-        usable.chain(self.unusable.iter().map(|entry| entry.name.as_str()))
-    }
-
-    fn diff(&self, now: &Snapshot) -> Diff {
-        let find = |snapshot: &Snapshot, name: &str| snapshot.servers.iter().find(|server| server.name == name).cloned();
-        let mut diff = Diff::default();
-        for server in &now.servers {
-            match find(self, &server.name) {
-                None => diff.added.push(server.name.clone()),
-                Some(before) if before != *server => diff.changed.push(server.name.clone()),
-                Some(_) => {}
-            }
-        }
-        let gone = self.servers.iter().filter(|server| find(now, &server.name).is_none());
-        diff.removed = gone.map(|server| server.name.clone()).collect();
-        diff
+    /// The names of the servers that are not the same in both.
+    fn differ(&self, now: &Snapshot) -> BTreeSet<String> {
+        let without = |these: &Snapshot, those: &Snapshot| -> BTreeSet<String> {
+            these.servers.iter().filter(|server| !those.servers.contains(server)).map(|server| server.name.clone()).collect()
+        };
+        &without(self, now) | &without(now, self)
     }
 }
 

@@ -25,8 +25,6 @@ const FIELD: &str = "serviceInfo";
 /// The answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpResponse {
-    /// The caller's id of the call.
-    pub id: Value,
     /// The tool's result, which may report a failure, or an error that kept the tool from answering.
     pub outcome: Result<ToolResult, RpcError>,
 }
@@ -59,50 +57,33 @@ pub struct RpcError {
 /// The tool that an item of content came from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServiceInfo {
-    /// What runs the tool.
-    pub backend: BackendType,
+    /// Whether a server of the registry runs it, not this program. Built-in tools sort before all others.
+    pub external: bool,
     /// The server's name in the registry, or the service's name.
     pub server: String,
     /// The tool's own name.
     pub tool: String,
 }
 
-/// What runs a tool. Built-in tools sort before all others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum BackendType {
-    /// This program.
-    BuiltIn,
-    /// A server of the registry.
-    External,
-}
-
 impl McpResponse {
     /// A result of one text.
-    pub fn text(id: impl Into<Value>, text: impl Into<String>) -> McpResponse {
-        let text: String = text.into();
-        McpResponse::result(id, ToolResult { content: vec![json!({"type": "text", "text": text})], ..ToolResult::default() })
+    pub fn text(text: impl Into<String>) -> McpResponse {
+        McpResponse::result(ToolResult::text(text))
     }
 
     /// A result.
-    pub fn result(id: impl Into<Value>, result: ToolResult) -> McpResponse {
-        McpResponse { id: id.into(), outcome: Ok(result) }
+    pub fn result(result: ToolResult) -> McpResponse {
+        McpResponse { outcome: Ok(result) }
     }
 
     /// An error with the usual code ([`INTERNAL_ERROR`]).
-    pub fn error(id: impl Into<Value>, message: impl Into<String>) -> McpResponse {
-        McpResponse::error_code(id, INTERNAL_ERROR, message)
-    }
-
-    /// An error with a code.
-    pub fn error_code(id: impl Into<Value>, code: i64, message: impl Into<String>) -> McpResponse {
-        McpResponse { id: id.into(), outcome: Err(RpcError { code, message: message.into(), may_have_run: false }) }
+    pub fn error(message: impl Into<String>) -> McpResponse {
+        McpResponse { outcome: Err(RpcError::new(INTERNAL_ERROR, message)) }
     }
 
     /// The answer of a call that was broken off. `has_effects`: it may have had them.
     pub fn broken_off(service: &ServiceInfo, reason: &str, has_effects: bool) -> McpResponse {
-        let reason = if has_effects { outcome_unknown(reason) } else { reason.to_owned() };
-        let message = format!("{}: {reason}", service.full_name());
-        McpResponse { id: Value::Null, outcome: Err(RpcError { code: INTERNAL_ERROR, message, may_have_run: has_effects }) }
+        McpResponse { outcome: Err(RpcError::lost(reason).of_call(service, has_effects)) }
     }
 
     /// Adds to every item of content which tool it came from.
@@ -135,11 +116,11 @@ impl McpResponse {
         }
     }
 
-    /// JSON-RPC 2.0.
+    /// JSON-RPC 2.0, for a call that had no id.
     pub fn to_value(&self) -> Value {
         match &self.outcome {
-            Ok(result) => json!({"jsonrpc": "2.0", "id": self.id, "result": result}),
-            Err(error) => json!({"jsonrpc": "2.0", "id": self.id, "error": error}),
+            Ok(result) => json!({"jsonrpc": "2.0", "id": null, "result": result}),
+            Err(error) => json!({"jsonrpc": "2.0", "id": null, "error": error}),
         }
     }
 
@@ -160,7 +141,33 @@ impl McpResponse {
     }
 }
 
+impl RpcError {
+    /// The error of a call that certainly did not run.
+    pub fn new(code: i64, message: impl Into<String>) -> RpcError {
+        RpcError { code, message: message.into(), may_have_run: false }
+    }
+
+    /// The error of a call that was sent, and of which nothing is known since.
+    pub(super) fn lost(message: impl Into<String>) -> RpcError {
+        RpcError { may_have_run: true, ..RpcError::new(INTERNAL_ERROR, message) }
+    }
+
+    /// The same error with the tool's name, and a warning if the call may have had its effect. A tool without effects can be asked
+    /// again whatever became of the first call.
+    pub(super) fn of_call(self, service: &ServiceInfo, has_effects: bool) -> RpcError {
+        let may_have_run = self.may_have_run && has_effects;
+        let reason = if may_have_run { outcome_unknown(&self.message) } else { self.message };
+        RpcError { message: format!("{}: {reason}", service.full_name()), may_have_run, ..self }
+    }
+}
+
 impl ToolResult {
+    /// A result of one text.
+    pub(super) fn text(text: impl Into<String>) -> ToolResult {
+        let text: String = text.into();
+        ToolResult { content: vec![json!({"type": "text", "text": text})], ..ToolResult::default() }
+    }
+
     /// Whether the only content is JSON text of an object with a non-null `error`: how some servers hide a failure.
     pub(super) fn hides_error(&self) -> bool {
         let [item] = self.content.as_slice() else { return false };
@@ -173,20 +180,23 @@ impl ToolResult {
 impl ServiceInfo {
     /// A tool of a server of the registry.
     pub fn external(server: impl Into<String>, tool: impl Into<String>) -> ServiceInfo {
-        ServiceInfo { backend: BackendType::External, server: server.into(), tool: tool.into() }
+        ServiceInfo { external: true, server: server.into(), tool: tool.into() }
     }
 
     /// A tool of this program.
     pub fn built_in(service: impl Into<String>, tool: impl Into<String>) -> ServiceInfo {
-        ServiceInfo { backend: BackendType::BuiltIn, server: service.into(), tool: tool.into() }
+        ServiceInfo { external: false, server: service.into(), tool: tool.into() }
     }
 
     /// `server__tool` or `builtin.server__tool`.
     pub fn full_name(&self) -> String {
-        match self.backend {
-            BackendType::External => format!("{}__{}", self.server, self.tool),
-            BackendType::BuiltIn => format!("builtin.{}__{}", self.server, self.tool),
-        }
+        let prefix = if self.external { "" } else { "builtin." };
+        format!("{prefix}{}__{}", self.server, self.tool)
+    }
+
+    /// What runs the tool, as it is spelt inside `serviceInfo`.
+    pub(super) fn backend(&self) -> &'static str {
+        if self.external { "ExternalMCP" } else { "BuiltInRust" }
     }
 
     /// Copies an item's origin from its `_meta` next to the item's own fields.
@@ -200,21 +210,11 @@ impl ServiceInfo {
 
     fn mark(&self, item: &mut Value) {
         let Some(item) = item.as_object_mut() else { return };
-        let info = json!({"serverName": self.server, "toolName": self.tool, "backendType": self.backend.as_str()});
+        let info = json!({"serverName": self.server, "toolName": self.tool, "backendType": self.backend()});
         if let Some(meta) = item.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
             meta.insert(META.into(), info.clone());
         }
         item.insert(FIELD.into(), info);
-    }
-}
-
-impl BackendType {
-    /// The spelling inside `serviceInfo`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            BackendType::BuiltIn => "BuiltInRust",
-            BackendType::External => "ExternalMCP",
-        }
     }
 }
 

@@ -194,7 +194,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         None => Arc::new(Memory::default()),
     };
     let process = Arc::new(Process {
-        mcp: Engine::sharing(Arc::clone(&pool), mcp.serving, Arc::clone(&store)),
+        mcp: Engine::sharing(Arc::clone(&pool), mcp.serving, Some(Arc::clone(&store))),
         instance: Instance::new(),
         apart: Apart::new()?,
         recorder: settings.record.clone().map(Recorder::new).transpose()?,

@@ -65,38 +65,34 @@ impl Engine {
     }
 }
 
-/// `/mcp`.
-async fn streamable(State(routes): State<Routes>, request: Request) -> Response {
-    routes.streamable(request).await
-}
-
 /// `/sse`: a GET without a session is of the old dialect, everything else of the new one.
 async fn either(State(routes): State<Routes>, request: Request) -> Response {
     if request.method() == Method::GET && !request.headers().contains_key(SESSION) {
         return sse::open(&routes.engine, request.extensions().get::<Caller>());
     }
-    routes.streamable(request).await
+    streamable(State(routes), request).await
+}
+
+/// `/mcp`.
+async fn streamable(State(routes): State<Routes>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = match to_bytes(body, REQUEST_BYTES).await {
+        Ok(body) => body,
+        Err(error) if error.source().is_some_and(|error| error.is::<LengthLimitError>()) => {
+            return (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response();
+        }
+        Err(error) => return (StatusCode::REQUEST_TIMEOUT, error.to_string()).into_response(),
+    };
+    // The SDK answers such a body in plain text.
+    if head.method == Method::POST
+        && let Err(refused) = sse::read(&body)
+    {
+        return *refused;
+    }
+    routes.passed(Request::from_parts(head, Body::from(body))).await
 }
 
 impl Routes {
-    async fn streamable(&self, request: Request) -> Response {
-        let (head, body) = request.into_parts();
-        let body = match to_bytes(body, REQUEST_BYTES).await {
-            Ok(body) => body,
-            Err(error) if error.source().is_some_and(|error| error.is::<LengthLimitError>()) => {
-                return (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response();
-            }
-            Err(error) => return (StatusCode::REQUEST_TIMEOUT, error.to_string()).into_response(),
-        };
-        // The SDK answers such a body in plain text.
-        if head.method == Method::POST
-            && let Err(refused) = sse::read(&body)
-        {
-            return *refused;
-        }
-        self.passed(Request::from_parts(head, Body::from(body))).await
-    }
-
     async fn passed(&self, mut request: Request) -> Response {
         if request.method() == Method::POST && !request.headers().contains_key(SESSION) && !takes_events(request.headers()) {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -133,14 +129,13 @@ impl Routes {
 
     /// Whether this instance has the session, or another one that shares the store began it.
     async fn is_open(&self, id: &SessionId) -> bool {
-        let shared = self.engine.shared.http.session_store.as_ref();
-        let begun = async {
-            match shared {
-                Some(store) => matches!(store.load(id).await, Ok(Some(_))),
-                None => false,
-            }
-        };
-        self.known.has_session(id).await.unwrap_or(false) || begun.await
+        if self.known.has_session(id).await.unwrap_or(false) {
+            return true;
+        }
+        match &self.engine.shared.http.session_store {
+            Some(store) => matches!(store.load(id).await, Ok(Some(_))),
+            None => false,
+        }
     }
 }
 

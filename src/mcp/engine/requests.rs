@@ -25,7 +25,7 @@ use crate::{
         catalogue::{Catalogue, Offered},
         pool::{BUILT_IN, Call, PATIENCE},
         registry::Permission,
-        response::{INVALID_PARAMS, McpResponse, ServiceInfo},
+        response::{INVALID_PARAMS, McpResponse, RpcError, ServiceInfo, ToolResult},
     },
 };
 
@@ -67,11 +67,8 @@ impl Requests {
                 tracing::warn!(name, "no such tool, and no result that could say whose it is");
             }
             let names: Vec<&str> = offered.tools.iter().map(shown_name).collect();
-            return McpResponse::error_code(
-                Value::Null,
-                INVALID_PARAMS,
-                format!("there is no tool `{name}`; there are: {}", names.join(", ")),
-            );
+            let message = format!("there is no tool `{name}`; there are: {}", names.join(", "));
+            return McpResponse { outcome: Err(RpcError::new(INVALID_PARAMS, message)) };
         };
         let arguments = match tool.arguments(&Value::Object(arguments).to_string(), &self.shared.schemas) {
             Ok(arguments) => arguments,
@@ -195,17 +192,14 @@ impl ServerHandler for Requests {
 /// The tool in MCP's form.
 fn described(tool: &Offered) -> Value {
     let schema: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
-    let mut out = json!({"name": shown_name(tool), "description": tool.description, "inputSchema": schema});
-    for (key, value) in [
-        ("title", tool.title.clone().map(Value::String)),
-        ("outputSchema", tool.output_schema.clone()),
-        ("annotations", tool.annotations.clone()),
-    ] {
-        if let Some(value) = value {
-            out[key] = value;
-        }
-    }
-    out
+    json!({
+        "name": shown_name(tool),
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+    })
 }
 
 fn shown_name(tool: &Offered) -> &str {
@@ -214,9 +208,5 @@ fn shown_name(tool: &Offered) -> &str {
 
 /// A call that did not run, as a result, so that the model reads why.
 fn failure(message: String) -> McpResponse {
-    let mut response = McpResponse::text(Value::Null, message);
-    if let Ok(result) = &mut response.outcome {
-        result.is_error = true;
-    }
-    response
+    McpResponse::result(ToolResult { is_error: true, ..ToolResult::text(message) })
 }

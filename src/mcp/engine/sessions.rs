@@ -74,15 +74,17 @@ impl Sessions {
         }
     }
 
-    /// The session to close before another one is opened. Forgets those that have ended by themselves.
-    async fn oldest(&self) -> Option<SessionId> {
-        let open = self.inner.sessions.read().await;
-        let mut used = self.used.hold();
-        used.retain(|id, _| open.contains_key(id));
-        if open.len() < self.limit {
-            return None;
-        }
-        makes_room(used.iter()).cloned()
+    /// Closes a session, if another one would be too many. Forgets those that have ended by themselves.
+    async fn make_room(&self) -> Result<(), LocalSessionManagerError> {
+        let oldest = {
+            let open = self.inner.sessions.read().await;
+            let mut used = self.used.hold();
+            used.retain(|id, _| open.contains_key(id));
+            if open.len() < self.limit { None } else { makes_room(used.iter()).cloned() }
+        };
+        let Some(oldest) = oldest else { return Ok(()) };
+        tracing::info!("too many MCP sessions; the one that was silent longest is closed");
+        self.close_session(&oldest).await
     }
 }
 
@@ -91,10 +93,7 @@ impl SessionManager for Sessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        if let Some(oldest) = self.oldest().await {
-            tracing::info!("too many MCP sessions; the one that was silent longest is closed");
-            self.close_session(&oldest).await?;
-        }
+        self.make_room().await?;
         let created = self.inner.create_session().await?;
         self.touch(&created.0);
         Ok(created)
@@ -153,9 +152,7 @@ impl SessionManager for Sessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        if let Some(oldest) = self.oldest().await {
-            self.close_session(&oldest).await?;
-        }
+        self.make_room().await?;
         self.touch(&id);
         self.inner.restore_session(id).await
     }

@@ -86,6 +86,7 @@ impl View {
 
 impl Source {
     fn value(&self, values: &Values<'_>, name: &str, secrets: &mut Vec<String>, hidden: bool) -> Result<Option<Value>, String> {
+        let comes = format!("the parameter `{name}` comes from");
         let text = match self {
             Source::Literal(value) => {
                 if hidden {
@@ -93,26 +94,20 @@ impl Source {
                 }
                 return Ok(Some(value.clone()));
             }
-            Source::Variable(variable) => match values.environment.get(variable) {
-                Some(text) => text.to_owned(),
-                None => {
-                    return Err(format!(
-                        "the parameter `{name}` comes from the environment variable {variable}, which is not set"
-                    ));
-                }
-            },
-            Source::File(file) => match atomic::read(&values.folder.join(file)) {
-                Ok(text) => text.trim_end_matches(['\r', '\n']).to_owned(),
-                Err(error) => return Err(format!("the parameter `{name}` comes from the file {}: {error}", file.display())),
-            },
-            Source::Header(header) => match values.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(header)) {
-                Some((_, text)) => text.clone(),
-                None => {
-                    return Err(format!(
-                        "the parameter `{name}` comes from the header `{header}`, which is missing or not in `trusted_headers`"
-                    ));
-                }
-            },
+            Source::Variable(variable) => values
+                .environment
+                .get(variable)
+                .ok_or_else(|| format!("{comes} the environment variable {variable}, which is not set"))?
+                .to_owned(),
+            Source::File(file) => atomic::read(&values.folder.join(file))
+                .map_err(|error| format!("{comes} the file {}: {error}", file.display()))?
+                .trim_end_matches(['\r', '\n'])
+                .to_owned(),
+            Source::Header(header) => {
+                let found = values.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(header));
+                let missing = || format!("{comes} the header `{header}`, which is missing or not in `trusted_headers`");
+                found.ok_or_else(missing)?.1.clone()
+            }
         };
         let value = Value::String(text);
         note_secrets(&value, secrets);

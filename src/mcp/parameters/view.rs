@@ -42,7 +42,7 @@ impl View {
         let names: Vec<String> = properties(&schema).map(|(name, _)| name.clone()).collect();
         let internal = internal(policy, &names);
         let bindings: Vec<Binding> =
-            names.iter().map(|name| Binding::new(name, policy, &internal)).chain(unseen(policy, &names)).collect();
+            names.iter().map(|name| Binding::new(name, policy, &internal)).chain(unseen(policy, &names, &internal)).collect();
         for binding in &bindings {
             show(&mut schema, binding);
         }
@@ -72,19 +72,10 @@ impl Binding {
 }
 
 /// Parameters that the policy fills and the schema does not mention.
-fn unseen(policy: &Policy, names: &[String]) -> Vec<Binding> {
+fn unseen(policy: &Policy, names: &[String], internal: &[(String, &Factor)]) -> Vec<Binding> {
     let missing = policy.parameters.iter().filter(|(name, _)| !names.contains(name));
-    missing
-        .filter(|(_, parameter)| parameter.usual().is_some() || parameter.forced().is_some())
-        .map(|(name, parameter)| Binding {
-            visible: name.clone(),
-            target: policy.target_of(name).to_owned(),
-            hidden: true,
-            default: parameter.usual().cloned(),
-            fixed: parameter.forced().cloned(),
-            merged: true,
-        })
-        .collect()
+    let filled = missing.filter(|(_, parameter)| parameter.usual().is_some() || parameter.forced().is_some());
+    filled.map(|(name, _)| Binding { hidden: true, merged: true, ..Binding::new(name, policy, internal) }).collect()
 }
 
 /// The internal factors with the tool's parameter that each goes to: the one that it names, else the one of the property

@@ -80,13 +80,6 @@ struct Listener {
     progress: watch::Sender<u64>,
 }
 
-/// Why there are no tools.
-pub(super) struct NoTools {
-    pub(super) error: Error,
-    /// Whether the connection is unusable; if not, the list may still come.
-    pub(super) is_final: bool,
-}
-
 /// How long a list of tools is fresh at most. A server can say less.
 const FRESH: Duration = Duration::from_secs(300);
 /// Time limit for a whole list. Its size is limited by `PAGES` and `TOOLS`.
@@ -121,12 +114,15 @@ impl Connection {
     }
 
     /// The server's tools, from memory while they are fresh. Otherwise they are requested; if that fails, or takes longer than
-    /// `patience` since the first request, the old list is used.
-    pub(super) async fn tools(&self, patience: Duration) -> Result<Arc<Vec<Definition>>, NoTools> {
+    /// `patience` since the first request, the old list is used. `None`: the list may still come.
+    ///
+    /// # Errors
+    /// The connection is unusable.
+    pub(super) async fn tools(&self, patience: Duration) -> Result<Option<Arc<Vec<Definition>>>, Error> {
         let (since, pending) = {
             let mut listing = self.listing.hold();
             if let Some(known) = listing.known.as_ref().filter(|known| self.is_fresh(known)) {
-                return Ok(Arc::clone(&known.tools));
+                return Ok(Some(Arc::clone(&known.tools)));
             }
             listing.asked.get_or_insert_with(|| (Instant::now(), self.ask())).clone()
         };
@@ -140,15 +136,14 @@ impl Connection {
             (Ok(Ok(listed)), _) => {
                 let tools = Arc::clone(&listed.tools);
                 listing.known = Some(listed);
-                Ok(tools)
+                Ok(Some(tools))
             }
             (Ok(Err(error)), Some(old)) if !self.is_closed() && !is_silence(&error) => {
                 tracing::warn!(%error, "the tools could not be listed again; the old list stays");
-                Ok(old)
+                Ok(Some(old))
             }
-            (Err(_), Some(old)) => Ok(old),
-            (Ok(Err(error)), _) => Err(NoTools { error, is_final: true }),
-            (Err(_), None) => Err(NoTools { error: Error::tool("its tools are still being listed"), is_final: false }),
+            (Ok(Err(error)), _) => Err(error),
+            (Err(_), old) => Ok(old),
         }
     }
 
@@ -210,7 +205,7 @@ impl Connection {
                     // What is left of a turn's time has many digits.
                     let seconds = (seconds * 10.0).round().max(1.0) / 10.0;
                     let words = self.fault.last_words().map(|words| format!("; it wrote: {words}")).unwrap_or_default();
-                    return Err(lost(format!("no answer within {seconds} s; the server was asked to cancel the call{words}")));
+                    return Err(RpcError::lost(format!("no answer within {seconds} s; the server was asked to cancel the call{words}")));
                 }
             }
         }
@@ -224,17 +219,12 @@ impl Connection {
                 is_error: result.is_error == Some(true),
             }),
             Ok(CallToolResponse::Task(_)) => {
-                Err(lost("the server goes on with the call as a task, whose result is not waited for here".into()))
+                Err(RpcError::lost("the server goes on with the call as a task, whose result is not waited for here"))
             }
-            Ok(_) => Err(RpcError {
-                code: INTERNAL_ERROR,
-                message: "the tool asks for input from a person, which is not possible here".into(),
-                may_have_run: false,
-            }),
-            Err(ServiceError::McpError(error)) => {
-                Err(RpcError { code: error.code.0.into(), message: error.message.into_owned(), may_have_run: false })
-            }
-            Err(error) => Err(RpcError { may_have_run: !was_refused(&error), ..lost(describe(&self.fault, &error)) }),
+            Ok(_) => Err(RpcError::new(INTERNAL_ERROR, "the tool asks for input from a person, which is not possible here")),
+            Err(ServiceError::McpError(error)) => Err(RpcError::new(error.code.0.into(), error.message)),
+            Err(error) if was_refused(&error) => Err(RpcError::new(INTERNAL_ERROR, describe(&self.fault, &error))),
+            Err(error) => Err(RpcError::lost(describe(&self.fault, &error))),
         }
     }
 
@@ -353,11 +343,6 @@ fn describe(fault: &Fault, error: &ServiceError) -> String {
 
 fn is_silence(error: &Error) -> bool {
     error.code.as_deref() == Some(SILENT)
-}
-
-/// The error of a call that was sent, and of which nothing is known since.
-fn lost(message: String) -> RpcError {
-    RpcError { code: INTERNAL_ERROR, message, may_have_run: true }
 }
 
 /// Whether the request certainly never reached the tool: nobody took it, or it was turned away.

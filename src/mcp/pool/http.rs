@@ -36,25 +36,23 @@ impl Http {
 
     fn watched(&self, events: BoxedSseResponse) -> BoxedSseResponse {
         let fault = self.fault.clone();
-        let bounded = events.map(|event| {
-            event.map(|mut event| {
-                if let Some(data) = event.data.as_mut().filter(|data| fault::too_many_values(data.as_bytes())) {
-                    *data = String::from_utf8_lossy(&fault::refusal(data.as_bytes())).into_owned();
-                }
-                event
-            })
-        });
-        let noted = bounded.inspect(move |event| match event {
-            Err(error) => fault.replace(format!("the event stream broke: {}", causes(error))),
-            Ok(event) => {
-                let data = event.data.as_deref().filter(|data| serde_json::from_str::<IgnoredAny>(data).is_err());
+        let watched = events.map(move |mut event| {
+            match &mut event {
+                Err(error) => fault.replace(format!("the event stream broke: {}", causes(error))),
                 // An event without data only says where a stream can be taken up again.
-                if let Some(data) = data.filter(|data| !data.is_empty()) {
-                    fault.replace(format!("it sent an event that is not a message: {}", beginning(data)));
-                }
+                Ok(event) => match event.data.as_mut().filter(|data| !data.is_empty()) {
+                    Some(data) if fault::too_many_values(data.as_bytes()) => {
+                        *data = String::from_utf8_lossy(&fault::refusal(data.as_bytes())).into_owned();
+                    }
+                    Some(data) if serde_json::from_str::<IgnoredAny>(data).is_err() => {
+                        fault.replace(format!("it sent an event that is not a message: {}", beginning(data)));
+                    }
+                    _ => {}
+                },
             }
+            event
         });
-        noted.boxed()
+        watched.boxed()
     }
 }
 

@@ -87,14 +87,9 @@ impl Slot {
         });
     }
 
-    /// Closes the connection, also one that is being opened.
-    pub(super) fn close(&self) {
-        self.end();
-    }
-
     /// Closes the connection and waits until it is closed, within reason.
     pub(super) async fn shut_down(&self) {
-        match self.end() {
+        match self.close() {
             State::Ready(connection) => connection.closed(SHUT_DOWN).await,
             // A child that hangs in its greeting ends with the task.
             State::Connecting { task, .. } => {
@@ -109,7 +104,8 @@ impl Slot {
         }
     }
 
-    fn end(&self) -> State {
+    /// Closes the connection, also one that is being opened. Returns the state before.
+    pub(super) fn close(&self) -> State {
         let mut before = State::Idle;
         self.inner.send_modify(|inner| std::mem::swap(&mut inner.state, &mut before));
         match &before {

@@ -1,20 +1,17 @@
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{INTERNAL_ERROR, McpResponse, ServiceInfo, ToolResult};
 
 #[test]
 fn the_helpers_make_json_rpc() {
     let table = [
-        (McpResponse::text(1, "hi"), json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "hi"}]}})),
+        (McpResponse::text("hi"), json!({"jsonrpc": "2.0", "id": null, "result": {"content": [{"type": "text", "text": "hi"}]}})),
         (
-            McpResponse::result("a", ToolResult { structured: Some(json!({"n": 2})), ..ToolResult::default() }),
-            json!({"jsonrpc": "2.0", "id": "a", "result": {"content": [], "structuredContent": {"n": 2}}}),
+            McpResponse::result(ToolResult { structured: Some(json!({"n": 2})), ..ToolResult::default() }),
+            json!({"jsonrpc": "2.0", "id": null, "result": {"content": [], "structuredContent": {"n": 2}}}),
         ),
-        (
-            McpResponse::result(Value::Null, ToolResult::default()),
-            json!({"jsonrpc": "2.0", "id": null, "result": {"content": []}}),
-        ),
-        (McpResponse::error(2, "no"), json!({"jsonrpc": "2.0", "id": 2, "error": {"code": INTERNAL_ERROR, "message": "no"}})),
+        (McpResponse::result(ToolResult::default()), json!({"jsonrpc": "2.0", "id": null, "result": {"content": []}})),
+        (McpResponse::error("no"), json!({"jsonrpc": "2.0", "id": null, "error": {"code": INTERNAL_ERROR, "message": "no"}})),
     ];
     for (response, expected) in table {
         assert_eq!(response.to_value(), expected);
@@ -28,7 +25,7 @@ fn each_item_says_where_it_came_from() {
         json!({"type": "text", "text": "a", "_meta": {"own": 1}}),
         json!({"type": "resource", "resource": {"uri": "ui://view", "text": "<p>"}}),
     ];
-    let response = McpResponse::result(1, ToolResult { content, ..ToolResult::default() }).from_service(&info);
+    let response = McpResponse::result(ToolResult { content, ..ToolResult::default() }).from_service(&info);
     let value = response.to_value();
     for at in 0..2 {
         let item = &value["result"]["content"][at];
@@ -49,11 +46,11 @@ fn a_model_reads_every_kind_of_content() {
         json!({"type": "resource", "resource": {"uri": "file:///b", "blob": "AA=="}}),
         json!({"type": "resource_link", "uri": "file:///c", "name": "c"}),
     ];
-    let text = McpResponse::result(1, ToolResult { content, ..ToolResult::default() }).to_text();
+    let text = McpResponse::result(ToolResult { content, ..ToolResult::default() }).to_text();
     assert_eq!(text, "one\n[image of type image/png]\ninside\n[resource file:///b]\n[resource file:///c: c]");
     let only = ToolResult { structured: Some(json!({"n": 1})), ..ToolResult::default() };
-    assert_eq!(McpResponse::result(1, only).to_text(), r#"{"n":1}"#);
-    assert_eq!(McpResponse::error(1, "gone").to_text(), "error: gone");
+    assert_eq!(McpResponse::result(only).to_text(), r#"{"n":1}"#);
+    assert_eq!(McpResponse::error("gone").to_text(), "error: gone");
 }
 
 #[test]
@@ -80,7 +77,7 @@ fn a_hidden_credential_is_taken_out_in_every_spelling() {
     ] {
         let content = vec![json!({"type": "text", "text": text})];
         let structured = Some(json!({secret: [{secret: text}], "main": "main"}));
-        let mut response = McpResponse::result(1, ToolResult { content, structured, is_error: false });
+        let mut response = McpResponse::result(ToolResult { content, structured, is_error: false });
         response.redact(&[secret.into(), "main".into()]);
         let left = response.to_value().to_string();
         assert!(!left.contains("en-778899") && left.contains("\"main\":\"[hidden]\""), "{text}: {left}");
@@ -92,7 +89,7 @@ fn hidden_values_are_taken_out_everywhere() {
     let content =
         vec![json!({"type": "text", "text": r#"{"key":"s3cr\"et","n":1}"#}), json!({"type": "text", "text": "key s3cr\"et!"})];
     let structured = Some(json!({"list": ["s3cr\"et"], "number": 123456}));
-    let mut response = McpResponse::result(1, ToolResult { content, structured, is_error: false });
+    let mut response = McpResponse::result(ToolResult { content, structured, is_error: false });
     response.redact(&["s3cr\"et".into(), "s3cr\\\"et".into(), "123456".into()]);
     let text = response.to_value().to_string();
     assert!(!text.contains("s3cr") && !text.contains("123456"), "{text}");
@@ -101,7 +98,7 @@ fn hidden_values_are_taken_out_everywhere() {
 #[test]
 fn hidden_words_go_as_whole_tokens() {
     let of = |text: &str| {
-        let mut response = McpResponse::text(1, text);
+        let mut response = McpResponse::text(text);
         response.redact(&["main".into()]);
         response.to_text()
     };

@@ -222,7 +222,7 @@ impl Runner {
     async fn execute(self, run: Run) -> Done {
         let begun = Instant::now();
         let (at, mut left) = (run.at, self.left.clone());
-        let not_run = || McpResponse::error(Value::Null, "not run: the client had left");
+        let not_run = || McpResponse::error("not run: the client had left");
         let ends = !run.writes;
         let response = if *left.borrow() {
             not_run()

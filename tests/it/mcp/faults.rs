@@ -131,7 +131,7 @@ async fn a_server_that_comes_back_is_used_again() {
     let flag = bench.path("flag");
     let mut entry = shell("[ -e \"$FLAG\" ] || { touch \"$FLAG\"; exit 1; }; text back");
     entry["env"] = json!({"FLAG": flag});
-    bench.pool.registry().put("flaky", &object(entry)).unwrap();
+    bench.pool.registry().add("flaky", &object(entry), true).unwrap();
     assert!(bench.call("flaky", "act", json!({})).await.is_error(), "the call is not sent a second time");
     eventually("the connection is seen to be closed", || bench.pool.status()[0].state != "connected").await;
     assert_eq!(bench.call("flaky", "act", json!({})).await.to_text(), "back");
@@ -143,7 +143,7 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
     let seen = bench.path("seen");
     let mut entry = shell(":");
     entry["env"] = json!({"SEEN": seen});
-    bench.pool.registry().put("slow", &object(entry)).unwrap();
+    bench.pool.registry().add("slow", &object(entry), true).unwrap();
     let call = bench.call("slow", "act", json!({}));
     assert!(tokio::time::timeout(Duration::from_millis(1500), call).await.is_err());
     eventually("the server hears that it may stop", || text(&seen).contains("notifications/cancelled")).await;
@@ -156,12 +156,12 @@ async fn a_changed_definition_is_not_offered_until_it_is_accepted() {
     let flag = bench.path("flag");
     let mut entry = shell_with("text done", list);
     entry["env"] = json!({"FLAG": flag});
-    bench.pool.registry().put("s", &object(entry.clone())).unwrap();
+    bench.pool.registry().add("s", &object(entry.clone()), true).unwrap();
     assert!(bench.pool.tools(None, PATIENCE).await.resolve("s__act", &[]).is_some());
     std::fs::write(&flag, "").unwrap();
     // As after a restart of that server.
     entry["args"].as_array_mut().unwrap().push(json!("again"));
-    let address_is_kept = bench.pool.registry().put("s", &object(entry)).is_ok();
+    let address_is_kept = bench.pool.registry().add("s", &object(entry), true).is_ok();
     assert!(address_is_kept);
     // Another command line is another server: its tools are seen for the first time.
     assert!(bench.pool.tools(None, PATIENCE).await.problems.is_empty());
@@ -186,7 +186,7 @@ async fn changed_instructions_are_not_shown_until_they_are_accepted() {
     let about = bench.path("about");
     entry["env"] = json!({"ABOUT": about});
     std::fs::write(&about, "Adds.").unwrap();
-    bench.pool.registry().put("s", &object(entry)).unwrap();
+    bench.pool.registry().add("s", &object(entry), true).unwrap();
     let look = async || {
         bench.pool.shut_down().await; // as after a restart of that server
         let offered = bench.pool.tools(None, PATIENCE).await;
@@ -252,7 +252,7 @@ async fn children_see_little_and_die_with_their_connection() {
         "sleep 100 & echo $$ $! > \"$PIDS\"; reply \"{\\\"content\\\":[{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"$(env | cut -d= -f1 | sort | tr '\\n' ' ')\\\"}]}\"",
     );
     entry["env"] = json!({"PIDS": pids});
-    bench.pool.registry().put("s", &object(entry)).unwrap();
+    bench.pool.registry().add("s", &object(entry), true).unwrap();
     let names = bench.call("s", "act", json!({})).await.to_text();
     assert!(names.contains("PATH") && names.contains("PIDS"), "{names}");
     assert!(!names.contains("CARGO"), "{names}");

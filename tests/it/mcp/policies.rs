@@ -61,7 +61,7 @@ async fn bench() -> Bench {
     let bench = Bench::new(json!({}));
     std::fs::write(bench.path("tenant.txt"), "acme-4711\n").unwrap();
     let entry = with(mirror(bench.folder.path(), &schema()), json!({"toolglot": {"tools": policy()}}));
-    bench.pool.registry().put("s", &object(entry)).unwrap();
+    bench.pool.registry().add("s", &object(entry), true).unwrap();
     bench
 }
 
@@ -118,7 +118,7 @@ async fn keywords_inside_a_schema_count_until_the_operator_says_otherwise() {
         "mcp_service_factors": {"period_defaults": {"source": "signature_defaults", "parameters": {"days": {"default": 7}}}}
     });
     let entry = mirror(bench.folder.path(), &schema);
-    bench.pool.registry().put("s", &object(entry.clone())).unwrap();
+    bench.pool.registry().add("s", &object(entry.clone()), true).unwrap();
     let offered = bench.pool.tools(None, PATIENCE).await;
     let shown = offered.resolve("s__act", &[]).unwrap().schema.to_string();
     assert!(!shown.contains("targetParam") && !shown.contains("mcp_service_factors") && !shown.contains("filter"), "{shown}");
@@ -127,7 +127,7 @@ async fn keywords_inside_a_schema_count_until_the_operator_says_otherwise() {
     let own = json!({"toolglot": {"tools": {"*": {"mcp_service_factors": {
         "period_defaults": {"source": "signature_defaults", "parameters": {"days": {"default": 30}}}
     }}}}});
-    bench.pool.registry().put("s", &object(with(entry, own))).unwrap();
+    bench.pool.registry().add("s", &object(with(entry, own)), true).unwrap();
     bench.call("s", "act", json!({"query": "q", "period": {}})).await;
     assert_eq!(arrived(&bench), json!({"query": "q", "filter": {"days": 30}}));
 }

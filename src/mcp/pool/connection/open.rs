@@ -60,9 +60,7 @@ impl Connection {
         Connection::over("stdio", process, lifecycle, fault).await
     }
 
-    async fn http(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
-        let headers: HashMap<HeaderName, HeaderValue> =
-            headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+    async fn http(url: &Url, headers: Headers, client: &reqwest::Client) -> Result<Connection, Error> {
         let open = |lifecycle| {
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             let config = config.custom_headers(headers.clone());
@@ -73,9 +71,9 @@ impl Connection {
         newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
     }
 
-    async fn sse(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
+    async fn sse(url: &Url, headers: Headers, client: &reqwest::Client) -> Result<Connection, Error> {
         let fault = Fault::default();
-        let transport = Sse::connect(client.clone(), url, headers, fault.clone()).await?;
+        let transport = Sse::connect(client.clone(), url, HeaderMap::from_iter(headers), fault.clone()).await?;
         Connection::over("sse", transport, ClientLifecycleMode::Initialize, fault).await
     }
 
@@ -87,20 +85,21 @@ impl Connection {
     ) -> Result<Connection, Error> {
         match Listener::default().serve_with_lifecycle(Lenient::new(transport), lifecycle).await {
             Ok(service) => Ok(Connection::new(service, dialect, fault)),
-            Err(error) => match fault.describe() {
-                Some(reason) => Err(Error::tool(reason).with_code(PUZZLED)),
-                None if matches!(
+            Err(error) => {
+                let is_there = !matches!(
                     error,
                     ClientInitializeError::TransportError { .. } | ClientInitializeError::LegacyFallbackFailed { .. }
-                ) =>
-                {
-                    Err(Error::tool(opening_failed(&error)))
-                }
-                None => Err(Error::tool(opening_failed(&error)).with_code(PUZZLED)),
-            },
+                );
+                let reason = fault.describe();
+                let puzzled = is_there || reason.is_some();
+                let error = Error::tool(reason.unwrap_or_else(|| opening_failed(&error)));
+                Err(if puzzled { error.with_code(PUZZLED) } else { error })
+            }
         }
     }
 }
+
+type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// The code of errors that mean: the server is there and did not take the greeting.
 const PUZZLED: &str = "mcp_greeting";
@@ -140,7 +139,7 @@ fn opening_failed(error: &ClientInitializeError) -> String {
     }
 }
 
-fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, Error> {
+fn header_map(headers: &[(String, Secret)]) -> Result<Headers, Error> {
     let read = |(name, value): &(String, Secret)| {
         let wrong = || Error::tool(format!("the header `{name}` cannot be sent"));
         let mut text = HeaderValue::from_str(value.reveal()).map_err(|_| wrong())?;
