@@ -106,7 +106,6 @@ fn structure() {
         ("S2", r#"{"nights":2"town":"Turku"}"#, Verdict::Lossless, json!({"nights": 2, "town": "Turku"})),
         ("S2", r#"{"town":"Turku";"nights":2}"#, Verdict::Guess, town(2)),
         ("S3", r#"{"town" "Turku","nights":2}"#, Verdict::Lossless, town(2)),
-        ("S3", r#"{"town"="Turku","nights" => 2}"#, Verdict::Lossless, town(2)),
         ("S4", r#"{town:"Turku",nights:2}"#, Verdict::Lossless, town(2)),
         ("S5", r#"{'town':'Turku','nights':2}"#, Verdict::Lossless, town(2)),
         ("S6", "{“town”:“Turku”,‘nights’:2}", Verdict::Lossless, town(2)),

@@ -13,30 +13,12 @@ macro_rules! codes {
             $(#[doc = $meaning] $code,)*
         }
 
+        /// Each code as text, its meaning, and its example.
+        const TABLE: &[(&str, &str, (&str, &str))] = &[$((stringify!($code), $meaning, ($from, $to)),)*];
+
         impl Code {
             /// All rules, in the order of the documentation.
             pub const ALL: &[Code] = &[$(Code::$code,)*];
-
-            /// The code as text: `S1`, `T2b`, `K10`.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Code::$code => stringify!($code),)*
-                }
-            }
-
-            /// What the rule does, in one sentence.
-            pub fn meaning(self) -> &'static str {
-                match self {
-                    $(Code::$code => $meaning,)*
-                }
-            }
-
-            /// A text to which the rule applies, and the result.
-            pub fn example(self) -> (&'static str, &'static str) {
-                match self {
-                    $(Code::$code => ($from, $to),)*
-                }
-            }
         }
     };
 }
@@ -56,7 +38,7 @@ codes! {
     S0 "There were too many repairs to list, or too many ways to read the text to compare." "['x', 'x', ...]" => "[\"x\", \"x\", ...]";
     S1 "A superfluous comma is dropped." "{\"n\": 1,}" => "{\"n\": 1}";
     S2 "A missing comma is added." "{\"n\": 1 \"m\": 2}" => "{\"n\": 1, \"m\": 2}";
-    S3 "A missing colon is added; `=` and `=>` are colons." "{\"n\" 1}" => "{\"n\": 1}";
+    S3 "A missing colon is added, a doubled one counts once." "{\"n\" 1}" => "{\"n\": 1}";
     S4 "A key without quotes is quoted." "{n: 1}" => "{\"n\": 1}";
     S5 "Single quotes are replaced." "{'s': 'x'}" => "{\"s\": \"x\"}";
     S6 "Typographic quotes are replaced." "{“s”: “x”}" => "{\"s\": \"x\"}";
@@ -99,6 +81,23 @@ codes! {
     K9 "An optional parameter is left out if it is null (or a word for it), or if it is empty and the schema does not allow that." "{\"n\": null}" => "{}";
     K10 "A value is another spelling of a listed one." "{\"mood\": \"Calm\"}" => "{\"mood\": \"calm\"}";
     K11 "A list of one text becomes that text where the schema wants a text or a path." "{\"file_path\": [\"a\"]}" => "{\"file_path\": \"a\"}";
+}
+
+impl Code {
+    /// The code as text: `S1`, `T2b`, `K10`.
+    pub fn as_str(self) -> &'static str {
+        TABLE[self as usize].0
+    }
+
+    /// What the rule does, in one sentence.
+    pub fn meaning(self) -> &'static str {
+        TABLE[self as usize].1
+    }
+
+    /// A text to which the rule applies, and the result.
+    pub fn example(self) -> (&'static str, &'static str) {
+        TABLE[self as usize].2
+    }
 }
 
 impl fmt::Display for Code {

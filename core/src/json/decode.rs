@@ -11,17 +11,10 @@ pub(crate) struct Decoded<'s> {
     pub(crate) text: Cow<'s, str>,
     /// Raw control characters, mostly newlines.
     pub(crate) control: bool,
-    /// Double quotes that are not escaped.
-    pub(crate) quotes: bool,
     /// Escapes that JSON does not have.
     pub(crate) odd_escape: bool,
     /// Half of a surrogate pair, which is not a character. It is left out.
     pub(crate) lone_surrogate: bool,
-}
-
-/// Whether strict JSON does not allow this byte raw inside a string: control characters, the backslash and the double quote.
-pub(super) fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'\\' || byte == b'"'
 }
 
 /// Decodes the inside of a string. Without quotes ([`Quote::Bare`]) backslashes are plain characters.
@@ -32,13 +25,8 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
     // `raw[..from]` is decoded into `text`; `raw[..at]` has been looked at.
     let (mut from, mut at) = (0, 0);
     while let Some(byte) = bytes.get(at) {
-        if !is_special(*byte) {
-            at += 1;
-            continue;
-        }
         if *byte != b'\\' || quote == Quote::Bare {
             decoded.control |= *byte < 0x20;
-            decoded.quotes |= *byte == b'"';
             at += 1;
             continue;
         }

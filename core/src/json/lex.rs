@@ -1,27 +1,20 @@
 //! The tokens of JSON as models write it: whitespace and comments, quotes of all kinds, keys, numbers, words. Each function looks
 //! at one position and is bounded, so that reading stays linear.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 
 mod quote;
 
 pub(crate) use quote::Quote;
-
-/// The ends of the last newline, `*/`, double quote and closing bracket of a text: searches stop there.
-#[derive(Debug)]
-struct Last {
-    newline: usize,
-    comment: usize,
-    quote: usize,
-    closer: usize,
-}
 
 /// The text being read.
 #[derive(Default)]
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
-    last: OnceCell<Last>,
+    /// The ends of the last double quote and of the last closing brace or bracket.
+    last_quote: usize,
+    last_closer: usize,
     /// A key was found in doubled quotes (`""key"":`); only then can values be quoted this way.
     doubled: Cell<bool>,
     looked_at: Cell<usize>,
@@ -45,35 +38,16 @@ pub(crate) struct KeyAhead<'s> {
     pub(crate) quoted: bool,
 }
 
-/// Begins a token in every context.
-const TOKEN: u8 = 1;
-/// Begins an identifier.
-const LETTER: u8 = 2;
-/// Continues an identifier.
-const INSIDE: u8 = 4;
-
-/// The classes of each byte.
-const CLASS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte: u8 = 0x21;
-    while byte < 0x7f {
-        table[byte as usize] = match byte {
-            b'/' | b'#' | b'\\' => 0,
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' => TOKEN | LETTER | INSIDE,
-            b'.' | b'-' => TOKEN | INSIDE,
-            _ => TOKEN,
-        };
-        byte += 1;
-    }
-    table
-};
-
 /// Longest key that is recognised ahead, in bytes.
 const KEY_REACH: usize = 256;
 
 impl<'s> Text<'s> {
     pub(crate) fn new(source: &'s str) -> Text<'s> {
-        Text { source, bytes: source.as_bytes(), ..Text::default() }
+        let bytes = source.as_bytes();
+        let end = |found: Option<usize>| found.map_or(0, |found| found + 1);
+        let last_quote = end(memchr::memrchr(b'"', bytes));
+        let last_closer = end(memchr::memrchr2(b'}', b']', bytes));
+        Text { source, bytes, last_quote, last_closer, ..Text::default() }
     }
 
     /// How many bytes were looked at so far, with repetition. This is the measure of the work.
@@ -97,31 +71,12 @@ impl<'s> Text<'s> {
     }
 
     /// The end of the whitespace and comments that begin at `i`.
-    #[inline]
     pub(crate) fn skip(&self, i: usize) -> usize {
         self.gap(i).0
     }
 
     /// Like [`Text::skip`], and what was skipped.
-    #[inline]
-    pub(crate) fn gap(&self, i: usize) -> (usize, Gap) {
-        // Most gaps are short.
-        if self.token(i) {
-            return (i, Gap::default());
-        }
-        if self.at(i) == Some(b' ') && self.token(i + 1) {
-            return (i + 1, Gap::default());
-        }
-        self.any_gap(i)
-    }
-
-    /// Whether a token begins here in every context.
-    #[inline]
-    pub(crate) fn token(&self, i: usize) -> bool {
-        self.at(i).is_some_and(|byte| CLASS[usize::from(byte)] & TOKEN != 0)
-    }
-
-    fn any_gap(&self, mut i: usize) -> (usize, Gap) {
+    pub(crate) fn gap(&self, mut i: usize) -> (usize, Gap) {
         let mut gap = Gap::default();
         let start = i;
         while let Some(byte) = self.at(i) {
@@ -147,11 +102,7 @@ impl<'s> Text<'s> {
                     gap.escaped_space = true;
                     i += 2;
                 }
-                0x0b | 0x0c => {
-                    gap.odd_space = true;
-                    i += 1;
-                }
-                0x80.. => match self.source[i..].chars().next() {
+                0x0b | 0x0c | 0x80.. => match self.source[i..].chars().next() {
                     Some(c) if is_odd_space(c) => {
                         gap.odd_space = true;
                         i += c.len_utf8();
@@ -165,26 +116,15 @@ impl<'s> Text<'s> {
         (i, gap)
     }
 
-    fn last(&self) -> &Last {
-        let end = |found: Option<usize>| found.map_or(0, |found| found + 1);
-        self.last.get_or_init(|| Last {
-            newline: end(memchr::memrchr(b'\n', self.bytes)),
-            comment: end(self.source.rfind("*/")),
-            quote: end(memchr::memrchr(b'"', self.bytes)),
-            closer: end(memchr::memrchr2(b'}', b']', self.bytes)),
-        })
-    }
-
-    /// The end of the comment at `i`.
+    /// The end of the comment at `i`. One without an end reaches to the end of the text.
     fn comment_end(&self, i: usize) -> usize {
-        let (last, mark) = if self.starts(i, "/*") { (self.last().comment, "*/") } else { (self.last().newline, "\n") };
-        let found = if i < last { memchr::memmem::find(&self.bytes[i + 1..], mark.as_bytes()) } else { None };
-        found.map_or(self.bytes.len(), |found| i + 1 + found + mark.len())
+        let mark = if self.starts(i, "/*") { "*/" } else { "\n" };
+        self.source[i..].find(mark).map_or(self.bytes.len(), |found| i + found + mark.len())
     }
 
     /// Whether a double quote occurs at or after `i`.
     pub(crate) fn quote_ahead(&self, i: usize) -> bool {
-        self.last().quote > i
+        self.last_quote > i
     }
 
     /// Whether a double quote and a closing bracket occur after `i`, which looks like more JSON.
@@ -194,18 +134,16 @@ impl<'s> Text<'s> {
 
     /// Whether a closing brace or bracket occurs at or after `i`.
     pub(crate) fn closer_ahead(&self, i: usize) -> bool {
-        self.last().closer > i
+        self.last_closer > i
     }
 
     /// The key at `i`, if a colon follows it. One of its quotes may be doubled.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
             let start = i + usize::from(self.stray_quote(i)) + length;
-            self.look(KEY_REACH / 8);
-            let (end, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
-            // In `""b"":` every quote is doubled.
-            let after = if i > 0 && self.bytes[i - 1] == b'"' { after } else { self.past_stray_quote(after) };
-            let key = !self.bytes[start..end].contains(&b'\n') && self.colon(self.skip(after));
+            let (end, after) = self.delimiter(start, quote).filter(|(end, _)| end - start <= KEY_REACH)?;
+            let colon = self.skip(self.past_stray_quote(after));
+            let key = !self.bytes[start..end].contains(&b'\n') && self.colon(colon);
             return key.then_some(KeyAhead { name: &self.source[start..end], quoted: true });
         }
         let end = self.word(i);
@@ -228,13 +166,12 @@ impl<'s> Text<'s> {
         i + usize::from(self.at(i) == Some(b'"') && self.colon(self.skip(i + 1)))
     }
 
-    /// Whether a colon is at `i`, ASCII or full-width.
+    /// Whether a colon is at `i`, ASCII or full-width (Claude writes both in Chinese text: NoFxAiOS/nofx#446).
     pub(crate) fn colon(&self, i: usize) -> bool {
         self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")
     }
 
     /// The length of the comma at `i`, ASCII or full-width.
-    #[inline]
     pub(crate) fn comma(&self, i: usize) -> Option<usize> {
         match self.at(i)? {
             b',' => Some(1),
@@ -247,15 +184,12 @@ impl<'s> Text<'s> {
     pub(crate) fn word(&self, i: usize) -> usize {
         let rest = &self.bytes[i.min(self.bytes.len())..];
         match rest.first() {
-            Some(byte) if CLASS[usize::from(*byte)] & LETTER != 0 => {}
+            Some(byte) if byte.is_ascii_alphanumeric() || b"_$".contains(byte) => {}
             Some(0x80..) if self.quote(i).is_none() => {}
             _ => return i,
         }
-        let mut end = i + rest.iter().take_while(|byte| CLASS[usize::from(**byte)] & INSIDE != 0).count();
-        if self.at(end).is_some_and(|byte| byte >= 0x80) {
-            let more = self.source[end..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
-            end += more.map(char::len_utf8).sum::<usize>();
-        }
+        let inside = self.source[i..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
+        let end = i + inside.map(char::len_utf8).sum::<usize>();
         self.look(end - i);
         end
     }

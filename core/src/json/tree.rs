@@ -4,10 +4,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::decode::is_special;
-
 /// A value and its position in the source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Node<'s> {
     /// The value.
     pub value: Value<'s>,
@@ -20,9 +18,10 @@ pub struct Node<'s> {
 }
 
 /// A JSON value. Numbers keep their digits; objects keep their order and repeated keys.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value<'s> {
     /// `null`.
+    #[default]
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -50,7 +49,7 @@ pub struct Member<'s> {
 impl<'s> Node<'s> {
     /// A node that is not in the source.
     pub(crate) fn made(value: Value<'s>) -> Node<'s> {
-        Node { value, start: 0, end: 0, exact: false }
+        Node { value, ..Node::default() }
     }
 
     /// A node with another value at the same position.
@@ -148,23 +147,5 @@ impl<'s> Node<'s> {
 
 /// Writes a JSON string.
 fn write_text(text: &str, out: &mut String) {
-    out.push('"');
-    let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if !is_special(byte) {
-            continue;
-        }
-        out.push_str(&text[from..at]);
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            control => _ = write!(out, "\\u{control:04x}"),
-        }
-        from = at + 1;
-    }
-    out.push_str(&text[from..]);
-    out.push('"');
+    _ = write!(out, "{}", serde_json::Value::from(text));
 }

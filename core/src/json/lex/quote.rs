@@ -3,11 +3,11 @@
 
 use super::{KEY_REACH, Text};
 
-/// Quotes of other alphabets: what they are, what opens such a string, and what closes it.
-const QUOTES: [(Quote, &str, &str); 3] = [
-    (Quote::Backtick, "`´", "`´"),
-    (Quote::SmartDouble, "\u{201c}\u{201d}\u{201e}\u{201f}", "\"\u{201c}\u{201d}\u{201f}"),
-    (Quote::SmartSingle, "\u{2018}\u{2019}\u{201a}\u{201b}", "'`´\u{2018}\u{2019}\u{201b}"),
+/// Quotes of other alphabets, and what opens such a string.
+const QUOTES: [(Quote, &str); 3] = [
+    (Quote::Backtick, "`´"),
+    (Quote::SmartDouble, "\u{201c}\u{201d}\u{201e}\u{201f}"),
+    (Quote::SmartSingle, "\u{2018}\u{2019}\u{201a}\u{201b}"),
 ];
 
 /// What delimits a string.
@@ -27,6 +27,21 @@ pub(crate) enum Quote {
     Thrice(u8),
     /// No quotes.
     Bare,
+}
+
+impl Quote {
+    /// Whether this character, or two or three of it in a row, closes such a string.
+    fn closes(self, c: char) -> bool {
+        match self {
+            Quote::Double => c == '"',
+            Quote::Single => c == '\'',
+            Quote::Backtick => "`´".contains(c),
+            Quote::SmartDouble => "\"\u{201c}\u{201d}\u{201f}".contains(c),
+            Quote::SmartSingle => "'`´\u{2018}\u{2019}\u{201b}".contains(c),
+            Quote::Twice(byte) | Quote::Thrice(byte) => c == char::from(byte),
+            Quote::Bare => false,
+        }
+    }
 }
 
 impl Text<'_> {
@@ -50,7 +65,7 @@ impl Text<'_> {
             b'`' if self.starts(i, "```") => self.thrice_ahead(i + 3, b'`').then_some((Quote::Thrice(b'`'), 3)),
             b'`' | 0x80.. => {
                 let c = self.source[i..].chars().next()?;
-                QUOTES.iter().find(|(_, opens, _)| opens.contains(c)).map(|(quote, ..)| (*quote, c.len_utf8()))
+                QUOTES.iter().find(|(_, opens)| opens.contains(c)).map(|(quote, _)| (*quote, c.len_utf8()))
             }
             _ => None,
         }
@@ -67,68 +82,34 @@ impl Text<'_> {
     /// follow a value.
     fn twice_ahead(&self, i: usize, byte: u8) -> bool {
         let reach = &self.bytes[i..self.bytes.len().min(i + 4 * KEY_REACH)];
-        let Some(found) = memchr::memchr(byte, reach) else { return false };
-        let end = i + found;
-        if self.at(end + 1) != Some(byte) {
-            return false;
-        }
-        match self.at(self.skip(end + 2)) {
-            Some(b':') => {
-                self.doubled.set(true);
-                true
-            }
-            None | Some(b',' | b'}' | b']') => self.doubled.get(),
-            _ => false,
-        }
+        let found = memchr::memchr(byte, reach).filter(|found| self.at(i + found + 1) == Some(byte));
+        let Some(found) = found else { return false };
+        let next = self.at(self.skip(i + found + 2));
+        self.doubled.set(self.doubled.get() || next == Some(b':'));
+        self.doubled.get() && matches!(next, None | Some(b':' | b',' | b'}' | b']'))
     }
 
-    /// The next unescaped delimiter of the string at or after `i`: its start and its end.
-    pub(crate) fn delimiter(&self, i: usize, quote: Quote) -> Option<(usize, usize)> {
-        let found = self.delimiter_before(self.bytes.len(), i, quote);
-        self.look(found.map_or(self.bytes.len(), |(_, end)| end).saturating_sub(i));
-        found
-    }
-
-    /// Like [`Text::delimiter`], but only up to `stop`, and without counting the work.
-    pub(super) fn delimiter_before(&self, stop: usize, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
-        let bytes = &self.bytes[..stop.min(self.bytes.len())];
-        let closers = QUOTES.iter().find(|(kind, ..)| *kind == quote).map_or("", |(.., closers)| closers);
-        loop {
-            let rest = bytes.get(i..)?;
-            let found = i + match quote {
-                Quote::Double => find(b'"', rest)?,
-                Quote::Single => find(b'\'', rest)?,
-                Quote::Twice(byte) | Quote::Thrice(byte) => find(byte, rest)?,
-                Quote::Bare => return None,
-                _ => rest.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | 0xc0..))?,
-            };
-            if self.bytes[found] == b'\\' {
-                i = found + 2;
-                continue;
+    /// The next unescaped delimiter of the string at or after `start`: its start and its end.
+    pub(crate) fn delimiter(&self, start: usize, quote: Quote) -> Option<(usize, usize)> {
+        let times = match quote {
+            Quote::Twice(_) => 2,
+            Quote::Thrice(_) => 3,
+            _ => 1,
+        };
+        let mut run = 0;
+        let mut chars = self.source[start..].char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            run = if quote.closes(c) { run + 1 } else { 0 };
+            if c == '\\' {
+                chars.next();
+            } else if run >= times && (times == 1 || chars.peek().is_none_or(|(_, next)| !quote.closes(*next))) {
+                // Of more quotes in a row, the last ones close the string.
+                let end = start + at + c.len_utf8();
+                self.look(end - start);
+                return Some((end - times * c.len_utf8(), end));
             }
-            let (past, closes) = match quote {
-                Quote::Twice(byte) if self.at(found + 1) == Some(byte) => (2, true),
-                Quote::Twice(_) => (1, false),
-                Quote::Thrice(byte) => match bytes[found..].iter().take_while(|next| **next == byte).count() {
-                    run @ 3.. => return Some((found + run - 3, found + run)),
-                    run => (run, false),
-                },
-                Quote::Double | Quote::Single | Quote::Bare => (1, true),
-                _ => self.source[found..].chars().next().map(|c| (c.len_utf8(), closers.contains(c)))?,
-            };
-            if closes {
-                return Some((found, found + past));
-            }
-            i = found + past;
         }
-    }
-}
-
-/// The first `byte` or backslash. Most strings are short, so a plain loop over the first bytes is faster than memchr's setup.
-fn find(byte: u8, rest: &[u8]) -> Option<usize> {
-    let (near, far) = rest.split_at(rest.len().min(8));
-    match near.iter().position(|next| *next == byte || *next == b'\\') {
-        None => memchr::memchr2(byte, b'\\', far).map(|found| found + near.len()),
-        found => found,
+        self.look(self.bytes.len() - start);
+        None
     }
 }

@@ -7,6 +7,7 @@ use super::super::decode::decode;
 use super::super::lex::Quote;
 use super::super::number;
 use super::super::pointer::{push_index, push_key};
+use super::super::strict;
 use super::super::tree::{Member, Node, Value};
 use super::search::{Best, Search};
 use super::trail::{State, Step, StepKind, Want};
@@ -92,22 +93,22 @@ impl<'s> Builder<'s> {
                 return self.close(end, closer.is_some() && written.bytes().next() == closer);
             }
             StepKind::Key(quote) => {
-                let (text, _) = self.text(start, end, quote);
+                let text = self.text(start, end, quote);
                 if let Some(open) = self.open.last_mut() {
                     open.key = Some((text, start));
                 }
                 return;
             }
             StepKind::Text(quote) => {
-                let (text, plain) = self.text(start, end, quote);
-                let quoted = source[..start].ends_with('"') && source[end..].starts_with('"');
-                if plain && quoted && quote == Quote::Double {
-                    return self.add(Node { value: Value::Text(text), start: start - 1, end: end + 1, exact: true });
+                let value = Value::Text(self.text(start, end, quote));
+                let quoted = quote == Quote::Double && source[..start].ends_with('"');
+                if quoted && strict::prefix(source, start - 1).is_some_and(|strict| strict.end == end + 1) {
+                    return self.add(Node { value, start: start - 1, end: end + 1, exact: true });
                 }
-                (Value::Text(text), false)
+                (value, false)
             }
             StepKind::MoreText(quote) => {
-                let (more, _) = self.text(start, end, quote);
+                let more = self.text(start, end, quote);
                 if let Some(Node { value: Value::Text(text), end: last, exact, .. }) = self.last() {
                     text.to_mut().push_str(&more);
                     (*last, *exact) = (end, false);
@@ -129,8 +130,8 @@ impl<'s> Builder<'s> {
         self.add(Node { value, start, end, exact });
     }
 
-    /// Decodes a string and lists its repairs. The flag says whether it was strict JSON.
-    fn text(&mut self, start: usize, end: usize, quote: Quote) -> (Cow<'s, str>, bool) {
+    /// Decodes a string and lists its repairs.
+    fn text(&mut self, start: usize, end: usize, quote: Quote) -> Cow<'s, str> {
         let decoded = decode(&self.source[start..end], quote);
         if decoded.lone_surrogate {
             self.refuse("half of a surrogate pair", "in");
@@ -141,8 +142,7 @@ impl<'s> Builder<'s> {
         if decoded.odd_escape {
             self.repair(Code::T2, "backslashes that begin no escape kept", false, start, end);
         }
-        let plain = !decoded.control && !decoded.quotes && !decoded.odd_escape && !decoded.lone_surrogate;
-        (decoded.text, plain)
+        decoded.text
     }
 
     /// Notes that a value is missing or has no JSON form. Only the first one is kept.

@@ -1,27 +1,21 @@
 //! Judges a delimiter by the text after it. Only what may follow a value makes it a possible end of its string.
 
 use super::Key;
-use super::rules::{ODDITY, QUOTING_COMMENT};
+use super::rules::{ODDITY, PASSED, QUOTING_COMMENT};
 use super::search::Search;
 use super::trail::Frame;
 
-/// How plausible an end is. Continuing past it costs accordingly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pass {
-    /// Hardly plausible: continuing is free.
-    Free,
-    /// Plausible, as far as one can say without knowing the keys.
-    Open,
-    /// An expected key follows.
-    Known,
+/// A possible end: what it costs to end the string there, and what it costs to continue past it.
+type End = Option<(u32, u32)>;
+
+/// A plausible end.
+const fn likely(cost: u32) -> End {
+    Some((cost, PASSED))
 }
 
-/// A possible end: what it costs to end the string there, and how plausible that is.
-type End = Option<(u32, Pass)>;
-
-/// An end that is hardly plausible.
+/// An end that is hardly plausible: continuing is free.
 const fn free(cost: u32) -> End {
-    Some((cost, Pass::Free))
+    Some((cost, 0))
 }
 
 impl Search<'_, '_> {
@@ -33,12 +27,12 @@ impl Search<'_, '_> {
         if gap.escaped_space && !(clean && opens_key()) {
             return None;
         }
-        let found = self.follow_token(at, after, frame, clean)?;
+        let (cost, passing) = self.follow_token(at, after, frame, clean)?;
         // With quotes inside the string, `"a" # the "b"` is code, not an end and a comment; and so is `"a "//" b"`.
         let delimiter = self.text.bytes[after - 1];
         let is_code = !clean || matches!(self.text.at(after), Some(b'/' | b'#'));
         let quotes = is_code && gap.comment && memchr::memchr(delimiter, &self.text.bytes[after..at]).is_some();
-        if quotes { free(found.0 + QUOTING_COMMENT) } else { Some(found) }
+        if quotes { free(cost + QUOTING_COMMENT) } else { Some((cost, passing)) }
     }
 
     /// Judges the delimiter before `after` by the token at `at`.
@@ -46,10 +40,10 @@ impl Search<'_, '_> {
         let mut open = frame;
         loop {
             let Some(frame) = self.trail.frame(open) else {
-                return Some((0, if self.tail(at) == 0 { Pass::Known } else { Pass::Free }));
+                return if self.tail(at) == 0 { likely(0) } else { free(0) };
             };
             let Some(byte) = self.text.at(at) else {
-                return Some((0, Pass::Known));
+                return likely(0);
             };
             if byte == frame.closer && !self.reopens(frame, at + 1) {
                 open = frame.parent;
@@ -58,7 +52,7 @@ impl Search<'_, '_> {
             }
             let object = frame.closer == b'}';
             return match byte {
-                _ if byte == frame.closer => Some((0, Pass::Open)),
+                _ if byte == frame.closer => likely(0),
                 _ if let Some(length) = self.text.comma(at) => {
                     let next = self.text.skip(at + length);
                     match self.text.at(next) {
@@ -77,7 +71,7 @@ impl Search<'_, '_> {
                 b'+' if clean && self.text.quote(self.text.skip(at + 1)).is_some() => free(0),
                 b'}' | b']' | b')' | b'+' | b':' => None,
                 _ if object => self.follow_member_at_once(at, at > after, frame, clean),
-                _ => self.follow_item_at_once(at, byte, at > after, clean),
+                _ => self.follow_item_at_once(at, at > after, clean),
             };
         }
     }
@@ -86,11 +80,10 @@ impl Search<'_, '_> {
     fn follow_member(&self, at: usize, frame: &Frame, clean: bool) -> End {
         if let Some(key) = self.text.key(at) {
             return match self.fresh(frame, key.name) {
-                Some(Key::Known(_)) => Some((0, Pass::Known)),
-                Some(Key::Open) if key.quoted => Some((0, Pass::Open)),
-                Some(_) if clean => Some((u32::from(!key.quoted), Pass::Open)),
-                Some(Key::Open) => free(4),
-                Some(Key::Extra) => None,
+                Some(Key::Known(_)) => likely(0),
+                Some(Key::Open) if key.quoted => likely(0),
+                Some(_) if clean => likely(u32::from(!key.quoted)),
+                Some(_) => None,
                 None => free(2).filter(|_| clean),
             };
         }
@@ -98,7 +91,7 @@ impl Search<'_, '_> {
         match self.text.at(word) {
             _ if !clean => None,
             _ if word == at => free(1).filter(|_| self.text.quote(at).is_some()),
-            Some(b'"') if self.text.colon(self.text.skip(word + 1)) => Some((0, Pass::Open)),
+            Some(b'"') if self.text.colon(self.text.skip(word + 1)) => likely(0),
             _ => free(ODDITY),
         }
     }
@@ -107,10 +100,9 @@ impl Search<'_, '_> {
     fn follow_member_at_once(&self, at: usize, apart: bool, frame: &Frame, clean: bool) -> End {
         if let Some(key) = self.text.key(at) {
             return match (self.fresh(frame, key.name)?, key.quoted) {
-                (Key::Known(_), true) => Some((u32::from(!clean), Pass::Open)),
-                (Key::Known(_), false) => free(2).filter(|_| apart),
-                (Key::Open, true) => Some((if clean { 0 } else { 2 }, Pass::Open)),
-                (Key::Extra, true) => Some((1, Pass::Open)).filter(|_| clean),
+                (Key::Known(_), true) => likely(u32::from(!clean)),
+                (Key::Open, true) => likely(if clean { 0 } else { 2 }),
+                (Key::Extra, true) => likely(1).filter(|_| clean),
                 (_, false) => free(2).filter(|_| clean && apart),
             };
         }
@@ -123,20 +115,19 @@ impl Search<'_, '_> {
     fn follow_item(&self, at: usize, byte: u8, clean: bool) -> End {
         let word = self.text.word(at);
         match byte {
-            _ if self.value_ahead(at) => Some((0, Pass::Open)),
-            b'(' | b'.' | b'+' => free(ODDITY),
+            _ if self.value_ahead(at) => likely(0),
             _ if word == at => None,
-            _ if clean && self.text.at(word) == Some(b'"') => Some((0, Pass::Open)),
+            _ if clean && self.text.at(word) == Some(b'"') => likely(0),
             _ => free(if clean { 2 } else { 4 }),
         }
     }
 
     /// The next item, without a comma. `apart`: whitespace is before it.
-    fn follow_item_at_once(&self, at: usize, byte: u8, apart: bool, clean: bool) -> End {
+    fn follow_item_at_once(&self, at: usize, apart: bool, clean: bool) -> End {
         match (self.value_ahead(at), apart) {
             (true, true) if clean => free(0),
             (true, true) => free(if self.text.quote(at).is_some() { 2 } else { 4 }),
-            (true, false) => free(1).filter(|_| clean && matches!(byte, b'{' | b'[')),
+            (true, false) => None,
             (false, apart) => free(4).filter(|_| apart && self.text.word(at) > at),
         }
     }

@@ -13,11 +13,6 @@ use super::{Ending, Key, Unreadable};
 impl Search<'_, '_> {
     /// Reads one token. `None`: this reading ends here, or continues in the branches only.
     pub(super) fn step(&mut self, state: &mut State) -> Option<()> {
-        if state.want == Want::End {
-            state.cost += self.tail(state.at);
-            state.want = Want::Over(Ending::Complete);
-            return Some(());
-        }
         let ended = state.at;
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else { return self.text_ends(state) };
@@ -47,19 +42,16 @@ impl Search<'_, '_> {
     }
 
     /// Skips to the next token and notes what was skipped.
-    #[inline]
     pub(super) fn token(&mut self, state: &mut State) -> usize {
         let start = state.at;
-        if !self.text.token(start) {
-            let (at, gap) = self.text.gap(start);
-            for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
-                if there {
-                    self.repair(state, rule, start, at);
-                }
+        let (at, gap) = self.text.gap(start);
+        for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
+            if there {
+                self.repair(state, rule, start, at);
             }
-            state.at = at;
         }
-        state.at
+        state.at = at;
+        at
     }
 
     /// Reads what follows a value inside a container, other than a separator or a closing bracket.
@@ -258,30 +250,9 @@ impl Search<'_, '_> {
         Some(())
     }
 
-    /// The innermost open bracket.
-    pub(super) fn frame(&self, state: &State) -> Option<&Frame> {
-        self.trail.frame(state.frame)
-    }
-
     /// Whether this byte closes the innermost open bracket.
     pub(super) fn is_in(&self, state: &State, closer: u8) -> bool {
         self.frame(state).is_some_and(|frame| frame.closer == closer)
-    }
-
-    /// What the guide says of a key; `None` if the object has it already.
-    pub(super) fn fresh(&self, frame: &Frame, key: &str) -> Option<Key> {
-        self.trail.fresh(frame, key, self.guide)
-    }
-
-    /// Opens a bracket; its first member or item is next.
-    pub(super) fn open(&mut self, state: &mut State, closer: u8, at: usize) -> Option<()> {
-        if self.trail.open(state, closer, at, self.guide).is_none() {
-            return self.dead(at, "more than 128 levels of nesting");
-        }
-        state.at = at + 1;
-        state.comma = false;
-        state.want = if closer == b'}' { Want::Member } else { Want::Item };
-        Some(())
     }
 
     /// Closes the innermost bracket. Its closing bracket is `start..end`, empty if it is missing.
@@ -291,7 +262,8 @@ impl Search<'_, '_> {
         self.scalar(state, StepKind::Close, start, end);
         state.frame = frame.parent;
         if frame.parent == NONE {
-            state.want = Want::End;
+            state.cost += self.tail(end);
+            state.want = Want::Over(Ending::Complete);
         }
         Some(())
     }

@@ -2,7 +2,7 @@
 
 use super::super::lex::Quote;
 use super::rules::{
-    BARE_KEY, DOUBLE_OPENER, HALF_QUOTED, NO_COLON, NO_COLON_EXTRA, ODD_KEY, ODD_SPACE, OPEN, OTHER_COLON, SPILT, STRAY_QUOTE,
+    BARE_KEY, DOUBLE_OPENER, HALF_QUOTED, NO_COLON, NO_COLON_EXTRA, ODD_KEY, ODD_SPACE, OPEN, SPILT, STRAY_QUOTE,
 };
 use super::search::Search;
 use super::trail::{State, StepKind, Want};
@@ -28,7 +28,7 @@ impl Search<'_, '_> {
         if let Some((end, after)) = self.text.delimiter(start, quote) {
             let colon = if end > start { self.text.past_stray_quote(after) } else { after };
             let next = self.text.skip(colon);
-            if self.is_colon(next) {
+            if self.text.colon(next) {
                 if colon > after {
                     self.repair(state, STRAY_QUOTE, after, colon);
                 }
@@ -101,18 +101,19 @@ impl Search<'_, '_> {
         Some(())
     }
 
-    /// The text from `at` up to a colon or `=`, if nothing of a structure comes before.
+    /// The text from `at` up to a colon, if nothing of a structure comes before.
     fn key_line(&self, at: usize) -> Option<&str> {
         let line = &self.text.bytes[at..self.text.bytes.len().min(at + KEY_LINE)];
-        let stop = line.iter().position(|byte| b":=\n\",{}[]".contains(byte))?;
+        let stop = line.iter().position(|byte| b":\n\",{}[]".contains(byte))?;
         let line = self.text.source.get(at..at + stop).filter(|line| !line.is_empty())?;
-        matches!(self.text.at(at + stop), Some(b':' | b'=')).then_some(line)
+        (self.text.at(at + stop) == Some(b':')).then_some(line)
     }
 
     /// Notes a key; its value is next.
     fn key(&mut self, state: &mut State, (start, end): (usize, usize), after: usize, quote: Quote) {
         self.trail.note(state, StepKind::Key(quote), start, end);
-        self.trail.learn(state, &self.text.source[start..end], self.guide);
+        let text = self.text.source;
+        self.learn(state, &text[start..end]);
         if !matches!(quote, Quote::Double | Quote::Bare) {
             self.repair(state, super::strings::quote_rule(quote), start, end);
         }
@@ -121,21 +122,12 @@ impl Search<'_, '_> {
         state.want = Want::Value;
     }
 
-    /// Whether a colon, or `=` in its place, is here.
-    fn is_colon(&self, at: usize) -> bool {
-        self.text.colon(at) || self.text.at(at) == Some(b'=')
-    }
-
-    /// Reads the colon, or what is in its place.
+    /// Reads the colon.
     fn colon(&mut self, state: &mut State) {
         let at = self.token(state);
-        let (length, rule) = match self.text.at(at) {
-            Some(b':') => (1, None),
-            Some(b'=') => (1 + usize::from(self.text.at(at + 1) == Some(b'>')), Some(OTHER_COLON)),
-            _ => (3, Some(ODD_SPACE)),
-        };
-        if let Some(rule) = rule {
-            self.repair(state, rule, at, at + length);
+        let length = if self.text.at(at) == Some(b':') { 1 } else { "\u{ff1a}".len() };
+        if length > 1 {
+            self.repair(state, ODD_SPACE, at, at + length);
         }
         state.at += length;
     }

@@ -10,7 +10,7 @@ pub(super) const EXTRA_COMMA: Rule = &(Code::S1, "superfluous comma dropped", fa
 pub(super) const NO_COMMA: Rule = &(Code::S2, "missing comma added", false, 0);
 pub(super) const NO_COLON: Rule = &(Code::S3, "missing colon added", false, 3);
 pub(super) const NO_COLON_EXTRA: Rule = &(Code::S3, "missing colon added after a key that is not expected", true, 3);
-pub(super) const OTHER_COLON: Rule = &(Code::S3, "a colon was meant", false, 3);
+pub(super) const DOUBLED_COLON: Rule = &(Code::S3, "doubled colon", false, 3);
 pub(super) const BARE_KEY: Rule = &(Code::S4, "key quoted", false, 0);
 pub(super) const ODD_KEY: Rule = &(Code::S4, "unquoted key of several words quoted", true, 6);
 pub(super) const WORD: Rule = &(Code::S9, "literal of another language", false, 0);
@@ -48,8 +48,6 @@ pub(super) const NO_JSON_FORM: Rule = &(Code::S9, "NaN and Infinity have no JSON
 pub(super) const UNBALANCED: u32 = 10;
 /// A string continues past a delimiter that could well have ended it.
 pub(super) const PASSED: u32 = 6;
-/// Maximum of that where nothing is known of the keys.
-pub(super) const PASSED_MOST: u32 = 24;
 /// A string with inner quotes ends before a comment that contains quotes.
 pub(super) const QUOTING_COMMENT: u32 = 18;
 /// Something is open at the end of the text.

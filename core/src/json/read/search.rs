@@ -61,7 +61,7 @@ impl<'s, 'g> Search<'s, 'g> {
             if best.as_ref().is_some_and(|best| cost > best.state.cost) {
                 break;
             }
-            if self.steps + self.text.looked_at() / BYTES_PER_WORK > WORK_AT_LEAST + WORK_PER_BYTE * self.text.bytes.len() {
+            if self.is_exhausted() {
                 return best.ok_or(Unreadable { at: self.stuck.at, what: "too many ways to read it" });
             }
             let Some(state) = self.explore(reading) else { continue };
@@ -72,6 +72,11 @@ impl<'s, 'g> Search<'s, 'g> {
             }
         }
         best.ok_or_else(|| self.stuck.clone())
+    }
+
+    /// Whether the budget is spent.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.steps + self.text.looked_at() / BYTES_PER_WORK > WORK_AT_LEAST + WORK_PER_BYTE * self.text.bytes.len()
     }
 
     /// Follows one reading to the end of the text. `None` if it fails or is no longer the cheapest.

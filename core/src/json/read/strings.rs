@@ -3,10 +3,8 @@
 
 use super::super::code::Code;
 use super::super::lex::Quote;
-use super::follow::Pass;
 use super::rules::{
-    ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, PASSED, PASSED_MOST, Rule, STRAY_QUOTE,
-    UNBALANCED,
+    ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, PASSED, Rule, STRAY_QUOTE, UNBALANCED,
 };
 use super::search::Search;
 use super::trail::{State, StepKind};
@@ -67,23 +65,19 @@ impl Search<'_, '_> {
 
     /// Looks for the next possible end of a string from `scan.at` on. That the string continues past it is another branch.
     pub(super) fn scan(&mut self, state: &mut State, mut scan: Scan) -> Option<()> {
-        loop {
+        while !self.is_exhausted() {
             let Some((end, after)) = self.text.delimiter(scan.at, scan.quote) else {
                 return self.unended(state, &scan);
             };
             self.forgotten(*state, &mut scan, end);
             let clean = scan.inner == 0;
             let thrice = matches!(scan.quote, Quote::Thrice(_));
-            let candidate = if thrice { Some((0, Pass::Known)) } else { self.follow(after, state.frame, clean) };
+            let candidate = if thrice { Some((0, PASSED)) } else { self.follow(after, state.frame, clean) };
             let mut ended = *state;
-            if let Some((cost, pass)) = candidate {
+            if let Some((cost, passing)) = candidate {
                 self.ended(&mut ended, &mut scan, end, after);
                 ended.cost += cost;
-                match pass {
-                    Pass::Free => {}
-                    Pass::Open => scan.passed = scan.passed.max(PASSED_MOST.min(scan.passed + PASSED)),
-                    Pass::Known => scan.passed += PASSED,
-                }
+                scan.passed += passing;
             }
             scan.inner += 1;
             scan.at = after;
@@ -95,6 +89,7 @@ impl Search<'_, '_> {
                 return Some(());
             }
         }
+        None
     }
 
     /// Notes that the string ends at `end`. The reading continues at `after`.
@@ -233,11 +228,11 @@ impl Search<'_, '_> {
     fn closers_at_end(&self, start: usize, frame: u32) -> Option<usize> {
         let text = self.text.source[start..].trim_end();
         let text = text.strip_suffix("```").unwrap_or(text);
-        let open: Vec<u8> = self.trail.frames(frame).map(|frame| frame.closer).collect();
-        let ending = text.bytes().enumerate().rev().take_while(|(_, byte)| byte.is_ascii_whitespace() || b"}])".contains(byte));
-        let mut closers: Vec<(usize, u8)> = ending.filter(|(_, byte)| !byte.is_ascii_whitespace()).take(open.len()).collect();
-        closers.reverse();
-        let matching = |from: &usize| closers[*from..].iter().map(|(_, byte)| byte).eq(&open[..closers.len() - from]);
-        (0..closers.len()).find(matching).map(|from| start + closers[from].0)
+        let open: Vec<char> = self.trail.frames(frame).map(|frame| char::from(frame.closer)).collect();
+        let without = |count| {
+            let mut closers = open[..count].iter().rev();
+            closers.try_fold(text, |text, closer| text.trim_end().strip_suffix(*closer))
+        };
+        (1..=open.len()).rev().find_map(without).map(|text| start + text.len())
     }
 }

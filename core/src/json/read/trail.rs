@@ -3,7 +3,8 @@
 
 use super::super::lex::Quote;
 use super::rules::Rule;
-use super::{Ending, Guide, Key, MAX_DEPTH, Shape};
+use super::search::Search;
+use super::{Ending, Key, MAX_DEPTH, Shape};
 
 pub(super) const NONE: u32 = u32::MAX;
 /// How many keys back a repeated key is noticed. A larger number would only make a reading more certain.
@@ -37,20 +38,20 @@ pub(super) struct Step {
     pub(super) state: Option<u64>,
 }
 
-/// An open bracket, with the keys read in it.
+/// An open bracket, with the keys read in it. Each key makes a new one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) parent: u32,
     /// The byte that closes it.
     pub(super) closer: u8,
-    depth: u16,
     pub(super) shape: Shape,
     /// The shape of the value being read.
     value: Shape,
     /// Known keys so far (bit n: key number n).
     pub(super) seen: u64,
-    /// Other keys so far: the head of a list in `Trail::keys`.
-    keys: u32,
+    /// The last key ([`key_id`]), and the bracket as it was before.
+    key: Option<u64>,
+    before: u32,
     /// Identifies the position of this bracket, and the brackets around it with their known keys.
     hash: u64,
 }
@@ -66,8 +67,6 @@ pub(super) enum Want {
     Member,
     /// What follows a value.
     Next,
-    /// Nothing: the root is closed.
-    End,
     /// Nothing: the reading has ended, in this state.
     Over(Ending),
 }
@@ -93,8 +92,6 @@ pub(super) struct State {
 pub(super) struct Trail {
     steps: Vec<Step>,
     frames: Vec<Frame>,
-    /// Keys that the guide does not know: (previous entry, hash).
-    keys: Vec<(u32, u64)>,
 }
 
 impl Trail {
@@ -122,53 +119,6 @@ impl Trail {
         std::iter::successors(self.frame(innermost), |frame| self.frame(frame.parent))
     }
 
-    /// Opens a bracket; `None` if it nests too deep.
-    pub(super) fn open(&mut self, state: &mut State, closer: u8, at: usize, guide: &dyn Guide) -> Option<()> {
-        let (depth, shape, hash) = match self.frame(state.frame) {
-            Some(parent) => (parent.depth + 1, parent.value, mix(parent.hash, parent.seen)),
-            None => (1, guide.root(), 0),
-        };
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        self.note(state, StepKind::Open(closer), at, at + 1);
-        let value = if closer == b'}' { shape } else { guide.item(shape) };
-        let hash = mix(hash, ((at as u64) << 8) | u64::from(closer));
-        self.frames.push(Frame { parent: state.frame, closer, depth, shape, value, seen: 0, keys: NONE, hash });
-        state.frame = (self.frames.len() - 1) as u32;
-        Some(())
-    }
-
-    /// Adds a key to the innermost bracket.
-    pub(super) fn learn(&mut self, state: &mut State, key: &str, guide: &dyn Guide) {
-        let Some(mut frame) = self.frame(state.frame).copied() else { return };
-        match guide.key(frame.shape, key) {
-            Key::Known(number) if number < 64 => frame.seen |= 1 << number,
-            _ => {
-                self.keys.push((frame.keys, hash_text(key)));
-                frame.keys = (self.keys.len() - 1) as u32;
-            }
-        }
-        frame.value = guide.member(frame.shape, key);
-        state.frame = self.frames.len() as u32;
-        self.frames.push(frame);
-    }
-
-    /// What the guide says of a key; `None` if the bracket has it already.
-    pub(super) fn fresh(&self, frame: &Frame, key: &str, guide: &dyn Guide) -> Option<Key> {
-        let known = guide.key(frame.shape, key);
-        let seen = match known {
-            Key::Known(number) if number < 64 => frame.seen & (1 << number) != 0,
-            _ => {
-                let hash = hash_text(key);
-                let before = |at: u32| self.keys.get(at as usize);
-                let keys = std::iter::successors(before(frame.keys), |(previous, _)| before(*previous));
-                keys.take(KEYS_BACK).any(|(_, seen)| *seen == hash)
-            }
-        };
-        (!seen).then_some(known)
-    }
-
     /// Identifies the state of a reading: position, brackets, known keys. The keys matter, because a reading that lacks a
     /// required one may be cheaper here and dearer at the end.
     pub(super) fn state_id(&self, at: usize, frame: u32) -> u64 {
@@ -176,12 +126,68 @@ impl Trail {
     }
 }
 
+impl Search<'_, '_> {
+    /// Opens a bracket; its first member or item is next.
+    pub(super) fn open(&mut self, state: &mut State, closer: u8, at: usize) -> Option<()> {
+        if self.trail.frames(state.frame).count() == usize::from(MAX_DEPTH) {
+            return self.dead(at, "more than 128 levels of nesting");
+        }
+        let (shape, hash) = match self.frame(state) {
+            Some(parent) => (parent.value, mix(parent.hash, parent.seen)),
+            None => (self.guide.root(), 0),
+        };
+        let value = if closer == b'}' { shape } else { self.guide.item(shape) };
+        let hash = mix(hash, ((at as u64) << 8) | u64::from(closer));
+        self.trail.note(state, StepKind::Open(closer), at, at + 1);
+        self.enter_frame(state, Frame { parent: state.frame, closer, shape, value, seen: 0, key: None, before: NONE, hash });
+        state.at = at + 1;
+        state.comma = false;
+        state.want = if closer == b'}' { Want::Member } else { Want::Item };
+        Some(())
+    }
+
+    /// Adds a key to the innermost bracket.
+    pub(super) fn learn(&mut self, state: &mut State, key: &str) {
+        let Some(mut frame) = self.frame(state).copied() else { return };
+        let known = self.guide.key(frame.shape, key);
+        if let Key::Known(number @ 0..64) = known {
+            frame.seen |= 1 << number;
+        }
+        frame.key = Some(key_id(known, key));
+        frame.before = state.frame;
+        frame.value = self.guide.member(frame.shape, key);
+        self.enter_frame(state, frame);
+    }
+
+    fn enter_frame(&mut self, state: &mut State, frame: Frame) {
+        state.frame = self.trail.frames.len() as u32;
+        self.trail.frames.push(frame);
+    }
+
+    /// The innermost open bracket.
+    pub(super) fn frame(&self, state: &State) -> Option<&Frame> {
+        self.trail.frame(state.frame)
+    }
+
+    /// What the guide says of a key; `None` if the bracket has it already.
+    pub(super) fn fresh(&self, frame: &Frame, key: &str) -> Option<Key> {
+        let known = self.guide.key(frame.shape, key);
+        let id = Some(key_id(known, key));
+        let mut before = std::iter::successors(Some(frame), |frame| self.trail.frame(frame.before)).take(KEYS_BACK);
+        before.all(|frame| frame.key != id).then_some(known)
+    }
+}
+
+/// Identifies a key, in all its spellings if it is known.
+fn key_id(known: Key, key: &str) -> u64 {
+    match known {
+        Key::Known(number) => u64::from(number),
+        Key::Extra | Key::Open => key.bytes().fold(key.len() as u64, |hash, byte| mix(hash, u64::from(byte))),
+    }
+}
+
 /// Combines a value with a hash.
 fn mix(hash: u64, value: u64) -> u64 {
     let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
-}
-
-fn hash_text(text: &str) -> u64 {
-    text.bytes().fold(text.len() as u64, |hash, byte| mix(hash, u64::from(byte)))
 }

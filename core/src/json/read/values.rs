@@ -1,7 +1,7 @@
 //! Values: numbers, literals of several languages, and text without quotes.
 
 use super::super::lex::Quote;
-use super::rules::{NO_JSON_FORM, NUMBER, ODD_NUMBER, OTHER_COLON, PARENS, Rule, STRAY_QUOTE, UNQUOTED, UNQUOTED_WORD, WORD};
+use super::rules::{DOUBLED_COLON, NO_JSON_FORM, NUMBER, ODD_NUMBER, PARENS, Rule, STRAY_QUOTE, UNQUOTED, UNQUOTED_WORD, WORD};
 use super::search::Search;
 use super::strings::Scan;
 use super::trail::{State, StepKind, Want};
@@ -10,7 +10,7 @@ impl Search<'_, '_> {
     /// Reads a value that begins with `byte`, or any text in its place.
     pub(super) fn value(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         match byte {
-            b':' if state.want == Want::Value => return self.drop(state, OTHER_COLON, at, at + 1),
+            b':' if state.want == Want::Value => return self.drop(state, DOUBLED_COLON, at, at + 1),
             b':' => return self.dead(at, "a colon in an array"),
             b'{' => return self.open(state, b'}', at),
             b'[' => return self.open(state, b']', at),
@@ -78,21 +78,20 @@ impl Search<'_, '_> {
         if end == at {
             return self.dead(at, "no value can start here");
         }
-        let mut half_quoted = *state;
-        half_quoted.cost += UNQUOTED.3;
-        let half_quoted = (half_quoted, Scan::new(at, at, Quote::Double, false));
-        if !quoted {
-            self.scalar(state, StepKind::Text(Quote::Bare), at, end);
-            let is_word = self.text.source[at..end].bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
-            self.repair(state, if is_word { UNQUOTED_WORD } else { UNQUOTED }, at, end);
-        } else if self.text.number(at).is_some_and(|number| number.end == end) {
+        if quoted && self.text.number(at).is_some_and(|number| number.end == end) {
             self.scalar(state, StepKind::Number, at, end);
             return self.drop(state, STRAY_QUOTE, end, stop + 1);
-        } else {
-            self.branch_in(half_quoted.0, half_quoted.1, half_quoted.0.cost);
+        }
+        let mut half_quoted = *state;
+        half_quoted.cost += UNQUOTED.3;
+        let cost = half_quoted.cost + u32::from(!quoted);
+        self.branch_in(half_quoted, Scan::new(at, at, Quote::Double, false), cost);
+        if quoted {
             return None;
         }
-        self.branch_in(half_quoted.0, half_quoted.1, half_quoted.0.cost + 1);
+        self.scalar(state, StepKind::Text(Quote::Bare), at, end);
+        let is_word = self.text.source[at..end].bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
+        self.repair(state, if is_word { UNQUOTED_WORD } else { UNQUOTED }, at, end);
         Some(())
     }
 
