@@ -1,7 +1,10 @@
 //! All adapters, embedded in the binary and overlaid by a user's directory, and the choice of one for a model. Before that
 //! choice, `plan::reader` tries the route's adapter, and the name of the model that a copy was made from.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, LazyLock},
+};
 
 use super::{Adapter, Shown, quote::Turns};
 use crate::error::Error;
@@ -48,7 +51,9 @@ impl Library {
     /// # Errors
     /// One of the files is not a valid adapter.
     pub fn embedded() -> Result<Library, Error> {
-        Library::from_files(EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect())
+        // Parsed once in a process: each reload of a configuration asks for it.
+        static PARSED: LazyLock<Result<Library, Error>> = LazyLock::new(|| Library::from_files(embedded_files()));
+        PARSED.clone()
     }
 
     /// Loads the embedded adapters, overlaid by the `*.toml` files of a directory. A file replaces the adapter of the same name.
@@ -56,7 +61,7 @@ impl Library {
     /// # Errors
     /// The directory or a file cannot be read, or a file is not a valid adapter. One faulty file fails the whole library.
     pub fn with_overlay(directory: &Path) -> Result<Library, Error> {
-        let mut files: Vec<(String, String)> = EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let mut files = embedded_files();
         let read = |error: std::io::Error| Error::proxy(format!("`adapters`: {}: {error}", directory.display()));
         let mut paths: Vec<_> =
             std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -175,6 +180,11 @@ fn spellings(model: &str) -> Vec<String> {
     spellings.sort();
     spellings.dedup();
     spellings
+}
+
+/// The names and texts of the embedded files.
+fn embedded_files() -> Vec<(String, String)> {
+    EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect()
 }
 
 /// Replaces a `p` between two digits by a dot.
