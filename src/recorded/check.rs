@@ -32,7 +32,7 @@ pub enum Places {
 const ALL_CUTS: usize = 4096;
 const TEXT_CUTS: usize = 512;
 /// The frames themselves are cut everywhere in the tests of `wire`: here a sample shows that both fit together.
-const SAMPLED: usize = 32;
+const SAMPLED: usize = 12;
 
 /// Reads a fixture with the adapter that its model's name gets, and compares what its file expects with what it comes to, or writes
 /// that down (`update`). `false`: it expects no events, as a new recording does, so there was nothing to compare. Fails also where

@@ -132,7 +132,7 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
             }
             // All cuts of the call itself, where no earlier sample begins alike; of the others, and usually, a part of them.
             let alike = before.iter().map(|before| common(before, &whole)).max().unwrap_or(0);
-            let (is_thorough, every) = effort::of((false, 31), (true, 7));
+            let (is_thorough, every) = effort::of((false, 61), (true, 7));
             let some = |cut: usize| (is_thorough && place == "alone" && cut > alike) || cut % every == label.len() % every;
             for cut in (1..whole.len()).filter(|&cut| whole.is_char_boundary(cut) && some(cut)) {
                 if read(adapter, &[&whole[..cut], &whole[cut..]]) != seen {

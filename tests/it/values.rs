@@ -100,7 +100,7 @@ fn report(wrong: &[String]) {
 #[test]
 fn a_value_full_of_markers_comes_out_as_it_is() {
     let mut wrong = Vec::new();
-    for (adapter, text, arguments) in written() {
+    for (adapter, text, arguments) in written().step_by(effort::of(3, 1)) {
         if !is_faithful(adapter, &text, FinishReason::Stop, &arguments) {
             wrong.push(format!("{}: {text:?}: {:?}", adapter.name, read(adapter, &text, FinishReason::Stop).calls()));
         }
@@ -111,7 +111,7 @@ fn a_value_full_of_markers_comes_out_as_it_is() {
 #[test]
 fn quotes_that_are_not_escaped_never_cut_a_value() {
     let mut wrong = Vec::new();
-    for (adapter, text, arguments) in written().filter(|(_, text, _)| text.contains("\\\"")) {
+    for (adapter, text, arguments) in written().step_by(effort::of(3, 1)).filter(|(_, text, _)| text.contains("\\\"")) {
         let unescaped = text.replace("\\\"", "\"");
         let in_lines = unescaped.replace("\\n", "\n");
         let texts = if text.contains("\\\\") { vec![unescaped] } else { vec![unescaped, in_lines] };
