@@ -76,9 +76,13 @@ impl Text<'_> {
 /// does not hold every digit.
 pub(crate) fn whole(text: &str) -> Option<Cow<'_, str>> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if text.contains(['e', 'E']) {
+    const EXACT_DIGITS: usize = 15;
+    if let Some((mantissa, _)) = text.split_once(['e', 'E']) {
         let value: f64 = text.parse().ok()?;
-        return (value.fract() == 0.0 && value.abs() < EXACT).then(|| Cow::Owned(value.to_string()));
+        // `1e-400` is not zero, nor is `1.0000000000000000001e0` one.
+        let is_exact = mantissa.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS
+            && (value != 0.0 || !mantissa.contains(|c| matches!(c, '1'..='9')));
+        return (is_exact && value.fract() == 0.0 && value.abs() < EXACT).then(|| Cow::Owned(value.to_string()));
     }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     fraction.bytes().all(|byte| byte == b'0').then_some(Cow::Borrowed(whole))
@@ -143,6 +147,9 @@ mod tests {
             ("15e-1", None),
             ("1e400", None),
             ("1e99999999999999999999", None),
+            ("1e-400", None),
+            ("1.0000000000000000001e0", None),
+            ("0e0", Some("0")),
         ] {
             assert_eq!(whole(text).as_deref(), expected, "{text}");
         }
