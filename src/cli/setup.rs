@@ -67,16 +67,16 @@ impl Setup {
                 format!("nothing of {title}'s settings can be installed: `toolglot setup {name}` shows what to enter by hand");
             return Err(Error::client(what));
         }
-        let is_written = client.files.iter().any(clients::File::names_the_model);
+        let names_model = client.files.iter().any(clients::File::names_the_model);
         match run::known_model(address, self.model.as_deref()) {
             Ok((model, context)) => (place.model, place.context) = (model, context),
             // A name that nobody answers to must not get into the user's settings.
-            Err(error) if self.write && is_written => {
+            Err(error) if self.write && names_model => {
                 return Err(Error::client(format!("nothing was written: {}", error.message)));
             }
             Err(error) => match self.model {
                 Some(model) => place.model = model,
-                None if is_written || client.steps.contains("{model}") => {
+                None if names_model || client.steps.contains("{model}") => {
                     remark(remarks, &format!("MODEL stands for the name of a model: {}", error.message));
                 }
                 None => {}

@@ -1,6 +1,6 @@
-//! Checks a fixture. The recorded answer must give the same events however it arrives: whole, byte by byte, cut in two at
-//! every place. If it ends early, its calls must be the first calls of the whole answer. So an adapter file can be tested
-//! without a compiler.
+//! Checks a fixture. The recorded answer must give the same events however it arrives: whole, byte by byte, in single
+//! characters, cut in two at every place or at a sample of them. If it ends early, its calls must be the first calls of the
+//! whole answer. So an adapter file can be tested without a compiler.
 
 use std::{path::Path, sync::Arc};
 
@@ -31,7 +31,7 @@ pub enum Places {
 /// Of a text longer than this, in bytes, only a sample of the two-way cuts is run.
 const ALL_CUTS: usize = 4096;
 const TEXT_CUTS: usize = 512;
-/// The frames themselves are cut everywhere in the tests of `wire`: here a sample shows that both fit together.
+/// Of a sample, so many places of each body and of each text are tried. Frames are cut everywhere in the tests of `wire`.
 const SAMPLED: usize = 12;
 
 /// Reads a fixture with the adapter that its model's name gets, and compares what its file expects with what it comes to, or writes

@@ -220,9 +220,6 @@ async fn secured(mut response: Response) -> Response {
     response
 }
 
-#[cfg(test)]
-mod tests;
-
 /// The body of `POST /ui/tool`.
 #[derive(Deserialize)]
 struct Asked {
@@ -310,3 +307,6 @@ fn described(offered: &Offered) -> Value {
         "tokens": offered.tokens(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Every file under `fixtures/`: the recorded stream, read by the adapter that the model's name gets, gives the recorded
-//! events; whole, byte by byte, in single characters, cut in two and ended early at some places, with `THOROUGH=1` at all. `UPDATE=1` rewrites the
-//! events.
+//! events; whole, byte by byte, in single characters, cut in two and ended early at some places, with `THOROUGH=1` at all.
+//! `UPDATE=1` rewrites the events.
 
 use std::{
     fs,

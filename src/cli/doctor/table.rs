@@ -107,9 +107,15 @@ fn trial_lines(trial: &Trial, out: &mut String) {
     }
     for attempt in attempts {
         let _ = writeln!(out, "  {:4} {}", if attempt.good { "ok" } else { "NOT" }, attempt.asked);
-        let facts = [("came", std::slice::from_ref(&attempt.came)), ("form", attempt.form.as_slice())];
-        for (label, facts) in facts.into_iter().chain([("fixed", &*attempt.fixed), ("remedy", attempt.remedy.as_slice())]) {
-            facts.iter().for_each(|fact| _ = writeln!(out, "       {label}: {fact}"));
+        let _ = writeln!(out, "       came: {}", attempt.came);
+        if let Some(form) = &attempt.form {
+            let _ = writeln!(out, "       form: {form}");
+        }
+        for fixed in &attempt.fixed {
+            let _ = writeln!(out, "       fixed: {fixed}");
+        }
+        if let Some(remedy) = &attempt.remedy {
+            let _ = writeln!(out, "       remedy: {remedy}");
         }
     }
 }

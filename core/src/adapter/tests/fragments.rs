@@ -1,6 +1,7 @@
-//! No text costs more than its length: what the adapters look for, repeated as a model in a loop repeats it. Mixtures are read at
-//! some kB, and what takes long there at four times as many, too; in whichever pieces they come, the answer is the same. Two fixed mixtures of each
-//! adapter are read with every `cargo test`; `PROPTEST_CASES=50 cargo test -p toolglot-core --lib fragments` reads 50 random ones.
+//! No text costs more than its length: what the adapters look for, repeated as a model in a loop repeats it. Mixtures are
+//! read at some kB, and what takes long there at four times as many, too; in whichever pieces they come, the answer is the
+//! same. Two fixed mixtures of each adapter are read with every `cargo test`;
+//! `PROPTEST_CASES=50 cargo test -p toolglot-core --lib fragments` reads 50 random ones.
 
 use std::{
     fs,
