@@ -43,7 +43,6 @@ mod named;
 mod openers;
 mod options;
 mod proof;
-mod strings;
 mod text;
 mod verdict;
 

@@ -63,8 +63,8 @@ pub(super) enum Step {
     More,
     /// This is not a call.
     Reject,
-    /// This is a value that is not a call and ends at `end`. `is_json`: it is strict JSON.
-    Passed { end: usize, is_json: bool },
+    /// This is a value that is not a call and ends there.
+    Passed(usize),
     /// Complete calls. The text continues at `end`, after the calls and their closing marker.
     Done { calls: Vec<Parsed>, end: usize },
     /// A marked call that is closed but malformed, after complete ones. `torn` has its arguments as written. They never reach the
@@ -142,7 +142,7 @@ pub(super) fn name(text: &str, context: Context<'_>) -> Option<String> {
         Step::Done { calls, .. } => (calls, None),
         Step::Cut { whole, cut, .. } => (whole, Some(cut)),
         Step::Torn { whole, torn, .. } => (whole, Some(torn)),
-        Step::More | Step::Reject | Step::Passed { .. } => return None,
+        Step::More | Step::Reject | Step::Passed(_) => return None,
     };
     whole.into_iter().chain(last).next().map(|call| call.name).filter(|name| !name.is_empty())
 }

@@ -5,12 +5,6 @@ const PATHS: [&str; 12] =
     ["path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir"];
 /// Last words of names of parameters that hold a command line.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
-/// Words in names of parameters that hold a piece of text, whose leading and trailing whitespace is content.
-const TEXTS: [&str; 26] = [
-    "content", "contents", "text", "code", "source", "body", "snippet", "line", "lines", "block", "patch", "diff", "search",
-    "replace", "replacement", "old", "new", "insert", "string", "str", "before", "after", "prefix", "suffix", "indent", "input",
-];
-
 /// What is known of a parameter. The fields may all be false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Role {
@@ -27,11 +21,6 @@ impl Role {
         let path = PATHS.contains(&word.as_str()) || item && PATHS.contains(&singular);
         Role { path, command: COMMANDS.contains(&singular) || COMMANDS.contains(&word.as_str()) }
     }
-}
-
-/// Whether a parameter of this name holds a piece of text: `old_str`, `newText`.
-pub(crate) fn is_text(key: &str) -> bool {
-    !Role::of(key, false).path && words(key).any(|word| TEXTS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
 /// The words of a name, in any of the forms `tool_call`, `tool-call`, `tool.call`, `ToolCall`.

@@ -400,7 +400,7 @@ impl Reader<'_> {
         let (form, arguments) = (self.form, &mut self.arguments);
         let Some((key, hint)) = arguments.waiting.pop_front() else { return };
         arguments.damaged |= !sure || (arguments.loses_text && text.trim().is_empty());
-        let text = form.value(text, &key, arguments.between);
+        let text = form.value(text, arguments.between);
         arguments.has_lines |= text.contains('\n');
         match form.json(&key, &text, hint) {
             Some(value) => {

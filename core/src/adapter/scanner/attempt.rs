@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     adapter::{
-        Call, Syntax,
+        Call,
         syntax::{self, Attempts, Context, Parsed, Step, is_blank},
     },
     event::{Cell, Form, Place, Proof, Sink, Why},
@@ -132,12 +132,8 @@ impl Scanner {
                 }
                 return self.decide_whole(calls, body + stop, candidate, attempt, out);
             }
-            // No unmarked call begins inside it either: more of the value may follow.
-            Step::Passed { end: stop, is_json: true } if !marked && !self.tools.must_call() => {
-                self.buf.pass_value(body + stop);
-            }
             // At the end of the answer, the whole rest may have been searched for the end of the value.
-            Step::Passed { end: stop, .. } => self.buf.waste(if end { window - body } else { stop }),
+            Step::Passed(stop) => self.buf.waste(if end { window - body } else { stop }),
             Step::Torn { .. } | Step::Cut { .. } if candidate.quoted => {}
             Step::Torn { whole, torn, why, end: stop } => {
                 if marked && !self.is_drafting() {
@@ -149,17 +145,12 @@ impl Scanner {
                 }
                 // What it contains is not a call of its own.
                 if self.is_known(&torn.name) {
-                    self.buf.pass_content(body + stop);
+                    candidate.content_to = body + stop;
                 }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
                 self.end_nameless(candidate, counts, body);
                 self.buf.waste(window - body);
-            }
-            Step::Cut { .. } if self.closes_quotes(candidate) => {
-                self.buf.pass_content(self.buf.len());
-                self.reject(candidate, out);
-                return Decision::Over;
             }
             // A model that stopped while it wrote a draft did not make the call.
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),
@@ -231,9 +222,7 @@ impl Scanner {
             Some(false) => self.accept(read, out),
             Some(true) if let Some(past) = self.after_closers(candidate, to, end) => {
                 self.note(&read.calls, read.cell(Place::Code), out);
-                candidate.is_token = false;
-                self.buf.pass_content(past);
-                self.reject(candidate, out);
+                self.advance(past, out);
             }
             _ => {
                 candidate.read = Some(read);
@@ -284,14 +273,9 @@ impl Scanner {
             return Decision::Over;
         }
         // Whatever its last value contains is not a call.
-        let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
-        if !marked && !self.tools.must_call() && has_values && self.is_known(&cut.name) {
+        if !marked && !self.tools.must_call() && self.is_known(&cut.name) && !cut.arguments.is_empty() {
             self.note(&[cut], Cell { form: Form::Unmarked, place: Place::Last, proof: Proof::Fits, whole: false }, out);
-            self.buf.pass_value(self.buf.len());
-            match &call.syntax {
-                Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),
-                _ => self.buf.pass_content(self.buf.len()),
-            }
+            candidate.content_to = self.buf.len();
         }
         self.buf.waste(window - entry.body);
         Decision::Form
@@ -302,17 +286,16 @@ impl Scanner {
         if self.code.is_some() {
             return self.show_code(out);
         }
-        let lone = candidate.marker > 1 && self.is_lone(candidate.at, candidate.marker);
-        if candidate.quoted {
-            self.buf.pass_content(candidate.at + candidate.marker);
+        if candidate.content_to > 0 {
+            return self.advance(candidate.content_to, out);
         }
+        let lone = candidate.marker > 1 && self.is_lone(candidate.at, candidate.marker);
         if candidate.nameless && !candidate.quoted && !lone && !self.is_drafting() {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
-        self.buf.pass_strings(candidate.at, false);
         if candidate.marker > 0 {
-            self.message.opened = true;
-            self.not_a_call(candidate.at, candidate.marker, candidate.is_token || lone, out);
+            self.message.opened |= candidate.marker > 1;
+            self.not_a_call(candidate.at, candidate.marker, (candidate.is_token || lone) && !candidate.quoted, out);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ops::{Deref, Range};
 
-use super::strings::Strings;
 use crate::{
     adapter::triggers::{Found, Triggers},
     event::FinishReason,
@@ -29,12 +28,6 @@ pub(super) struct Buffer {
     wasted: usize,
     /// Positions in the answer at which no marker begins.
     clear: Range<usize>,
-    /// Position in the answer up to which the text is a value that is not a call.
-    inside_value: usize,
-    /// Follows the strings of values that are not calls. Not even a marked call begins in them.
-    strings: Strings,
-    /// Position in the answer up to which the text is the content of a truncated call, or a quoted call.
-    inside_content: usize,
     /// The reason why the answer ended, once it has.
     pub(super) ended: Option<FinishReason>,
 }
@@ -69,7 +62,6 @@ impl Buffer {
 
     /// Drops the emitted text. All positions decrease by its length.
     pub(super) fn compact(&mut self) {
-        self.strings.is_open_after(&self.text[..self.from], self.gone);
         let by = std::mem::take(&mut self.from);
         self.text.drain(..by);
         self.pos -= by;
@@ -112,7 +104,6 @@ impl Buffer {
     /// Rescans the text from `at` on.
     pub(super) fn rescan(&mut self, at: usize) {
         self.pos = at;
-        self.leave_strings();
     }
 
     /// Marks the text before `to` as emitted.
@@ -133,7 +124,6 @@ impl Buffer {
 
     /// Removes `at..to` from the text and keeps the text before it.
     pub(super) fn cut_out(&mut self, at: usize, to: usize) {
-        self.strings.is_open_after(&self.text[..at], self.gone);
         self.text.replace_range(at..to, "");
         self.pos = at;
         self.forget_markers();
@@ -154,43 +144,6 @@ impl Buffer {
     /// Charges bytes that were held in vain.
     pub(super) fn waste(&mut self, bytes: usize) {
         self.wasted += bytes;
-    }
-
-    /// Records that the text up to `to` is a value that is not a call, so no unmarked call begins in it.
-    pub(super) fn pass_value(&mut self, to: usize) {
-        self.inside_value = self.inside_value.max(self.gone + to);
-    }
-
-    /// Records that the text up to `to` is the content of a truncated call, or a quoted call: not even a marked call begins in
-    /// it.
-    pub(super) fn pass_content(&mut self, to: usize) {
-        self.inside_content = self.inside_content.max(self.gone + to);
-        self.pass_value(to);
-    }
-
-    /// Records that the value that begins at `at` is not a call. `named`: it names an offered tool.
-    pub(super) fn pass_strings(&mut self, at: usize, named: bool) {
-        self.strings.is_open_after(&self.text[..at], self.gone);
-        self.strings.follow(self.gone + at, named);
-    }
-
-    /// Records that what follows is outside of all values, because a call or framing was read.
-    pub(super) fn leave_strings(&mut self) {
-        self.strings = Strings::default();
-    }
-
-    /// Whether `at` is inside a string of a value that is not a call, so that not even a marker counts there.
-    pub(super) fn is_quoted(&mut self, at: usize) -> bool {
-        self.is_passed(at) || self.strings.is_open_after(&self.text[..at], self.gone)
-    }
-
-    /// Whether `at` is inside the content of a truncated call, or a quoted call.
-    pub(super) fn is_passed(&self, at: usize) -> bool {
-        self.gone + at < self.inside_content
-    }
-
-    pub(super) fn is_inside_value(&self, at: usize) -> bool {
-        self.gone + at < self.inside_value
     }
 
     /// Whether the budget for candidates at `at` is used up. `usual`: the bytes of one hold.

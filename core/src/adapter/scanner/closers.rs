@@ -60,14 +60,6 @@ impl Scanner {
         }
     }
 
-    /// Whether a quote before an unterminated call closes right after one of its brackets.
-    pub(super) fn closes_quotes(&self, candidate: &Candidate) -> bool {
-        let before = self.line_head(candidate.at);
-        let quote = before.chars().next_back().filter(|quote| matches!(quote, '"' | '\'' | '`'));
-        let text = &self.buf[candidate.at..];
-        quote.is_some_and(|quote| text.match_indices(['}', ')']).any(|(at, _)| text[at + 1..].starts_with(quote)))
-    }
-
     /// The markers that may close a call of this form: models mix those of other forms in.
     fn closers<'s>(&'s self, call: Option<&'s Call>) -> impl Iterator<Item = &'s String> + Clone {
         let own = call.into_iter().flat_map(|call| call.close.iter().chain(&call.section_close));

@@ -15,7 +15,7 @@ pub(super) struct Emitted {
     pub(super) last: (Vec<Parsed>, Option<(usize, bool)>),
     /// The beginning of the current line without leading whitespace.
     pub(super) line_head: String,
-    /// The last non-whitespace characters, and the last one of all.
+    /// What it ends in, and its last character.
     pub(super) tail: Tail,
     pub(super) end: Option<char>,
     /// Length of the run of backticks that opened inline code on this line; 0 outside inline code.
@@ -64,10 +64,11 @@ impl Emitted {
         self.calls - 1
     }
 
-    /// Makes what follows count as the start of a line, for inline code and indented markers.
+    /// Makes what follows count as the start of a line, outside inline code and data.
     pub(super) fn begin_line(&mut self) {
         self.line_head.clear();
         self.inline = 0;
+        self.tail = Tail { last: self.tail.last, ..Tail::default() };
     }
 
     /// Records a run of backticks: it opens inline code, closes it, or is part of it.
@@ -80,29 +81,46 @@ impl Emitted {
     }
 }
 
-/// The last two non-whitespace characters of a text.
+/// What a text ends in.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tail([Option<char>; 2]);
+pub(super) struct Tail {
+    /// The last two characters other than whitespace.
+    last: [Option<char>; 2],
+    /// How many brackets are open, and whether a string is open in them. Both are of JSON, which has no line breaks in strings.
+    depth: usize,
+    pub(super) string: bool,
+    escaped: bool,
+}
 
 impl Tail {
     /// The tail after more text.
-    pub(super) fn after(self, text: &str) -> Tail {
-        let mut last = text.chars().rev().filter(|c| !c.is_whitespace());
-        match (last.next(), last.next()) {
-            (None, _) => self,
-            (last, None) => Tail([self.0[1], last]),
-            (last, before) => Tail([before, last]),
+    pub(super) fn after(mut self, text: &str) -> Tail {
+        for c in text.chars() {
+            match c {
+                _ if self.escaped => self.escaped = false,
+                '\\' if self.string => self.escaped = true,
+                '\n' => self.string = false,
+                '"' if self.string => self.string = false,
+                '"' if self.depth > 0 => self.string = matches!(self.last[1], Some('{' | '[' | '(' | ',' | ':' | '=')),
+                '{' | '[' | '(' if !self.string => self.depth += 1,
+                '}' | ']' | ')' if !self.string => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            if !c.is_whitespace() {
+                self.last = [self.last[1], Some(c)];
+            }
         }
+        self
     }
 
     /// Whether a sentence ends here.
     pub(super) fn ends_sentence(self) -> bool {
-        matches!(self.0[1], Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
+        matches!(self.last[1], Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
     }
 
     /// Whether JSON data continues here (a value after a key, the next element of a list), or code that assigns or compares.
     pub(super) fn is_inside_data(self) -> bool {
-        match self.0 {
+        match self.last {
             [_, Some('[' | '{' | '=')] | [Some('"'), Some(':')] => true,
             [Some(before), Some(',')] => before.is_ascii_digit() || matches!(before, '}' | ']' | '"'),
             _ => false,

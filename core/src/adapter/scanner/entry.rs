@@ -71,8 +71,8 @@ impl Scanner {
         let fresh = self.before.fresh;
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
-        let inside_data = || !self.follows_call() && self.emitted.tail.after(self.buf.pending(at)).is_inside_data();
-        if bracket && (self.buf.is_inside_value(at) || inside_data() || self.is_in_block_quote(at)) {
+        let inside_data = || !self.follows_call() && self.tail(at).is_inside_data();
+        if bracket && (inside_data() || self.is_in_block_quote(at)) {
             return false;
         }
         let mut entries = Vec::new();
@@ -93,9 +93,6 @@ impl Scanner {
                 entries.push(Entry::new(form, at, false));
             }
         }
-        if entries.is_empty() && bracket {
-            self.buf.pass_strings(at, false);
-        }
         self.begin(at, bracket_length, false, entries)
     }
 
@@ -106,7 +103,7 @@ impl Scanner {
         let offered = element::named(inside, &self.tools, end) != Seen::No;
         let marked = offered && elements_here;
         let possible = offered || (elements_here && element::may_begin(inside, end));
-        if !marked && possible && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) {
+        if !marked && possible && self.is_in_block_quote(at) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
@@ -116,8 +113,8 @@ impl Scanner {
 
     /// Whether a tag begins or ends a result, in the form of clients whose prompts ask for elements (`<read_file_result>`: Void).
     /// `None`: more text is needed.
-    pub(super) fn client_result(&mut self, at: usize, end: bool) -> Option<Option<Aside>> {
-        if !self.options.elements || self.buf.is_quoted(at) {
+    pub(super) fn client_result(&self, at: usize, end: bool) -> Option<Option<Aside>> {
+        if !self.options.elements || self.is_quoted(at) {
             return Some(None);
         }
         let inside = &self.buf[at + 1..];
@@ -152,7 +149,7 @@ impl Scanner {
     /// Tries these forms at `at`, where a marker of length `marker` is. `is_token`: it is a control token.
     pub(super) fn begin(&mut self, at: usize, marker: usize, is_token: bool, entries: Vec<Entry>) -> bool {
         // Nothing begins in a string of a value, or in a call that is only mentioned.
-        let begun = !entries.is_empty() && !self.buf.is_quoted(at);
+        let begun = !entries.is_empty() && !self.is_quoted(at);
         self.candidate = begun.then(|| Candidate {
             at,
             marker,
@@ -162,6 +159,7 @@ impl Scanner {
             confirmed: false,
             fresh: self.before.fresh,
             quoted: marker > 0 && self.is_in_block_quote(at),
+            content_to: 0,
             nameless: false,
             read: None,
             searched: 0,

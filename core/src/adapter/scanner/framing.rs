@@ -89,7 +89,7 @@ impl Scanner {
 
     /// Whether a whole sentence or a colon precedes `at`: `I run it now. [TOOL_CALLS]..`.
     pub(super) fn follows_sentence(&self, at: usize) -> bool {
-        self.emitted.tail.after(self.buf.pending(at)).ends_sentence()
+        self.tail(at).ends_sentence()
     }
 
     /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.
@@ -163,7 +163,6 @@ impl Scanner {
         self.waiting.clear();
         self.emit(self.buf.trimmed(at), out);
         self.buf.skip_to(after);
-        self.buf.leave_strings();
         self.region = Region::Text;
         self.draft.believed = None;
         self.emitted.swallow_blank = true;

@@ -87,7 +87,6 @@ impl Scanner {
         }
         self.resolve(at, true, out);
         self.remove(at, body, out);
-        self.buf.leave_strings();
         self.before.call = None;
         self.emitted.begin_line();
         self.message.for_user = kind == Kind::Content;

@@ -36,7 +36,6 @@ impl Scanner {
 
     /// Handles calls that were read. Those that count whatever follows are emitted, the others wait.
     pub(super) fn accept(&mut self, read: Read, out: &mut dyn Sink) {
-        self.buf.leave_strings();
         if read.calls.is_empty() || (!self.is_drafting() && self.counts_anywhere(&read)) {
             return self.deliver(read, out);
         }

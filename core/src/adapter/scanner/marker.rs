@@ -113,8 +113,8 @@ impl Scanner {
 
     /// Whether data quotes a control token in its strings, or a sentence or code shows it. A token of the model's own is followed by
     /// another one, by what it begins, or by nothing. `None`: more text is needed.
-    fn is_shown_token(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
-        let is_quoted = self.buf.is_quoted(found.at);
+    fn is_shown_token(&self, found: Found<'_>, end: bool) -> Option<bool> {
+        let is_quoted = self.is_quoted(found.at);
         if !is_quoted && !self.is_named(found.at) {
             return Some(false);
         }
@@ -148,7 +148,7 @@ impl Scanner {
 
     /// Whether a marker is a control token, which is not content even if it belongs to no call.
     pub(super) fn drops(&self, found: Found<'_>) -> bool {
-        (found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))) && !self.buf.is_passed(found.at)
+        found.mark.framing.drop || (found.mark.framing.of_call && !self.is_named(found.at))
     }
 
     /// Drops the token of some family that ends the answer. `None`: text follows it, or a sentence mentions it.

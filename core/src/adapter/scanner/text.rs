@@ -1,7 +1,7 @@
 //! Emitting text that is not a call: at once, except for whitespace that a following call may swallow. Also the end of inline
 //! code, and the line around a position.
 
-use super::{Region, Scanner};
+use super::{Region, Scanner, emitted::Tail};
 use crate::{
     adapter::syntax::{Start, blank, is_blank},
     event::{Event, Sink},
@@ -100,6 +100,17 @@ impl Scanner {
             Some(newline) => is_blank(&before[newline..]),
             None => self.emitted.line_head.is_empty() && is_blank(before),
         }
+    }
+
+    /// What the text before `at` ends in. Calls that wait are not part of it.
+    pub(super) fn tail(&self, at: usize) -> Tail {
+        let from = self.waiting.last().map_or(self.buf.from, |last| last.to);
+        self.emitted.tail.after(&self.buf[from..at])
+    }
+
+    /// Whether `at` is inside a string of JSON data, so that not even a marker counts there.
+    pub(super) fn is_quoted(&self, at: usize) -> bool {
+        self.tail(at).string
     }
 
     /// Whether `at` is in a Markdown block quote.

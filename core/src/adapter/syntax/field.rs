@@ -6,10 +6,7 @@ use super::{
     entities::unescaped,
     marker::find_tag,
 };
-use crate::{
-    event::Tools,
-    fix::{Role, is_text, name::is_known},
-};
+use crate::{event::Tools, fix::name::is_known};
 
 /// Maximum length of a marker that stops a tag, in bytes.
 const STOP_BYTES: usize = 48;
@@ -55,22 +52,16 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
             Some(_) => return Seen::No,
             None => return undecided,
         };
-        let inner = &window[1..stop];
-        // A quote that closes in another tag, or never, is junk.
-        let junk = window[stop..].starts_with('\n') || (closed.is_some_and(|(at, _)| at < stop) && inner.contains('='));
-        if !junk {
-            return match find(stop + 1, close) {
-                Some((end, marker)) => {
-                    // The end of the tag is missing, and the value follows.
-                    let torn = window[stop + 1..end].contains('<');
-                    let (attributes, next) =
-                        if torn { ("", at + stop + 1) } else { (&window[stop + 1..end], at + end + marker.len()) };
-                    Seen::Yes(Field { text: unescaped(inner), quoted: true, attributes, next, stopped: None })
-                }
-                None if text.len() - at > 2 * WORD_BYTES => Seen::No,
-                None => Seen::Maybe,
-            };
-        }
+        return match find(stop + 1, close) {
+            Some((end, marker)) => {
+                // The end of the tag is missing, and the value follows.
+                let torn = window[stop + 1..end].contains('<');
+                let (attributes, next) =
+                    if torn { ("", at + stop + 1) } else { (&window[stop + 1..end], at + end + marker.len()) };
+                Seen::Yes(Field { text: unescaped(&window[1..stop]), quoted: true, attributes, next, stopped: None })
+            }
+            None => undecided,
+        };
     }
     let brace = window.find('{').filter(|_| brace).map(|at| (at, "{"));
     // Only what begins before the end of the tag counts.
@@ -144,18 +135,6 @@ pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
 pub(super) fn in_cdata(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("<![CDATA[")?.strip_suffix("]]>")?;
     (!inner.contains("]]>")).then_some(inner)
-}
-
-/// Removes a newline at each end and the indentation of the closing tag. A value alone on its line is indented as its tags are,
-/// unless spaces belong to the parameter's text.
-pub(super) fn without_layout<'t>(text: &'t str, key: &str) -> &'t str {
-    let indentation = text.len() - text.trim_end_matches([' ', '\t']).len();
-    let unindented = &text[..text.len() - indentation];
-    let text = if unindented.ends_with('\n') { unindented } else { text };
-    let inner = one_each(text, &["\r\n", "\n"]);
-    let alone = inner.len() < text.len() && text.starts_with(['\r', '\n']) && indentation > 0 && !inner.trim().contains('\n');
-    let is_path = || Role::of(key, false).path && !inner.contains('\n');
-    if (alone && !is_text(key)) || is_path() { inner.trim() } else { inner }
 }
 
 #[cfg(test)]

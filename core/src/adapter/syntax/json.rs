@@ -24,7 +24,6 @@ use crate::{
 
 mod begins;
 mod calls;
-mod described;
 mod keys;
 
 use begins::{opening_fence, plausible};
@@ -103,24 +102,15 @@ impl<'a> Values<'a> {
 
     /// Reads the value that begins here, and goes to the next one if one follows.
     fn value(&mut self) -> Result<(), Step> {
-        let Values { text, context, start, fence, .. } = *self;
+        let Values { text, context, start, .. } = *self;
         let (end, marked) = self.end()?;
         if !self.take(end.begin) {
-            // Its quotes are broken, and only the end of the text ends it.
-            let begun = Context { end: false, ..context };
-            let is_open =
-                || context.end && text[start..].starts_with(['{', '[']) && whole(text, start, fence, may_follow, begun).is_err();
             return Err(match self.unreadable(end) {
-                _ if marked && is_open() => self.cut(),
                 _ if !self.calls.is_empty() => self.leave(start),
                 Some(torn) => torn,
                 None if marked => Step::Reject,
-                None => Step::Passed { end: end.begin, is_json: is_json(&text[start..end.begin]) },
+                None => Step::Passed(end.begin),
             });
-        }
-        // A tag in prose before a code block.
-        if !marked && fence.is_some() && !text[end.next..].trim().is_empty() {
-            return Err(Step::Reject);
         }
         let next = text.len() - text[end.next..].trim_start_matches(is_separator).len();
         if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) {

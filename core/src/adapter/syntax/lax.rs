@@ -29,52 +29,34 @@ struct Head {
     end: usize,
 }
 
-/// Reads one call, or several between one pair of markers.
+/// Reads one call.
 pub(crate) fn read(text: &str, lax: &Lax, context: Context<'_>) -> Step {
-    let mut calls = Vec::new();
-    let end = all(text, lax, context, &mut calls);
-    end.map_or_else(|step| step, |end| Step::Done { calls, end })
+    whole(text, lax, context).unwrap_or_else(|step| step)
 }
 
-/// Reads call after call. `Ok` has the offset after the last one. The error says why the last one is not whole.
-fn all(text: &str, lax: &Lax, context: Context<'_>, calls: &mut Vec<Parsed>) -> Result<usize, Step> {
-    let Head { name, open, end } = match head(text, 0, lax, context) {
+/// The same. The error says why the call is not whole.
+fn whole(text: &str, lax: &Lax, context: Context<'_>) -> Result<Step, Step> {
+    let Head { name, open, end } = match head(text, lax, context) {
         Err(Step::More) if context.end => return Err(Step::nameless()),
         head => head?,
     };
-    // A word between the tags.
-    let is_announced = || lax.open.iter().any(|open| text.trim_start().starts_with(open.as_str()));
-    if !is_known(context.tools, &name) && (!context.marked || open.is_none() && !is_announced()) {
+    // A word between the tags is no name.
+    if !is_known(context.tools, &name) && (!context.marked || open.is_none()) {
         return Err(Step::Reject);
     }
-    let Some(open) = open else {
-        calls.push(Parsed::new(name, "{}"));
-        return Ok(end);
-    };
-    let mut at = call(text, name, open, lax, context, calls)?;
-    loop {
-        at += blank(&text[at..]);
-        let rest = text[at..].trim_start_matches(JUNK);
-        let next = text.len() - rest.len();
-        if rest.is_empty() && !context.end {
-            return Err(Step::More);
-        }
-        if let Some(length) = starts_with_any(rest, context.close, context.end).sure()? {
-            return Ok(next + length);
-        }
-        if starts_with_any(rest, &lax.open, context.end).sure()?.is_none() || !context.marked {
-            return Ok(at);
-        }
-        match head(text, next, lax, context) {
-            Ok(Head { name, open: Some(open), .. }) => at = call(text, name, open, lax, context, calls)?,
-            Err(Step::More) if !context.end => return Err(Step::More),
-            _ => return Ok(at),
-        }
+    let Some(open) = open else { return Ok(Step::done(Parsed::new(name, "{}"), end)) };
+    let (call, end) = call(text, name, open, lax, context)?;
+    let at = end + blank(&text[end..]);
+    let rest = text[at..].trim_start_matches(JUNK);
+    if rest.is_empty() && !context.end {
+        return Err(Step::More);
     }
+    let closed = starts_with_any(rest, context.close, context.end).sure()?;
+    Ok(Step::done(call, closed.map_or(at, |length| text.len() - rest.len() + length)))
 }
 
-/// Reads the call whose brackets open at `open`, and returns its end.
-fn call(text: &str, name: String, open: usize, lax: &Lax, context: Context<'_>, calls: &mut Vec<Parsed>) -> Result<usize, Step> {
+/// Reads the call whose brackets open at `open`, and its end.
+fn call(text: &str, name: String, open: usize, lax: &Lax, context: Context<'_>) -> Result<(Parsed, usize), Step> {
     let view = View::of(known_tool(context.tools, &name));
     let ends = |rest: &str| ends(rest, lax, context);
     let dialect = Dialect { delimiters: &lax.strings, loose: Some(&ends), place: view.root(), end: context.end, lenient: false };
@@ -83,24 +65,22 @@ fn call(text: &str, name: String, open: usize, lax: &Lax, context: Context<'_>, 
         Read::More(_) if !context.end => return Err(Step::More),
         Read::More(items) => {
             let so_far = items.filter(|_| context.marked).and_then(|items| arguments(items, view.root()));
-            let cut = Parsed::new(name, unclosed(&so_far.unwrap_or_default()));
-            return Err(Step::Cut { whole: std::mem::take(calls), cut, closed: false });
+            return Err(Step::cut(Parsed::new(name, unclosed(&so_far.unwrap_or_default()))));
         }
         Read::Fail => None,
     };
     if let Some((arguments, end)) = read {
-        calls.push(Parsed::new(name, arguments));
-        return Ok(end);
+        return Ok((Parsed::new(name, arguments), end));
     }
     if !context.marked || context.close.is_empty() {
         return Err(Step::Reject);
     }
-    Err(torn(text, open, std::mem::take(calls), &name, "keys and values do not fit together", context))
+    Err(torn(text, open, Vec::new(), &name, "keys and values do not fit together", context))
 }
 
 /// Reads what precedes the arguments. The error says that more text decides, or that nothing of a call is here.
-fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Result<Head, Step> {
-    let mut at = at + blank(&text[at..]);
+fn head(text: &str, lax: &Lax, context: Context<'_>) -> Result<Head, Step> {
+    let mut at = blank(text);
     at += starts_with_any(&text[at..], &lax.open, context.end).sure()?.unwrap_or(0);
     at += blank(&text[at..]);
     let rest = &text[at..];
@@ -110,11 +90,9 @@ fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Result<Head, 
     }
     let (name, tail) = rest.split_at(length);
     let name = name.to_owned();
-    if !context.end && "(){".starts_with(tail) {
+    if !context.end && tail.is_empty() {
         return Err(Step::More);
     }
-    // Empty parentheses, then the arguments: `f(){a:1}`.
-    let tail = if tail.starts_with("(){") { &tail[2..] } else { tail };
     let end = text.len() - tail.len() + blank(tail);
     match text.as_bytes().get(end) {
         Some(b'{' | b'(') if end + tail.len() == text.len() || context.marked => Ok(Head { name, open: Some(end), end }),

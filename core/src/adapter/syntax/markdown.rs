@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Parsed, entities::replaced, members::members};
+use super::{Parsed, members::members};
 
 const ESCAPED: &str = "\\_";
 
@@ -12,34 +12,12 @@ pub(super) fn plain(word: &str) -> Cow<'_, str> {
     if word.contains(ESCAPED) { Cow::Owned(word.replace(ESCAPED, "_")) } else { Cow::Borrowed(word) }
 }
 
-/// Removes Markdown's backslashes from a call. Its values are unescaped only if its name or one of its keys is escaped, and no
-/// underscore is without a backslash: otherwise the backslash may be the model's.
+/// Removes Markdown's backslashes from a call's name and keys. Its values stay as they are written.
 pub(super) fn unescaped(call: Parsed) -> Parsed {
     let keys = call.arguments.contains(ESCAPED).then(|| members(&call.arguments)).flatten().unwrap_or_default();
     let keys: Vec<String> = keys.into_iter().map(|(key, _)| key).filter(|key| key.contains(ESCAPED)).collect();
-    if !call.name.contains(ESCAPED) && keys.is_empty() {
-        return call;
-    }
-    let has_bare = call.arguments.match_indices('_').any(|(at, _)| !call.arguments[..at].ends_with('\\'));
-    let arguments = if has_bare {
-        keys.iter().fold(call.arguments, |text, key| text.replacen(key.as_str(), &plain(key), 1))
-    } else {
-        // JSON writes a backslash as two.
-        let is_json = super::value::is_json(&call.arguments);
-        without_escapes(&call.arguments, if is_json { "\\\\_" } else { ESCAPED })
-    };
+    let arguments = keys.iter().fold(call.arguments, |text, key| text.replacen(key.as_str(), &plain(key), 1));
     Parsed { name: plain(&call.name).into_owned(), arguments, ..call }
-}
-
-/// Replaces `escape` by an underscore, reading pairs of backslashes from the left.
-fn without_escapes(text: &str, escape: &str) -> String {
-    replaced(text, b'\\', |rest| match rest.strip_prefix(escape) {
-        Some(_) => (escape.len(), "_"),
-        None => {
-            let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
-            (length, &rest[..length])
-        }
-    })
 }
 
 /// The length of the name that `text` begins with: letters, digits and `marks`. `None`: it may continue after the end of the
@@ -64,15 +42,11 @@ mod tests {
     }
 
     #[test]
-    fn values_are_escaped_only_where_a_name_or_a_key_is() {
+    fn names_and_keys_are_unescaped() {
         for (written, meant) in [
-            (call(r"find\_all", r#"{"path": "a\_b"}"#), call("find_all", r#"{"path": "a_b"}"#)),
-            (call("find", r#"{"max\_size": 1, "path": "a\_b"}"#), call("find", r#"{"max_size": 1, "path": "a_b"}"#)),
-            (call("find", r#"{"max\\_size": 1, "path": "a\\_b"}"#), call("find", r#"{"max_size": 1, "path": "a_b"}"#)),
-            (call(r"find\_all", r#"{"path": "a\\_b and c_d"}"#), call("find_all", r#"{"path": "a\\_b and c_d"}"#)),
-            (call("find", r#"{"max\_size": 1, "path": "a\_b, c_d"}"#), call("find", r#"{"max_size": 1, "path": "a\_b, c_d"}"#)),
+            (call(r"find\_all", r#"{"path": "a\_b"}"#), call("find_all", r#"{"path": "a\_b"}"#)),
+            (call("find", r#"{"max\_size": 1, "path": "a\_b"}"#), call("find", r#"{"max_size": 1, "path": "a\_b"}"#)),
             (call("find_all", r#"{"path": "a\_b"}"#), call("find_all", r#"{"path": "a\_b"}"#)),
-            (call("find_all", r#"{"max_size": 1, "path": "a\\_b"}"#), call("find_all", r#"{"max_size": 1, "path": "a\\_b"}"#)),
         ] {
             assert_eq!(unescaped(written), meant);
         }

@@ -39,16 +39,13 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         }
         let (key, after) = key(rest)?;
         let after = beyond_comments(after);
-        // An extra colon, and an extra quote after a word (`"f"", ..`), are skipped.
+        // An extra colon is skipped.
         let value = beyond_comments(after.trim_start_matches([':', '=']));
         if value.len() == after.len() {
             return None;
         }
         let end = value_end(value);
-        let rest_of_value = &value[end..];
-        let twin =
-            rest_of_value.strip_prefix('"').filter(|rest| rest.trim_start().starts_with([',', '}']) && is_word(&value[..end]));
-        let follows = beyond_comments(twin.unwrap_or(rest_of_value));
+        let follows = beyond_comments(&value[end..]);
         // The object's own brace is missing, and at most the bracket of a list around it follows.
         let is_last = follows.trim_matches(|c: char| c.is_whitespace() || c == ']').is_empty();
         if !is_last && !follows.starts_with([',', ';', '}']) {
@@ -64,21 +61,12 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
 pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     let mut out = Vec::new();
     let mut rest = text.trim().strip_prefix('[')?;
-    let mut begun = rest;
     loop {
         rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with(']') {
             return Some(out);
         }
-        // A brace too many, unless an earlier one is inside a string of this element.
-        if let Some(after) = rest.strip_prefix('}') {
-            if let Some(element) = out.last_mut() {
-                *element = &begun[..begun.len() - after.len()];
-            }
-            rest = after;
-            continue;
-        }
-        begun = rest;
+        let begun = rest;
         let end = value_end(rest).max(rest.chars().next().map_or(1, char::len_utf8));
         out.push(rest[..end].trim_end());
         rest = &rest[end..];
@@ -144,12 +132,6 @@ pub(crate) fn is_closed(value: &str) -> bool {
         Some(b'{' | b'[' | b'(') => extent::end(value) == Some(value.len()),
         _ => value.starts_with(QUOTES) && string_end(value) == Some(value.len()),
     }
-}
-
-/// Whether a value is one quoted word, so that no quote inside it can be unescaped.
-fn is_word(value: &str) -> bool {
-    let word = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    word.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c)))
 }
 
 fn key(text: &str) -> Option<(String, &str)> {

@@ -1,11 +1,10 @@
 //! Writes parsed values as JSON text. The schema says what unquoted text means.
 
 use super::{
-    literal::{Item, Node, number},
+    literal::{Item, Node},
     markdown::plain,
     members,
     typing::{Hint, value},
-    value::is_json,
 };
 use crate::fix::{Place, Types};
 
@@ -41,7 +40,7 @@ fn json(place: Place<'_>, node: Node) -> String {
     match node {
         Node::Json(text) => text,
         Node::Bare(text) if is_null(place, &text) => "null".to_owned(),
-        Node::Bare(text) => wanted_number(place, &text).unwrap_or_else(|| value(place, &text, Hint::None)),
+        Node::Bare(text) => value(place, &text, Hint::None),
         Node::List(items) => {
             let place = place.element();
             format!("[{}]", items.into_iter().map(|item| json(place, item)).collect::<Vec<_>>().join(","))
@@ -55,16 +54,4 @@ fn is_null(place: Place<'_>, text: &str) -> bool {
     let is_word = matches!(text, "none" | "nil" | "NULL" | "Null" | "undefined");
     let is_text = place.allows(Types::NULL) != Some(true) && place.allows(Types::STRING) == Some(true);
     text == "null" || is_word && !is_text
-}
-
-/// The JSON text of a number in a notation that JSON lacks, if a number is wanted here.
-fn wanted_number(place: Place<'_>, text: &str) -> Option<String> {
-    let json = number(text).filter(|_| !is_json(text))?;
-    let value = serde_json::from_str(&json).ok()?;
-    let is_wanted = match place.allows(Types::STRING) {
-        Some(true) => place.allows(Types::of(&value)) == Some(true),
-        Some(false) => true,
-        None => false,
-    };
-    is_wanted.then(|| json.into_owned())
 }

@@ -8,11 +8,8 @@ use super::{
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged},
-    event::{Tool, Tools},
-    fix::{
-        Types, View,
-        name::{is_known, known_tool},
-    },
+    event::Tool,
+    fix::{Types, View, name::known_tool},
     reader::End,
 };
 
@@ -52,9 +49,7 @@ pub(crate) fn read(text: &str, data: &Recipient, context: Context<'_>) -> Step {
 fn head(text: &str, data: &Recipient, context: Context<'_>) -> Seen<(String, usize)> {
     let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
     match header(text, data, inside, context.end) {
-        Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
-            Seen::Yes((without_constraint(name, data, context.tools), length))
-        }
+        Seen::Yes(Header { length, kind: Kind::Call(name) }) => Seen::Yes((name, length)),
         Seen::Maybe => Seen::Maybe,
         Seen::Yes(_) | Seen::No => Seen::No,
     }
@@ -151,14 +146,6 @@ fn raw(key: Option<&str>, text: &str) -> String {
         Some(key) => object(&[(key.to_owned(), verbatim(text))]),
         None => text.to_owned(),
     }
-}
-
-/// Removes the kind of body from the end of a name, if only the rest names a tool.
-fn without_constraint(name: String, data: &Recipient, tools: &Tools) -> String {
-    let known = |name: &str| is_known(tools, name);
-    let bare =
-        data.constraint.iter().filter_map(|word| name.strip_suffix(word.as_str())).find(|bare| !known(&name) && known(bare));
-    bare.map(str::to_owned).unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -269,7 +269,6 @@ fn a_marked_call_with_a_bare_body_is_the_call_or_refused() {
 #[test]
 fn other_forms_of_calls_are_read() {
     let run = |command: &str| Some(("run_command", json!({"command": command})));
-    let search = |query: &str| Some(("web-search", json!({"query": query})));
     check(&[
         ("olmo3", "<function_calls>print(text=\"hi\")</function_calls>", Some(("print", json!({"text": "hi"})))),
         ("generic", "Thought: I need it.\nAction: run_command\nAction Input: rm -rf build\n", run("rm -rf build")),
@@ -282,17 +281,6 @@ fn other_forms_of_calls_are_read() {
             "generic",
             "{\"text\": \"ok\", \"function_call\": {\"name\": \"run_command\", \"arguments\": {\"command\": \"ls\"}}}",
             run("ls"),
-        ),
-        (
-            "generic",
-            "[TOOL_CALL]\n{tool => \"web-search\", args => {\n  --query \"research\"\n}}\n[/TOOL_CALL]",
-            search("research"),
-        ),
-        // A line of the value is no flag.
-        (
-            "generic",
-            "[TOOL_CALL]\n{tool => \"web-search\", args => {\n  --query \"a\n-- b\n--c d\"\n  --timeout 3\n}}\n[/TOOL_CALL]",
-            Some(("web-search", json!({"query": "a\n-- b\n--c d", "timeout": 3}))),
         ),
         (
             "deepseek-dsml",

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::markdown::plain;
 use crate::{
-    fix::{End, Place, Role, Verdict, fix},
+    fix::{End, Place, Verdict, fix},
     json::{extent, number::respell},
 };
 
@@ -46,17 +46,7 @@ pub(crate) fn parameter<'v>(root: Place<'v>, key: &str) -> Place<'v> {
 
 /// The value of a parameter as JSON text.
 pub(crate) fn argument(root: Place<'_>, key: &str, text: &str, hint: Hint) -> String {
-    let place = parameter(root, key);
-    let role = Role::of(key, false);
-    let bare = match unquoted(text) {
-        // Neither a path nor a command begins with such a quote.
-        Some((_, inner)) if role.path => inner,
-        Some(('`', inner)) if role.command => inner,
-        // A path on a line of its own.
-        _ if role.path && text.contains('\n') && !text.trim().contains('\n') => text.trim(),
-        _ => text,
-    };
-    value(place, if place.is_plain_string() { bare } else { text }, hint)
+    value(parameter(root, key), text, hint)
 }
 
 /// Writes a text without escapes as a JSON string. Control characters are written as `\u000a`, so that the fixer does not take
@@ -79,17 +69,6 @@ pub(super) fn verbatim(text: &str) -> String {
 
 /// Writes a text as JSON: the literal that it spells if the schema accepts it in this place, else a string.
 pub(crate) fn value(place: Place<'_>, text: &str, hint: Hint) -> String {
-    let accepted = |text: &str| place.accepts(&Value::from(text)) == Some(true);
-    // A literal other than a string.
-    let is_taken = |text: &str| literal(text).is_some_and(|(_, value)| !value.is_string() && place.accepts(&value) == Some(true));
-    if place.is_known() && !accepted(text) && !is_taken(text) {
-        if accepted(text.trim()) {
-            return verbatim(text.trim());
-        }
-        if let Some(inner) = unquoted(text).map(|(_, inner)| inner).filter(|inner| accepted(inner) || is_taken(inner)) {
-            return value(place, inner, hint);
-        }
-    }
     let string = || verbatim(text);
     if hint == Hint::Text || (hint == Hint::None && place.is_plain_string()) {
         return string();
@@ -114,14 +93,6 @@ pub(crate) fn value(place: Place<'_>, text: &str, hint: Hint) -> String {
         (Some(true), _) | (_, Some(false)) => written,
         _ => string(),
     }
-}
-
-/// The quote and the content of a quoted text. `None`: not quoted, or the content contains that quote or a newline.
-fn unquoted(text: &str) -> Option<(char, &str)> {
-    let text = text.trim();
-    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
-    let inner = text[1..].strip_suffix(quote)?;
-    (!inner.is_empty() && !inner.contains([quote, '\n'])).then_some((quote, inner))
 }
 
 /// The JSON or Python literal that a text spells: its JSON text with numbers as written, and its value.

@@ -295,16 +295,12 @@ fn two_objects_in_one_message_are_two_calls_and_an_object_written_twice_is_one()
     assert_eq!(calls(&seen).first().map(String::as_str), Some(LAMP));
 }
 
-/// `source: spec core, sections 2 and 4`: a call inside reasoning that closes is a draft, what stands between quotes is text, and where a
-/// value ends is not decided silently.
+/// `source: spec core, sections 2 and 4`: a call inside reasoning that closes is a draft, and where a value ends is not decided silently.
 #[test]
-fn drafts_quotes_and_lost_braces_run_nothing() {
+fn drafts_and_lost_braces_run_nothing() {
     let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
     let drafts = format!("I call <tool_call>{object}</tool_call> no, wait.</think>Sure, here it is.");
     assert!(written(&read("hermes", false, &drafts)).is_empty());
-    let quoted = format!("Write \"<tool_call>{object}\" and so on.");
-    assert_eq!(read("hermes", false, &quoted), text(&quoted));
-
     let schema = r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#;
     let arguments = |adapter: &str, answer: &str| {
         let tools = Tools::new([Tool::new("run", "Runs.", schema)], ToolChoice::Auto);

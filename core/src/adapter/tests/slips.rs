@@ -136,8 +136,6 @@ fn calls_in_the_objects_of_other_protocols() {
     for text in [
         "{\"functionCall\": {\"name\": \"lamp\", \"args\": {\"on\": true}}}",
         "{\"toolUse\": {\"toolUseId\": \"t1\", \"name\": \"lamp\", \"input\": {\"on\": true}}}",
-        "{\"jsonrpc\": \"2.0\", \"id\": 3, \"method\": \"tools/call\", \"params\": {\"name\": \"lamp\", \"arguments\": {\"on\": true}}}",
-        "<tool_call>\n{\"method\": \"tools/call\", \"params\": {\"name\": \"lamp\", \"arguments\": {\"on\": true}}}\n</tool_call>",
     ] {
         assert!(is_lamp(&read("generic", false, text)), "{text}");
     }
@@ -218,18 +216,6 @@ fn an_object_inside_of_data_is_no_call_however_the_data_end() {
     }
     for text in [format!("Now: {lamp}"), format!("Sure, {lamp}"), format!("{lamp}, {lamp}")] {
         assert!(!written(&read("generic", false, &text)).is_empty(), "{text}");
-    }
-}
-
-#[test]
-fn a_brace_too_many_in_a_list_is_passed_over() {
-    let call = r#"{"name": "lamp", "arguments": {"on": true}}"#;
-    for text in [format!("[TOOL_CALLS] [{call}}}]"), format!("[TOOL_CALLS][{call}}}, {call}]")] {
-        let calls = written(&read("mistral", false, &text));
-        assert!(
-            !calls.is_empty() && calls.iter().all(|(call, whole)| call.contains("{\"on\": true}") && *whole),
-            "{text}: {calls:?}"
-        );
     }
 }
 

@@ -37,18 +37,6 @@ fn a_word_is_a_text_only_after_a_marker() {
 }
 
 #[test]
-fn a_list_of_names_calls_nothing() {
-    let names = r#"[{"name": "time"}, {"name": "forecast"}]"#;
-    assert_eq!(whole("mistral", names), Vec::<String>::new());
-    assert_eq!(whole("llama3", r#"[{"name": "forecast"}, {"name": "time"}]"#), Vec::<String>::new());
-    let calls = r#"[{"name": "time"}, {"name": "forecast", "arguments": {"place": "Turku"}}]"#;
-    assert_eq!(whole("mistral", calls).len(), 2);
-    assert_eq!(whole("mistral", r#"[{"name": "time"}]"#).len(), 1);
-    // A marker says that they are calls: what one of them lacks is said of that one.
-    assert_eq!(whole("mistral", &format!("[TOOL_CALLS] {names}")).len(), 2);
-}
-
-#[test]
 fn the_brace_of_a_call_in_a_list_may_be_missing() {
     let text = r#"[{"name": "forecast", "arguments": {"place": "Turku", "days": 2}]"#;
     for (adapter, text) in

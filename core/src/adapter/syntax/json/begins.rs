@@ -5,8 +5,7 @@ use super::{
         Context, Start, WORD_BYTES,
         members::{beyond_comments, members},
     },
-    calls::wraps,
-    keys::{MESSAGE, UNSURE_NAMES, is_usual},
+    keys::{MESSAGE, UNSURE_NAMES, WRAPPERS, is_usual},
 };
 use crate::{adapter::JsonKeys, event::ToolChoice, fix::name::is_known};
 
@@ -53,7 +52,7 @@ pub(super) fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     };
     let key = &key[..end];
     let of_call = |key: &str| keys.name.iter().chain(&keys.arguments).any(|known| known == key);
-    let of_others = |key: &str| is_usual(key) || UNSURE_NAMES.contains(&key) || MESSAGE.contains(&key) || wraps(key);
+    let of_others = |key: &str| is_usual(key) || UNSURE_NAMES.contains(&key) || MESSAGE.contains(&key) || WRAPPERS.contains(&key);
     let known = of_call(key) || of_others(key) || context.tools.get(key).is_some();
     if known || !inside.starts_with('"') {
         return Some(known);

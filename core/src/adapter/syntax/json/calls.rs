@@ -6,8 +6,7 @@ use super::{
         members::{elements, is_closed, members, object, unquote},
         python, typing, unclosed,
     },
-    described::{describes, lists_names, reports},
-    keys::{ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, IDS, MESSAGE, NAME_KEYS, OTHER_KEYS, RECORD, UNSURE_NAMES, WRAPPERS, is_usual},
+    keys::{ARGUMENT_KEYS, BUNDLE, IDS, MESSAGE, NAME_KEYS, OTHER_KEYS, UNSURE_NAMES, WRAPPERS, is_usual},
 };
 use crate::{
     adapter::JsonKeys,
@@ -75,15 +74,12 @@ impl Layer<'_> {
     }
 
     fn calls(self, value: &str) -> Option<Vec<Found>> {
-        let Layer { keys, context, open, .. } = self;
+        let Layer { context, open, .. } = self;
         // It was escaped as a whole.
         if value.starts_with(['"', '\'']) {
             return self.inner(unquote(value).trim());
         }
         if let Some(list) = elements(value) {
-            if !context.marked && lists_names(&list, keys, context.tools) {
-                return None;
-            }
             let last = list.len().wrapping_sub(1);
             let found: Option<Vec<Vec<Found>>> = list
                 .into_iter()
@@ -98,9 +94,6 @@ impl Layer<'_> {
         if !value.starts_with('{') {
             return in_python(value, context);
         }
-        if let Some(plain) = without_flags(value) {
-            return self.inner(&plain);
-        }
         self.in_object(value, &members(value)?)
     }
 
@@ -109,8 +102,7 @@ impl Layer<'_> {
         let Layer { keys, context, .. } = self;
         let get = |key: &str| member(members, key);
         let known = |name: &str| is_known(context.tools, name);
-        let (first, said) =
-            members.first().filter(|(key, _)| MESSAGE.contains(&key.as_str())).map_or(("", ""), |(key, value)| (key, value));
+        let said = members.first().filter(|(key, _)| MESSAGE.contains(&key.as_str())).map_or("", |(_, value)| *value);
         // A message whose text is nothing but calls of offered tools: `{"content": "{\"name\": ..}"}`. Source: toolcall-repair-bench 45
         // and 59, Qwen3.5 9B.
         if members.len() == 1
@@ -119,21 +111,12 @@ impl Layer<'_> {
         {
             return Some(found);
         }
-        let wrapped = wrapped(members);
-        // Data, unless calls are in it.
-        if !context.marked && !first.is_empty() && wrapped.is_none() {
-            return None;
-        }
-        if let Some(wrapped) = wrapped.filter(|value| value.starts_with(['{', '[', '"'])) {
-            let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
-            let found = if record { None } else { self.inner(wrapped).or_else(|| without_braces(wrapped, context.tools)) };
+        if let Some(wrapped) = wrapped(members).filter(|value| value.starts_with(['{', '[', '"'])) {
+            let found = self.inner(wrapped).or_else(|| without_braces(wrapped, context.tools));
             // A string that is no call may be the name.
             if found.is_some() || !wrapped.starts_with('"') {
                 return found;
             }
-        }
-        if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
-            return self.inner(params);
         }
         let unsure = || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| known(&unquote(name)))?)));
         if let Some(named) = find(members, &keys.name).or_else(unsure) {
@@ -184,12 +167,8 @@ impl Layer<'_> {
             return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: is_closed(value) }]);
         }
         let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
-        let describes = match given {
-            _ if context.marked => false,
-            Some((at, _)) => reports(members, key, at, tool),
-            None => describes(members, key, &written, context.tools),
-        };
-        if describes || !is_name {
+        let describes = || !context.marked && given.is_none() && describes(members, key, &written, context.tools);
+        if !is_name || describes() {
             return None;
         }
         let (arguments, closed) = match given {
@@ -237,21 +216,6 @@ pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
-/// Writes the flags of a command line as members: `{tool => "f", args => {\n--key "value"\n}}`. MiniMax M2 writes calls so. A line
-/// inside a quoted value is no flag.
-fn without_flags(value: &str) -> Option<String> {
-    value.strip_prefix('{')?.trim_start().strip_prefix("tool =>")?;
-    let object = value.replacen("=>", ":", 2);
-    let (mut quoted, mut before) = (false, "");
-    let member = |line: &str| {
-        let flag = line.trim_start().strip_prefix("--").and_then(|flag| flag.split_once([' ', '='])).filter(|_| !quoted);
-        quoted ^= line.replace("\\\"", "").matches('"').count() % 2 == 1;
-        let comma = if flag.is_some() { std::mem::replace(&mut before, ", ") } else { "" };
-        flag.map_or_else(|| line.to_owned(), |(key, value)| format!("{comma}\"{key}\": {value}"))
-    };
-    Some(object.split('\n').map(member).collect::<Vec<_>>().join("\n"))
-}
-
 /// Python calls that are a whole string.
 fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
     match python::read(text, Context { marked: false, close: &[], end: true, ..context }) {
@@ -291,11 +255,6 @@ pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option
     }
 }
 
-/// Whether a key is one of [`WRAPPERS`], in any spelling.
-pub(super) fn wraps(key: &str) -> bool {
-    WRAPPERS.into_iter().any(|known| fold(known) == fold(key))
-}
-
 /// The value of the wrapper in an object.
 fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
     let written = |wrapper: &str| members.iter().find(|(key, _)| fold(key) == fold(wrapper)).map(|(_, value)| *value);
@@ -331,4 +290,16 @@ fn flattened(members: &[(String, &str)], name: &str, tool: Option<&Tool>) -> Str
     let view = View::of(tool);
     let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || view.root().required().any(|required| required == key);
     object(members.iter().filter(|(key, _)| key != name && is_argument(key)))
+}
+
+/// Whether an object that names a tool describes it instead of calling it: its result, its description, a package of that name.
+/// If the tool requires nothing, all other keys must be parameters. If it requires some, as many keys may be unknown as required ones are missing, because these may be misspelt; and any number
+/// if the key of the name is not just `name`.
+fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
+    let Some(tool) = known_tool(tools, written) else { return false };
+    let view = View::of(Some(tool));
+    let known = |key: &str| is_usual(key) || view.root().keys().any(|known| fold(known) == fold(key));
+    let unknown = members.iter().filter(|(key, _)| key != name && !known(key)).count();
+    let missing = view.root().required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
+    unknown > missing && (name == "name" || view.root().required().next().is_none())
 }

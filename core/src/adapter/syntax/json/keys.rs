@@ -18,21 +18,10 @@ pub(super) const WRAPPERS: [&str; 8] =
 pub(super) const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with, besides those of name and arguments.
 pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "jsonrpc"];
-/// The method of an MCP request whose parameters are a call.
-pub(super) const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of the reasoning before a call.
 const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys that a message begins with.
 pub(super) const MESSAGE: [&str; 3] = ["role", "content", "text"];
-/// Keys of a record of a call that was made or judged.
-pub(super) const RECORD: [&str; 30] = [
-    "result", "results", "output", "status", "response", "observation", "error", "exit_code", "stdout", "stderr", "success",
-    "executed", "started_at", "call_count", "latency_ms", "duration_ms", "allowed", "approved", "valid", "denied", "blocked",
-    "skip", "skipped", "execute", "timestamp", "duration", "expect", "expected", "level", "decision",
-];
-/// Keys of a tool's description.
-pub(super) const DESCRIPTION: [&str; 8] =
-    ["description", "summary", "version", "enabled", "installed", "inputSchema", "input_schema", "annotations"];
 /// Keys of the name that are also common parameters. They count only if the value is the name of an offered tool.
 pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
 

@@ -25,7 +25,6 @@ impl Parser<'_> {
         match rest.as_bytes() {
             [b'"' | b'\'', ..] => self.string(),
             _ if let Some(ends) = self.dialect.loose => self.loose(ends),
-            [prefix, b'"' | b'\'', ..] if matches!(prefix.to_ascii_lowercase(), b'r' | b'u' | b'b') => self.string(),
             [_] if !self.dialect.end => Err(Stop::More),
             _ => self.word(),
         }
@@ -36,18 +35,14 @@ impl Parser<'_> {
         let (delimiter, inside) = self.rest().split_at(length);
         let text = &inside[..inside.find(delimiter).ok_or(Stop::More)?];
         self.at += 2 * length + text.len();
-        if holds_torn(text, delimiter) || holds_core(text, delimiter) {
+        if holds_core(text, delimiter) {
             return Err(Stop::Fail);
         }
         Ok(Node::Json(verbatim(text)))
     }
 
-    /// Reads a string between quotes, with the prefix that Python allows.
+    /// Reads a string between quotes.
     fn string(&mut self) -> Result<Node, Stop> {
-        let raw = matches!(self.rest().as_bytes().first(), Some(b'r' | b'R'));
-        if !self.rest().starts_with(['"', '\'']) {
-            self.at += 1;
-        }
         let quote = &self.rest()[..1];
         let three = quote.repeat(3);
         let delimiter = match starts_with_any(self.rest(), [&three], self.dialect.end) {
@@ -61,10 +56,10 @@ impl Parser<'_> {
         let end = end.ok_or(Stop::More)?;
         let text = &self.text[body..end];
         self.at = end + delimiter.len();
-        if holds_delimiter(text, self.dialect.delimiters) {
+        if self.holds_delimiter(text) {
             return Err(Stop::Fail);
         }
-        Ok(Node::Json(if raw { verbatim(text) } else { escaped(text) }))
+        Ok(Node::Json(escaped(text)))
     }
 
     /// The first closing delimiter that structure follows. A quote that closes a word before more text shows that the value is
@@ -102,6 +97,11 @@ impl Parser<'_> {
             next.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).is_some_and(|at| next[at..].starts_with(['(', '=']))
         };
         text.len() > after.len() && (next.is_empty() || next.len() < after.len() && (names_a_call() || begins(next)))
+    }
+
+    /// Whether a text that no delimiters enclose holds what remains of one: its end is uncertain.
+    fn holds_delimiter(&self, text: &str) -> bool {
+        self.dialect.delimiters.iter().any(|delimiter| text.contains(delimiter.as_str()) || holds_core(text, delimiter))
     }
 
     /// Reads a Python literal, or a name, which is a string if the tool wants one.
@@ -144,7 +144,7 @@ impl Parser<'_> {
             };
             if stops {
                 self.at = at;
-                let is_torn = so_far.is_empty() || holds_delimiter(so_far, self.dialect.delimiters);
+                let is_torn = so_far.is_empty() || self.holds_delimiter(so_far);
                 return if is_torn { Err(Stop::Fail) } else { Ok(Node::Bare(so_far.to_owned())) };
             }
         }
@@ -179,29 +179,10 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a string contains its delimiter with one character missing (`<|"|` for `<|"|>`): its end is uncertain.
-fn holds_torn(written: &str, delimiter: &str) -> bool {
-    let torn = |at: usize| [&delimiter[..at], &delimiter[at + 1..]].concat();
-    delimiter.is_ascii() && delimiter.len() > 3 && (0..delimiter.len()).any(|at| written.contains(&torn(at)))
-}
-
-/// Whether a text that no delimiters enclose holds one, or what remains of one. If that is a word, only at an end of the text.
-fn holds_delimiter(text: &str, delimiters: &[String]) -> bool {
-    let at_end = |core: &str| text.starts_with(core) || text.ends_with(core);
-    delimiters
-        .iter()
-        .any(|delimiter| text.contains(delimiter.as_str()) || holds_core(text, delimiter) || core(delimiter).is_some_and(at_end))
-}
-
-/// A delimiter without its first and last characters.
-fn core(delimiter: &str) -> Option<&str> {
-    delimiter.get(1..delimiter.len() - 1).filter(|core| core.len() > 1)
-}
-
-/// Whether a text holds the core of a delimiter, with any quotes. A core that is a word may be one of the text.
+/// Whether a text holds a delimiter without its first and last characters. If that is a word, it may be one of the text.
 fn holds_core(text: &str, delimiter: &str) -> bool {
-    let core = core(delimiter).filter(|core| !core.contains(char::is_alphanumeric));
-    core.is_some_and(|core| text.contains(core) || text.contains(&core.replace('"', "'")))
+    let core = delimiter.get(1..delimiter.len() - 1).filter(|core| core.len() > 1 && !core.contains(char::is_alphanumeric));
+    core.is_some_and(|core| text.contains(core))
 }
 
 /// The start of the closing delimiter of a string.

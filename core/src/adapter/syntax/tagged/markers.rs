@@ -5,7 +5,7 @@ use super::super::{
     ahead::{Seen, gap},
     element::may_be_named,
     entities::decoded,
-    field::{attribute, field, in_cdata, one_each, without_layout},
+    field::{attribute, field, in_cdata, one_each},
     marker::{starts_with_any_tag, starts_with_key_tag, starts_with_tag},
     nested, starts_with_any,
     typing::{self, Hint},
@@ -357,8 +357,8 @@ impl Markers<'_> {
         }
     }
 
-    /// The value of argument `key` without what belongs to the form.
-    pub(crate) fn value(&self, text: &str, key: &str, between: Between) -> String {
+    /// A value without what belongs to the form.
+    pub(crate) fn value(&self, text: &str, between: Between) -> String {
         if let Some(inner) = in_cdata(text).filter(|_| self.tagged.cdata) {
             return inner.to_owned();
         }
@@ -366,7 +366,7 @@ impl Markers<'_> {
             Trim::None => text,
             Trim::All => text.trim(),
             Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
-            Trim::OneNewline => without_layout(text, key),
+            Trim::OneNewline => one_each(text, &["\r\n", "\n"]),
         };
         let plain = if self.tagged.zero_width { trimmed.replace("<\u{200b}", "<") } else { trimmed.to_owned() };
         if self.decodes { decoded(&plain) } else { plain }

@@ -242,25 +242,6 @@ fn a_value_may_hold_its_own_closing_tag() {
     }
 }
 
-/// In tags that are indented, the indentation of a path is layout. The blanks of a text are the text's.
-#[test]
-fn blanks_around_a_value_on_one_line() {
-    let tool =
-        r#"{"type":"object","properties":{"path":{"type":"string"},"old_text":{"type":"string"},"city":{"type":"string"}}}"#;
-    let tools = Tools::new([Tool::new("edit", "", tool)], ToolChoice::Auto);
-    for (value, expected) in [
-        ("<parameter=old_text>\n    return x\n  </parameter>", r#"edit {"old_text":"    return x"}"#),
-        ("<parameter=path>\n    src/a.rs\n  </parameter>", r#"edit {"path":"src/a.rs"}"#),
-        ("<parameter=path>  src/a.rs</parameter>", r#"edit {"path":"src/a.rs"}"#),
-        ("<parameter=old_text>  return x</parameter>", r#"edit {"old_text":"  return x"}"#),
-        ("<parameter=city>\n    Turku\n  </parameter>", r#"edit {"city":"Turku"}"#),
-    ] {
-        let text = format!("<tool_call>\n<function=edit>\n  {value}\n</function>\n</tool_call>");
-        let seen = run(library().get("qwen3-coder").unwrap(), &tools, std::iter::once(text.as_str()));
-        assert_eq!(written(&seen, true), [expected], "{text}");
-    }
-}
-
 #[test]
 fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
     for (adapter, text, expected) in [

@@ -74,34 +74,3 @@ fn the_form_may_say_more_than_the_schema() {
     assert_eq!(argument(Place::unknown(), "k", "1", Hint::None), "1");
     assert_eq!(argument(Place::unknown(), "k", "\"1\"", Hint::None), r#""\"1\"""#);
 }
-
-#[test]
-fn quotes_and_layout_that_no_accepted_value_has_are_dropped() {
-    for (parameter, text, expected) in [
-        (r#"{"type":"integer"}"#, r#""42""#, "42"),
-        (r#"{"type":"boolean"}"#, "'true'", "true"),
-        (r#"{"enum":["a","b"]}"#, "`a`", r#""a""#),
-        (r#"{"type":"string","enum":["a","b"]}"#, r#" "b" "#, r#""b""#),
-        (r#"{"type":"string","enum":["a","b"]}"#, r#""c""#, r#""\"c\"""#),
-        (r#"{"type":"string"}"#, r#""c""#, r#""\"c\"""#),
-    ] {
-        assert_eq!(value(parameter, text, Hint::None), expected, "{parameter} {text}");
-    }
-}
-
-#[test]
-fn paths_and_commands_have_no_quotes_of_markdown() {
-    let schema = r#"{"properties":{"path":{"type":"string"},"command":{"type":"string"},"content":{"type":"string"}}}"#;
-    let view = View::of(Some(&Tool::new("t", "", schema)));
-    for (key, text, expected) in [
-        ("path", "`a b.rs`", r#""a b.rs""#),
-        ("path", "\"C:\\a.rs\"", r#""C:\\a.rs""#),
-        ("path", "\n  src/a.rs\n", r#""src/a.rs""#),
-        ("command", "`ls -l`", r#""ls -l""#),
-        ("command", "`a` + `b`", r#""`a` + `b`""#),
-        ("command", "\"/opt/my app\"", r#""\"/opt/my app\"""#),
-        ("content", "`ls -l`", r#""`ls -l`""#),
-    ] {
-        assert_eq!(argument(view.root(), key, text, Hint::None), expected, "{key} {text}");
-    }
-}
