@@ -35,7 +35,6 @@ codes! {
     E7 "The arguments are taken out of a copy of the schema." "{\"properties\": {\"n\": 1}}" => "{\"n\": 1}";
     E8 "An object that is written several times counts once." "{\"n\": 1} {\"n\": 1}" => "{\"n\": 1}";
     F1 "A patch is taken out of the text around it." "{\"cmd\": \"*** Begin Patch ...\"}" => "{\"input\": \"*** Begin Patch ...\"}";
-    S0 "There were too many repairs to list, or too many ways to read the text to compare." "['x', 'x', ...]" => "[\"x\", \"x\", ...]";
     S1 "A superfluous comma is dropped." "{\"n\": 1,}" => "{\"n\": 1}";
     S2 "A missing comma is added." "{\"n\": 1 \"m\": 2}" => "{\"n\": 1, \"m\": 2}";
     S3 "A missing colon is added, a doubled one counts once." "{\"n\" 1}" => "{\"n\": 1}";
@@ -50,7 +49,6 @@ codes! {
     S12 "Brackets that are missing, superfluous or of the wrong kind are repaired." "{\"l\": [1, 2}" => "{\"l\": [1, 2]}";
     S13 "Spaces and punctuation that JSON does not have are replaced with JSON's." "{\"n\"：1}" => "{\"n\": 1}";
     S14 "A text that was escaped as a whole is unescaped once." "{\\\"n\\\": 1}" => "{\"n\": 1}";
-    S15 "Concatenated strings are joined." "{\"s\": \"a\" + \"b\"}" => "{\"s\": \"ab\"}";
     S16 "A string without quotes is quoted." "{\"s\": hello there}" => "{\"s\": \"hello there\"}";
     S17 "An ellipsis between members is dropped." "{\"n\": 1, ...}" => "{\"n\": 1}";
     S18 "A literal `\\n` or `\\t` between tokens is whitespace." "{\\n\"n\": 1}" => "{\"n\": 1}";
@@ -103,11 +101,5 @@ impl Code {
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
-    }
-}
-
-impl PartialEq<&str> for Code {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
     }
 }

@@ -12,9 +12,8 @@ pub(crate) use quote::Quote;
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
-    /// The ends of the last double quote and of the last closing brace or bracket.
-    last_quote: usize,
-    last_closer: usize,
+    /// After this offset, no double quote or no closing brace or bracket follows.
+    last: usize,
     /// A key was found in doubled quotes (`""key"":`); only then can values be quoted this way.
     doubled: Cell<bool>,
     looked_at: Cell<usize>,
@@ -45,9 +44,8 @@ impl<'s> Text<'s> {
     pub(crate) fn new(source: &'s str) -> Text<'s> {
         let bytes = source.as_bytes();
         let end = |found: Option<usize>| found.map_or(0, |found| found + 1);
-        let last_quote = end(memchr::memrchr(b'"', bytes));
-        let last_closer = end(memchr::memrchr2(b'}', b']', bytes));
-        Text { source, bytes, last_quote, last_closer, ..Text::default() }
+        let last = end(memchr::memrchr(b'"', bytes)).min(end(memchr::memrchr2(b'}', b']', bytes)));
+        Text { source, bytes, last, ..Text::default() }
     }
 
     /// How many bytes were looked at so far, with repetition. This is the measure of the work.
@@ -122,27 +120,17 @@ impl<'s> Text<'s> {
         self.source[i..].find(mark).map_or(self.bytes.len(), |found| i + found + mark.len())
     }
 
-    /// Whether a double quote occurs at or after `i`.
-    pub(crate) fn quote_ahead(&self, i: usize) -> bool {
-        self.last_quote > i
-    }
-
     /// Whether a double quote and a closing bracket occur after `i`, which looks like more JSON.
     pub(crate) fn more_json(&self, i: usize) -> bool {
-        self.quote_ahead(i) && self.closer_ahead(i)
+        self.last > i
     }
 
-    /// Whether a closing brace or bracket occurs at or after `i`.
-    pub(crate) fn closer_ahead(&self, i: usize) -> bool {
-        self.last_closer > i
-    }
-
-    /// The key at `i`, if a colon follows it. One of its quotes may be doubled.
+    /// The key at `i`, if a colon follows it.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
-            let start = i + usize::from(self.stray_quote(i)) + length;
+            let start = i + length;
             let (end, after) = self.delimiter(start, quote).filter(|(end, _)| end - start <= KEY_REACH)?;
-            let colon = self.skip(self.past_stray_quote(after));
+            let colon = self.skip(after);
             let key = !self.bytes[start..end].contains(&b'\n') && self.colon(colon);
             return key.then_some(KeyAhead { name: &self.source[start..end], quoted: true });
         }
@@ -156,16 +144,6 @@ impl<'s> Text<'s> {
         key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
     }
 
-    /// Whether a surplus quote comes before the quote that opens a key (`""limit": 10`).
-    pub(crate) fn stray_quote(&self, i: usize) -> bool {
-        self.starts(i, "\"\"") && self.word(i + 2) > i + 2 && matches!(self.quote(i), Some((Quote::Double, _)))
-    }
-
-    /// The end of a surplus quote after the quote that closes a key (`"limit"": 10`).
-    pub(crate) fn past_stray_quote(&self, i: usize) -> usize {
-        i + usize::from(self.at(i) == Some(b'"') && self.colon(self.skip(i + 1)))
-    }
-
     /// Whether a colon is at `i`, ASCII or full-width (Claude writes both in Chinese text: NoFxAiOS/nofx#446).
     pub(crate) fn colon(&self, i: usize) -> bool {
         self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")
@@ -173,11 +151,7 @@ impl<'s> Text<'s> {
 
     /// The length of the comma at `i`, ASCII or full-width.
     pub(crate) fn comma(&self, i: usize) -> Option<usize> {
-        match self.at(i)? {
-            b',' => Some(1),
-            0xef if self.starts(i, "\u{ff0c}") => Some(3),
-            _ => None,
-        }
+        if self.at(i)? == b',' { Some(1) } else { self.starts(i, "\u{ff0c}").then_some(3) }
     }
 
     /// The end of the identifier at `i`; `i` if there is none.

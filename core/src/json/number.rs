@@ -27,9 +27,6 @@ pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
         let value = u64::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'))?;
         return Some(Cow::Owned(format!("{sign}{value}")));
     }
-    if rest.starts_with('_') || rest.ends_with('_') || rest.contains("__") {
-        return None;
-    }
     let plain = rest.replace('_', "");
     let (mantissa, exponent) = plain.split_once(['e', 'E']).unwrap_or((&plain, ""));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -179,7 +179,7 @@ proptest! {
         // What a string held before may only be found in the backslashes of a path.
         let syntax = |rule: Code| rule != Code::T2b && rule.as_str().starts_with(['S', 'T', 'X']);
         prop_assert!(!report.fixes.iter().any(|fix| syntax(fix.rule)), "{} with {}: {:?}", source, schema, report);
-        let literal = report.fixes.iter().any(|fix| fix.rule == "T2b");
+        let literal = report.fixes.iter().any(|fix| fix.rule.as_str() == "T2b");
         if let (Some(Why::Schema(_)), Some(arguments), false) = (&report.why, &report.arguments, literal) {
             prop_assert_eq!(arguments, &source);
         }

@@ -9,10 +9,8 @@ enum Limit {
     Untouched,
     /// Nothing may run.
     Refused,
-    /// It becomes this, and not by the rule.
-    Otherwise(Value),
 }
-use Limit::{Otherwise, Refused, Untouched};
+use Limit::{Refused, Untouched};
 
 const PLAIN: &str = r#"{"type":"object","properties":{"town":{"type":"string"},"nights":{"type":"integer"}}}"#;
 const ONE: &str = r#"{"properties":{"town":{"type":"string"}},"required":["town"]}"#;
@@ -25,8 +23,6 @@ const SPELLED: &str = r#"{"properties":{"m":{"enum":["x y","x_y"]}},"required":[
 
 #[test]
 fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
-    let many = format!("[{}]", "'x',".repeat(1100));
-    let few = "['x',]";
     let town = || json!({"town": "Turku"});
     let title = |value: Value| json!({"title": "x", "pages": value});
     let rows: Vec<(&str, &str, &str, Value, &str, &str, Limit)> = vec![
@@ -47,7 +43,6 @@ fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
             Refused,
         ),
         ("E8", TOWN, r#"{"town":"Turku"} {"town":"Turku"}"#, town(), TOWN, r#"{"town":"Turku"} {"town":"Oulu"}"#, Refused),
-        ("S0", "", &many, json!(vec!["x"; 1100]), "", few, Otherwise(json!(["x"]))),
         ("S1", TOWN, r#"{"town":"Turku",}"#, town(), TOWN, r#"{"town":",}"}"#, Untouched),
         ("S2", TOWN, r#"{"nights":2 "town":"Turku"}"#, json!({"nights": 2, "town": "Turku"}), TOWN, r#"{"nights":2 3}"#, Refused),
         ("S3", TOWN, r#"{"town" "Turku"}"#, town(), TOWN, r#"{"town" , "nights":2}"#, Refused),
@@ -70,7 +65,6 @@ fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
         ("S12", TOWN, r#"{"town":"Turku"}}"#, town(), TOWN, r#"{"town":"}}]"}"#, Untouched),
         ("S13", TOWN, "{\u{a0}\"town\"：\"Turku\"}", town(), TOWN, "{\"town\":\"\u{a0}：\"}", Untouched),
         ("S14", TOWN, r#"{\"town\": \"Turku\"}"#, town(), TOWN, r#"{"town":"{\"a\": 1}"}"#, Untouched),
-        ("S15", TOWN, r#"{"town":"Tur" + "ku"}"#, town(), TOWN, r#"{"town":"Tur + ku"}"#, Untouched),
         ("S16", TOWN, r#"{"town": Turku, "nights": 2}"#, json!({"town": "Turku", "nights": 2}), TOWN, r#"{"town": }"#, Refused),
         ("S17", TOWN, r#"{"town":"Turku", ...}"#, town(), TOWN, r#"{"town": ...}"#, Refused),
         ("S18", TOWN, r#"{\n"town":"Turku"\n}"#, town(), TOWN, r#"{"town":"\n\t"}"#, Untouched),
@@ -217,19 +211,15 @@ fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
         let end = if *rule == "X2" { End::CutAgain } else { End::Closed };
         let report = fixed(schema, source, end);
         assert_eq!(value(&report).as_ref(), Some(expected), "{rule}: {source}\n{report:?}");
-        assert!(report.fixes.iter().any(|fix| fix.rule == *rule), "{rule} is not in the report on {source}\n{report:?}");
+        assert!(report.fixes.iter().any(|fix| fix.rule.as_str() == *rule), "{rule} is not in the report on {source}\n{report:?}");
         let report = fixed(other_schema, other, end);
         match limit {
             Untouched => assert_eq!((report.verdict, report.accepted()), (Verdict::Clean, Some(*other)), "{rule}: {other}"),
             Refused => assert_eq!(report.verdict, Verdict::Refused, "{rule}: {other}\n{report:?}"),
-            Otherwise(expected) => {
-                assert_eq!(value(&report).as_ref(), Some(expected), "{rule}: {other}\n{report:?}");
-                assert!(report.fixes.iter().all(|fix| fix.rule != *rule), "{rule}: {other}\n{report:?}");
-            }
         }
     }
     // Names of tools and patches are the stage's affair, and a missing value has no repair.
-    let shown = |code: &&Code| rows.iter().any(|row| **code == row.0) || matches!(code, Code::M1 | Code::N6 | Code::F1);
+    let shown = |code: &&Code| rows.iter().any(|row| code.as_str() == row.0) || matches!(code, Code::M1 | Code::N6 | Code::F1);
     let missing: Vec<&Code> = Code::ALL.iter().filter(|code| !shown(code)).collect();
     assert!(missing.is_empty(), "rules without an example: {missing:?}");
 }
@@ -294,12 +284,7 @@ fn found_by_hand() {
         (TOWN, r#"{"town": "b" + c", "nights": 2}"#, End::Closed, Some(json!({"town": "b\" + c", "nights": 2}))),
         (TOWN, "{\"town\": `Turku`}", End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, r#"{"town": town.txt}"#, End::Closed, Some(json!({"town": "town.txt"}))),
-        (TOWN, r#"{"town": "Tur" + "ku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, r#"{"town": notes (1).txt}"#, End::Closed, Some(json!({"town": "notes (1).txt"}))),
-        // One quote too many at a key.
-        (TOWN, r#"{"town":"Turku", ""nights": 2}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
-        (TOWN, r#"{"town"": "Turku", "nights": 2}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
-        (TOWN, r#"{"town": "Turku", "nights"": 2}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
         (TOWN, r#"{"town": "a, ""b"": c"}"#, End::Closed, Some(json!({"town": "a, \"\"b\"\": c"}))),
         (
             NOTE,

@@ -107,14 +107,6 @@ impl<'s> Builder<'s> {
                 }
                 (value, false)
             }
-            StepKind::MoreText(quote) => {
-                let more = self.text(start, end, quote);
-                if let Some(Node { value: Value::Text(text), end: last, exact, .. }) = self.last() {
-                    text.to_mut().push_str(&more);
-                    (*last, *exact) = (end, false);
-                }
-                return;
-            }
             StepKind::Number => match number::respell(written) {
                 Some(digits) => {
                     let exact = digits == written;
@@ -186,32 +178,13 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// The last value of the innermost container.
-    fn last(&mut self) -> Option<&mut Node<'s>> {
-        match &mut self.open.last_mut()?.value {
-            Value::Array(items) => items.last_mut(),
-            Value::Object(members) => members.last_mut().map(|member| &mut member.node),
-            _ => None,
-        }
-    }
-
     /// Lists a repair.
     fn repair(&mut self, rule: Code, note: &'static str, guess: bool, start: usize, end: usize) {
         self.repaired += 1;
-        if rule == Code::S1
-            && let Some(open) = self.open.last_mut().filter(|open| open.closer == b')')
-        {
-            // `(1,)` is a list of one.
-            open.closer = b']';
-        }
-        if self.repairs.len() < MOST_REPAIRS {
-            let path = self.path();
-            self.repairs.push(Repair { rule, note, guess, path, start, end });
-        } else if let Some(more) = self.repairs.get_mut(MOST_REPAIRS) {
-            more.guess |= guess;
-        } else {
-            let (rule, note, end) = (Code::S0, "more repairs than are listed", self.source.len());
-            self.repairs.push(Repair { rule, note, guess, path: String::new(), start: 0, end });
+        match self.repairs.get_mut(MOST_REPAIRS) {
+            // It stands for all further ones.
+            Some(last) => last.guess |= guess,
+            None => self.repairs.push(Repair { rule, note, guess, path: self.path(), start, end }),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Judges a delimiter by the text after it. Only what may follow a value makes it a possible end of its string.
 
 use super::Key;
-use super::rules::{ODDITY, PASSED, QUOTING_COMMENT};
+use super::rules::{ODDITY, PASSED};
 use super::search::Search;
 use super::trail::Frame;
 
@@ -21,23 +21,11 @@ const fn free(cost: u32) -> End {
 impl Search<'_, '_> {
     /// Judges the delimiter before `after`; `None` if the string cannot end there. `clean`: it is the string's first delimiter.
     pub(super) fn follow(&self, after: usize, frame: u32, clean: bool) -> End {
-        let (at, gap) = self.text.gap(after);
+        let ((mut at, gap), mut open) = (self.text.gap(after), frame);
         // A literal `\n`, then a quote that opens no key: the string continues.
-        let opens_key = || self.text.quote(at).is_none() || self.text.key(at).is_some();
-        if gap.escaped_space && !(clean && opens_key()) {
+        if gap.escaped_space && !(clean && (self.text.quote(at).is_none() || self.text.key(at).is_some())) {
             return None;
         }
-        let (cost, passing) = self.follow_token(at, after, frame, clean)?;
-        // With quotes inside the string, `"a" # the "b"` is code, not an end and a comment; and so is `"a "//" b"`.
-        let delimiter = self.text.bytes[after - 1];
-        let is_code = !clean || matches!(self.text.at(after), Some(b'/' | b'#'));
-        let quotes = is_code && gap.comment && memchr::memchr(delimiter, &self.text.bytes[after..at]).is_some();
-        if quotes { free(cost + QUOTING_COMMENT) } else { Some((cost, passing)) }
-    }
-
-    /// Judges the delimiter before `after` by the token at `at`.
-    fn follow_token(&self, mut at: usize, after: usize, frame: u32, clean: bool) -> End {
-        let mut open = frame;
         loop {
             let Some(frame) = self.trail.frame(open) else {
                 return if self.tail(at) == 0 { likely(0) } else { free(0) };
@@ -45,14 +33,13 @@ impl Search<'_, '_> {
             let Some(byte) = self.text.at(at) else {
                 return likely(0);
             };
-            if byte == frame.closer && !self.reopens(frame, at + 1) {
+            if byte == frame.closer {
                 open = frame.parent;
                 at = self.text.skip(at + 1);
                 continue;
             }
             let object = frame.closer == b'}';
             return match byte {
-                _ if byte == frame.closer => likely(0),
                 _ if let Some(length) = self.text.comma(at) => {
                     let next = self.text.skip(at + length);
                     match self.text.at(next) {
@@ -68,8 +55,7 @@ impl Search<'_, '_> {
                 }
                 b'<' if self.closing_tag(at) => free(0),
                 b'}' | b']' | b')' | b';' | b'.' | b'`' if clean => free(0),
-                b'+' if clean && self.text.quote(self.text.skip(at + 1)).is_some() => free(0),
-                b'}' | b']' | b')' | b'+' | b':' => None,
+                b'}' | b']' | b')' | b':' => None,
                 _ if object => self.follow_member_at_once(at, at > after, frame, clean),
                 _ => self.follow_item_at_once(at, at > after, clean),
             };

@@ -3,12 +3,12 @@
 
 use super::super::lex::Quote;
 use super::rules::{
-    COMMENT, ELLIPSIS, ESCAPED_SPACE, EXTRA_CLOSER, EXTRA_COMMA, FENCE_INSIDE, JOINED, LEFT_OUT, MISSING_KEY, NO_CLOSER,
-    NO_COMMA, NO_VALUE, ODD_SPACE, ODDITY, OPEN, PROSE, REOPENED, Rule, SEMICOLON, SPILT, STRAY_QUOTE,
+    COMMENT, ELLIPSIS, ESCAPED_SPACE, EXTRA_CLOSER, EXTRA_COMMA, FENCE_INSIDE, LEFT_OUT, MISSING_KEY, NO_CLOSER, NO_COMMA,
+    NO_VALUE, ODD_SPACE, ODDITY, OPEN, PROSE, Rule, SEMICOLON, SPILT, STRAY_QUOTE,
 };
 use super::search::Search;
 use super::trail::{Frame, NONE, State, StepKind, Want};
-use super::{Ending, Key, Unreadable};
+use super::{Ending, Unreadable};
 
 impl Search<'_, '_> {
     /// Reads one token. `None`: this reading ends here, or continues in the branches only.
@@ -17,7 +17,7 @@ impl Search<'_, '_> {
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else { return self.text_ends(state) };
         match (byte, state.want) {
-            (b'<', _) if self.closing_tag(at) => self.tag(state, at),
+            (b'<', _) if self.closing_tag(at) => self.tag(state),
             (b'.', _) if self.text.starts(at, "...") => self.ellipsis(state, at),
             (b'`', Want::Member | Want::Next) if self.text.starts(at, "```") => {
                 self.drop(state, FENCE_INSIDE, at, self.text.word(at + 3))
@@ -35,7 +35,7 @@ impl Search<'_, '_> {
                 (Some(length), Want::Next) => self.separated(state, Some(ODD_SPACE), at, at + length),
                 (Some(length), _) => self.separated(state, Some(EXTRA_COMMA), at, at + length),
                 (None, Want::Member) => self.member(state, at, byte),
-                (None, Want::Next) => self.next(state, ended, at, byte),
+                (None, Want::Next) => self.next(state, ended, at),
                 (None, _) => self.value(state, at, byte),
             },
         }
@@ -55,25 +55,15 @@ impl Search<'_, '_> {
     }
 
     /// Reads what follows a value inside a container, other than a separator or a closing bracket.
-    fn next(&mut self, state: &mut State, ended: usize, at: usize, byte: u8) -> Option<()> {
-        let last = self.last_value(state);
-        if byte == b'+' && matches!(last, Some((StepKind::Text(_) | StepKind::MoreText(_), _))) {
-            let next = self.text.skip(at + 1);
-            if let Some((quote, length)) = self.text.quote(next) {
-                self.repair(state, JOINED, at, next);
-                return self.string(state, next, length, quote, true);
-            }
-        }
+    fn next(&mut self, state: &mut State, ended: usize, at: usize) -> Option<()> {
         if self.is_in(state, b'}') {
-            if let Some(key) = self.text.key(at) {
+            if self.text.key(at).is_some() {
                 self.repair(state, NO_COMMA, at, at);
-                state.cost += if key.quoted { 0 } else { ODDITY };
                 state.want = Want::Member;
                 return Some(());
             }
         } else if self.value_ahead(at) || (at > ended && self.text.word(at) > at) {
             self.repair(state, NO_COMMA, at, at);
-            state.cost += 1;
             state.want = Want::Item;
             return Some(());
         }
@@ -105,26 +95,14 @@ impl Search<'_, '_> {
         if state.want == Want::Value {
             return self.void(state, LEFT_OUT, at, end);
         }
-        self.drop(state, ELLIPSIS, at, end);
-        let comma = self.text.skip(end);
-        if let Some(length) = self.text.comma(comma) {
-            self.separated(state, None, comma, comma + length);
-        }
         state.comma = false;
-        Some(())
+        self.drop(state, ELLIPSIS, at, end)
     }
 
     /// Reads a closing bracket, matching or not.
     fn closer(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         let frame = *self.frame(state)?;
         if frame.closer == byte {
-            if self.reopens(&frame, at + 1) {
-                // More members follow. One reading ignores the bracket.
-                let mut open = *state;
-                self.drop(&mut open, REOPENED, at, at + 1);
-                open.want = Want::Next;
-                self.branch(open);
-            }
             return self.close(state, at, at + 1);
         }
         if self.trail.frames(frame.parent).any(|outer| outer.closer == byte) {
@@ -134,14 +112,11 @@ impl Search<'_, '_> {
         }
         // No such bracket is open. It is surplus if the matching one follows; otherwise it is of the wrong kind.
         self.drop(state, EXTRA_CLOSER, at, at + 1);
-        let next = self.text.skip(at + 1);
-        let is_root = frame.parent == NONE;
-        if self.text.at(next) == Some(frame.closer) || is_root && self.text.comma(next).is_some() && self.text.closer_ahead(next)
-        {
+        if self.text.at(self.text.skip(at + 1)) == Some(frame.closer) {
             state.want = Want::Next;
             return Some(());
         }
-        if is_root {
+        if frame.parent == NONE {
             // The text may be truncated here: only a matching bracket closes the root.
             let tail = self.tail(at + 1);
             return self.over(state, Ending::Open, tail);
@@ -149,27 +124,14 @@ impl Search<'_, '_> {
         self.close(state, at, at + 1)
     }
 
-    /// Whether `frame` is the root object, and more of its members follow its closing bracket.
-    pub(super) fn reopens(&self, frame: &Frame, at: usize) -> bool {
-        let comma = self.text.skip(at);
-        let Some(length) = self.text.comma(comma).filter(|_| frame.parent == NONE && frame.closer == b'}') else { return false };
-        let key = self.text.skip(comma + length);
-        self.text.closer_ahead(key)
-            && self.text.key(key).is_some_and(|key| matches!(self.fresh(frame, key.name), Some(Key::Known(_) | Key::Open)))
-    }
-
     /// Whether a closing tag or a special token is here.
     pub(super) fn closing_tag(&self, at: usize) -> bool {
         matches!(self.text.at(at + 1), Some(b'/' | b'|')) || self.text.starts(at, "<\u{ff5c}")
     }
 
-    /// Ends the reading at the closing tag of the call at `at`, with the container open. With a quote after it, the tag is most
-    /// likely content of a string with unescaped quotes.
-    fn tag(&mut self, state: &mut State, at: usize) -> Option<()> {
+    /// Ends the reading at the closing tag of the call at `at`, with the container open.
+    fn tag(&mut self, state: &mut State) -> Option<()> {
         state.tagged = state.want != Want::Value;
-        if state.tagged && self.text.quote_ahead(at) {
-            state.cost += SPILT;
-        }
         let ending = self.open_ending(state);
         self.over(state, ending, OPEN)
     }
@@ -215,13 +177,10 @@ impl Search<'_, '_> {
         0
     }
 
-    /// Whether prose leads to another object: an opening brace with a key, before any quote.
+    /// Whether prose leads to another object: an opening brace before any quote, not far away.
     fn another_object(&self, at: usize) -> bool {
-        const REACH: usize = 200;
-        let near = &self.text.bytes[at..self.text.bytes.len().min(at + REACH)];
-        let brace = memchr::memchr2(b'{', b'"', near).filter(|found| near[*found] == b'{');
-        let inside = brace.map(|brace| self.text.skip(at + brace + 1));
-        inside.is_some_and(|inside| self.text.quote(inside).is_some() && self.text.key(inside).is_some())
+        let near = &self.text.bytes[at..self.text.bytes.len().min(at + 200)];
+        memchr::memchr2(b'{', b'"', near).is_some_and(|found| near[found] == b'{')
     }
 
     /// Notes a repair.

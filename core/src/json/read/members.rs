@@ -1,9 +1,7 @@
 //! Keys, colons, and what models write in their place.
 
 use super::super::lex::Quote;
-use super::rules::{
-    BARE_KEY, DOUBLE_OPENER, HALF_QUOTED, NO_COLON, NO_COLON_EXTRA, ODD_KEY, ODD_SPACE, OPEN, SPILT, STRAY_QUOTE,
-};
+use super::rules::{BARE_KEY, DOUBLE_OPENER, HALF_QUOTED, NO_COLON, NO_COLON_EXTRA, ODD_KEY, ODD_SPACE, OPEN, SPILT};
 use super::search::Search;
 use super::trail::{State, StepKind, Want};
 use super::{Ending, Key};
@@ -15,7 +13,6 @@ impl Search<'_, '_> {
     /// Reads a key.
     pub(super) fn member(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         match self.text.quote(at) {
-            Some(_) if self.text.stray_quote(at) => self.drop(state, STRAY_QUOTE, at, at + 1),
             Some((quote, length)) => self.quoted_key(state, at, at + length, quote),
             None if byte == b'{' && !state.comma => self.drop(state, DOUBLE_OPENER, at, at + 1),
             None => self.bare_key(state, at),
@@ -24,50 +21,24 @@ impl Search<'_, '_> {
 
     /// Reads a key in quotes. It may lack its closing quote or its colon.
     fn quoted_key(&mut self, state: &mut State, at: usize, start: usize, quote: Quote) -> Option<()> {
-        let mut ways = Vec::new();
-        if let Some((end, after)) = self.text.delimiter(start, quote) {
-            let colon = if end > start { self.text.past_stray_quote(after) } else { after };
-            let next = self.text.skip(colon);
-            if self.text.colon(next) {
-                if colon > after {
-                    self.repair(state, STRAY_QUOTE, after, colon);
-                }
-                self.key(state, (start, end), colon, quote);
-                self.colon(state);
-                return Some(());
-            }
-            if self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
-                let mut found = *state;
-                self.key(&mut found, (start, end), after, quote);
-                let name = &self.text.source[start..end];
-                let expected = self.frame(state).is_none_or(|frame| self.guide.key(frame.shape, name) != Key::Extra);
-                self.repair(&mut found, if expected { NO_COLON } else { NO_COLON_EXTRA }, after, next);
-                ways.push(found);
-            }
+        let Some((end, after)) = self.text.delimiter(start, quote) else {
+            state.at = self.text.bytes.len();
+            let is_empty = self.text.skip(start) == state.at;
+            let (ending, cost) = if is_empty { (Ending::AfterComma, OPEN) } else { (Ending::InKey, SPILT) };
+            return self.over(state, ending, cost);
+        };
+        let next = self.text.skip(after);
+        let name = &self.text.source[start..end];
+        let expected = self.frame(state).is_none_or(|frame| self.guide.key(frame.shape, name) != Key::Extra);
+        self.key(state, (start, end), after, quote);
+        if self.text.colon(next) {
+            self.colon(state);
+        } else if self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
+            self.repair(state, if expected { NO_COLON } else { NO_COLON_EXTRA }, after, next);
         } else {
-            let mut over = *state;
-            over.at = self.text.bytes.len();
-            let (ending, cost) = match self.text.skip(start) == over.at {
-                true => (Ending::AfterComma, OPEN),
-                false => (Ending::InKey, SPILT),
-            };
-            self.over(&mut over, ending, cost);
-            ways.push(over);
-        }
-        // `"key: value`: the closing quote of the key is missing, or comes after the value.
-        let word = self.text.word(start);
-        if word > start && self.text.at(word) == Some(b':') {
-            let mut found = *state;
-            self.key(&mut found, (start, word), word, quote);
-            self.repair(&mut found, STRAY_QUOTE, at, word);
-            self.colon(&mut found);
-            ways.push(found);
-        }
-        if ways.is_empty() {
             return self.dead(at, "a key without a colon");
         }
-        ways.into_iter().for_each(|way| self.branch(way));
-        None
+        Some(())
     }
 
     /// Reads a key without quotes.
@@ -84,9 +55,6 @@ impl Search<'_, '_> {
             (at + name.len(), at + line.len(), if name.contains(' ') { ODD_KEY } else { BARE_KEY })
         } else if is_word && next > word && self.value_ahead(next) {
             (word, word, NO_COLON)
-        } else if is_word && self.text.at(next).is_none() {
-            state.at = next;
-            return self.over(state, Ending::InKey, OPEN);
         } else {
             return self.dead(at, "a key is missing");
         };

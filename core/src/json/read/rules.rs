@@ -10,7 +10,6 @@ pub(super) const EXTRA_COMMA: Rule = &(Code::S1, "superfluous comma dropped", fa
 pub(super) const NO_COMMA: Rule = &(Code::S2, "missing comma added", false, 0);
 pub(super) const NO_COLON: Rule = &(Code::S3, "missing colon added", false, 3);
 pub(super) const NO_COLON_EXTRA: Rule = &(Code::S3, "missing colon added after a key that is not expected", true, 3);
-pub(super) const DOUBLED_COLON: Rule = &(Code::S3, "doubled colon", false, 3);
 pub(super) const BARE_KEY: Rule = &(Code::S4, "key quoted", false, 0);
 pub(super) const ODD_KEY: Rule = &(Code::S4, "unquoted key of several words quoted", true, 6);
 pub(super) const WORD: Rule = &(Code::S9, "literal of another language", false, 0);
@@ -20,9 +19,7 @@ pub(super) const ODD_NUMBER: Rule = &(Code::S11, "hexadecimal, octal-looking or 
 pub(super) const EXTRA_CLOSER: Rule = &(Code::S12, "superfluous or wrong closing bracket", true, 3);
 pub(super) const NO_CLOSER: Rule = &(Code::S12, "missing closing bracket added", true, 1);
 pub(super) const DOUBLE_OPENER: Rule = &(Code::S12, "superfluous opening bracket dropped", true, 8);
-pub(super) const REOPENED: Rule = &(Code::S12, "object was closed too early", true, 8);
 pub(super) const ODD_SPACE: Rule = &(Code::S13, "typographic space or punctuation between tokens", false, 0);
-pub(super) const JOINED: Rule = &(Code::S15, "concatenated strings joined", true, 3);
 pub(super) const UNQUOTED_WORD: Rule = &(Code::S16, "unquoted word", false, 6);
 pub(super) const UNQUOTED: Rule = &(Code::S16, "unquoted string", true, 6);
 pub(super) const ELLIPSIS: Rule = &(Code::S17, "ellipsis dropped", true, 3);
@@ -33,7 +30,6 @@ pub(super) const PARENS: Rule = &(Code::S19, "parentheses", true, 3);
 pub(super) const FENCE_INSIDE: Rule = &(Code::E1, "code fence inside the object dropped", true, 3);
 pub(super) const SEMICOLON: Rule = &(Code::S2, "semicolon instead of a comma", true, 3);
 pub(super) const INNER_QUOTES: Rule = &(Code::T3, "unescaped quotes kept as content", true, 5);
-pub(super) const ESCAPED_END: Rule = &(Code::T2, "backslash before the closing quote kept as content", true, 5);
 pub(super) const NO_QUOTE: Rule = &(Code::X3, "missing closing quote added", true, 5);
 pub(super) const NO_QUOTE_AT_END: Rule = &(Code::X3, "missing closing quote added before the last brackets", true, 9);
 pub(super) const OPEN_STRING: Rule = &(Code::X3, "open string closed at the end of the text", true, 12);
@@ -48,8 +44,6 @@ pub(super) const NO_JSON_FORM: Rule = &(Code::S9, "NaN and Infinity have no JSON
 pub(super) const UNBALANCED: u32 = 10;
 /// A string continues past a delimiter that could well have ended it.
 pub(super) const PASSED: u32 = 6;
-/// A string with inner quotes ends before a comment that contains quotes.
-pub(super) const QUOTING_COMMENT: u32 = 18;
 /// Something is open at the end of the text.
 pub(super) const OPEN: u32 = 4;
 /// An object lacks a required key.

@@ -3,9 +3,7 @@
 
 use super::super::code::Code;
 use super::super::lex::Quote;
-use super::rules::{
-    ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, PASSED, Rule, STRAY_QUOTE, UNBALANCED,
-};
+use super::rules::{HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, PASSED, Rule, UNBALANCED};
 use super::search::Search;
 use super::trail::{State, StepKind};
 use super::{Ending, Key};
@@ -21,21 +19,18 @@ pub(super) struct Scan {
     /// Delimiters passed so far, and the cost of passing them.
     inner: u32,
     passed: u32,
-    /// Open brackets before `balanced`: round, square, curly.
-    brackets: [i32; 3],
+    /// Open brackets before `balanced`.
+    brackets: i32,
     balanced: usize,
     /// A closing bracket came before its opening one.
     crossed: bool,
-    /// The string is joined to the one before it.
-    more: bool,
 }
 
 impl Scan {
     /// A scan for the end of the string that opens at `open` and whose content begins at `start`. Both are equal if the opening
     /// quote is missing.
-    pub(super) fn new(open: usize, start: usize, quote: Quote, more: bool) -> Scan {
-        let (inner, passed, brackets, crossed) = (0, 0, [0; 3], false);
-        Scan { open, start, quote, at: start, inner, passed, brackets, balanced: start, crossed, more }
+    pub(super) fn new(open: usize, start: usize, quote: Quote) -> Scan {
+        Scan { open, start, quote, at: start, inner: 0, passed: 0, brackets: 0, balanced: start, crossed: false }
     }
 }
 
@@ -52,17 +47,6 @@ pub(super) fn quote_rule(quote: Quote) -> Rule {
 }
 
 impl Search<'_, '_> {
-    /// Reads the string that opens at `at`. `more`: it is joined to the string before it.
-    pub(super) fn string(&mut self, state: &mut State, at: usize, length: usize, quote: Quote, more: bool) -> Option<()> {
-        if quote == Quote::Double && !more && self.text.at(at + 1) == Some(b'"') {
-            // `""/a/b"`: one quote is surplus.
-            let mut single = *state;
-            self.repair(&mut single, STRAY_QUOTE, at, at + 1);
-            self.branch_in(single, Scan::new(at + 1, at + 2, quote, more), single.cost);
-        }
-        self.scan(state, Scan::new(at, at + length, quote, more))
-    }
-
     /// Looks for the next possible end of a string from `scan.at` on. That the string continues past it is another branch.
     pub(super) fn scan(&mut self, state: &mut State, mut scan: Scan) -> Option<()> {
         while !self.is_exhausted() {
@@ -95,8 +79,7 @@ impl Search<'_, '_> {
     /// Notes that the string ends at `end`. The reading continues at `after`.
     fn ended(&mut self, state: &mut State, scan: &mut Scan, end: usize, after: usize) {
         state.entered = Some(self.trail.state_id(after, state.frame));
-        let kind = if scan.more { StepKind::MoreText(scan.quote) } else { StepKind::Text(scan.quote) };
-        self.scalar(state, kind, scan.start, end);
+        self.scalar(state, StepKind::Text(scan.quote), scan.start, end);
         state.at = after;
         if scan.open == scan.start {
             self.repair(state, HALF_QUOTED, scan.start, end);
@@ -117,26 +100,18 @@ impl Search<'_, '_> {
         self.text.look(end.saturating_sub(scan.balanced));
         let mut at = scan.balanced;
         while at < end {
-            let (kind, change) = match self.text.bytes[at] {
-                b'(' => (0, 1),
-                b')' => (0, -1),
-                b'[' => (1, 1),
-                b']' => (1, -1),
-                b'{' => (2, 1),
-                b'}' => (2, -1),
+            match self.text.bytes[at] {
+                b'(' | b'[' | b'{' => scan.brackets += 1,
+                b')' | b']' | b'}' => scan.brackets -= 1,
                 // It escapes the next byte.
-                b'\\' => {
-                    at += 2;
-                    continue;
-                }
-                _ => (0, 0),
-            };
-            scan.brackets[kind] += change;
-            scan.crossed |= scan.brackets[kind] < 0;
+                b'\\' => at += 1,
+                _ => {}
+            }
+            scan.crossed |= scan.brackets < 0;
             at += 1;
         }
         scan.balanced = at.max(scan.balanced);
-        !scan.crossed && scan.brackets == [0; 3]
+        !scan.crossed && scan.brackets == 0
     }
 
     /// Branch for a missing closing quote: after a comma or a newline, the delimiter at `quote` opens the next key, or (after
@@ -163,7 +138,6 @@ impl Search<'_, '_> {
         let mut found = state;
         self.ended(&mut found, scan, end, after);
         self.repair(&mut found, NO_QUOTE, start, end);
-        found.cost += u32::from(!comma);
         self.branch(found);
     }
 
@@ -176,16 +150,7 @@ impl Search<'_, '_> {
         }
         self.text.look(2 * (self.text.bytes.len() - start));
         // The brackets of a string that was cut mean nothing.
-        let inner = std::mem::take(&mut scan.inner);
-        state.cost += if inner > 0 { INNER_QUOTES.3 + scan.passed } else { 0 };
-        // `"C:\"`: the backslash before the closing quote is content. Only before the first: later ones are escaped on purpose.
-        let escaped = memchr::memmem::find(&self.text.bytes[start..], b"\\\"").map(|found| start + found + 1);
-        if let Some(end) = escaped.filter(|end| self.follow(end + 1, state.frame, true).is_some()) {
-            let mut found = *state;
-            self.ended(&mut found, &mut scan, end, end + 1);
-            self.repair(&mut found, ESCAPED_END, start, end);
-            self.branch(found);
-        }
+        scan.inner = 0;
         match self.closers_at_end(start, state.frame).filter(|closers| self.is_outside(start, *closers)) {
             Some(closers) => {
                 let end = self.last_character(start, closers);
@@ -220,8 +185,7 @@ impl Search<'_, '_> {
     /// lost one.
     fn last_character(&self, start: usize, end: usize) -> usize {
         let text = self.text.source[start..end].trim_end();
-        let smart = ['\u{201c}', '\u{201d}'];
-        start + text.strip_suffix(smart).filter(|text| !text.contains(smart)).unwrap_or(text).len()
+        start + text.strip_suffix(['\u{201c}', '\u{201d}']).unwrap_or(text).len()
     }
 
     /// Where the closing brackets at the end of the text begin, as far as they match the open ones.

@@ -87,7 +87,6 @@ fn endings() {
         ("{\"a\":1,\"", Ending::AfterComma),
         ("{\"a\":", Ending::AfterColon),
         ("{\"a", Ending::InKey),
-        ("{a", Ending::InKey),
         ("{\"a\":\"b", Ending::InString),
         ("{\"a\":\"b\\", Ending::InString),
         ("['a", Ending::InString),
@@ -111,7 +110,6 @@ fn the_list_of_repairs_is_bounded() {
     let source = format!("[{}]", "'x',".repeat(5000));
     let reading = reading(&source);
     assert!(reading.repairs.len() <= 1001, "{}", reading.repairs.len());
-    assert_eq!(reading.repairs.last().unwrap().rule, "S0");
     let Value::Array(items) = &reading.root.value else { panic!() };
     assert_eq!(items.len(), 5000);
     assert_eq!(reading.root.to_json(&source), serde_json::to_string(&vec!["x"; 5000]).unwrap());

@@ -18,8 +18,6 @@ pub(super) enum StepKind {
     Close,
     Key(Quote),
     Text(Quote),
-    /// A string joined to the one before it.
-    MoreText(Quote),
     Number,
     /// A boolean or null.
     Word(Option<bool>),

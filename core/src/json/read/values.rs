@@ -1,17 +1,16 @@
 //! Values: numbers, literals of several languages, and text without quotes.
 
 use super::super::lex::Quote;
-use super::rules::{DOUBLED_COLON, NO_JSON_FORM, NUMBER, ODD_NUMBER, PARENS, Rule, STRAY_QUOTE, UNQUOTED, UNQUOTED_WORD, WORD};
+use super::rules::{NO_JSON_FORM, NUMBER, ODD_NUMBER, PARENS, Rule, UNQUOTED, UNQUOTED_WORD, WORD};
 use super::search::Search;
 use super::strings::Scan;
-use super::trail::{State, StepKind, Want};
+use super::trail::{State, StepKind};
 
 impl Search<'_, '_> {
     /// Reads a value that begins with `byte`, or any text in its place.
     pub(super) fn value(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         match byte {
-            b':' if state.want == Want::Value => return self.drop(state, DOUBLED_COLON, at, at + 1),
-            b':' => return self.dead(at, "a colon in an array"),
+            b':' => return self.dead(at, "a value is missing"),
             b'{' => return self.open(state, b'}', at),
             b'[' => return self.open(state, b']', at),
             b'(' => {
@@ -21,7 +20,7 @@ impl Search<'_, '_> {
             _ => {}
         }
         if let Some((quote, length)) = self.text.quote(at) {
-            return self.string(state, at, length, quote, false);
+            return self.scan(state, Scan::new(at, at + length, quote));
         }
         if let Some(number) = self.text.number(at)
             && !self.goes_on(state, number.end, true)
@@ -78,14 +77,10 @@ impl Search<'_, '_> {
         if end == at {
             return self.dead(at, "no value can start here");
         }
-        if quoted && self.text.number(at).is_some_and(|number| number.end == end) {
-            self.scalar(state, StepKind::Number, at, end);
-            return self.drop(state, STRAY_QUOTE, end, stop + 1);
-        }
         let mut half_quoted = *state;
         half_quoted.cost += UNQUOTED.3;
         let cost = half_quoted.cost + u32::from(!quoted);
-        self.branch_in(half_quoted, Scan::new(at, at, Quote::Double, false), cost);
+        self.branch_in(half_quoted, Scan::new(at, at, Quote::Double), cost);
         if quoted {
             return None;
         }
@@ -98,16 +93,14 @@ impl Search<'_, '_> {
     /// Where the text without quotes that begins at `at` ends: before the next byte that can only be structure, or at a quote that
     /// closes a string.
     fn bare_end(&mut self, state: &State, at: usize) -> usize {
-        let (object, paren) = (self.is_in(state, b'}'), self.is_in(state, b')'));
+        let object = self.is_in(state, b'}');
         let (mut i, mut nested, mut in_quotes) = (at, 0_u32, false);
         while let Some(byte) = self.text.at(i) {
             let spaced = i > at && self.text.bytes[i - 1].is_ascii_whitespace();
             match byte {
-                b'\\' => i += 1,
                 b'(' | b'[' | b'{' => nested += 1,
                 b')' | b']' | b'}' if nested > 0 => nested -= 1,
                 b']' | b'}' => break,
-                b')' if paren => break,
                 b',' if nested == 0 && self.separates(i + 1, object) => break,
                 b'\n' => {
                     let next = self.text.skip(i);
@@ -117,7 +110,6 @@ impl Search<'_, '_> {
                     i = next;
                     continue;
                 }
-                b'/' if spaced && matches!(self.text.at(i + 1), Some(b'/' | b'*')) => break,
                 b'<' if self.closing_tag(i) => break,
                 b'"' | b'\'' if spaced && self.text.key(i).is_some() => break,
                 // The second quote of a pair belongs to the text: `git commit -m "fix"`.
