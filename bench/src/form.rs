@@ -209,7 +209,7 @@ mod tests {
         let mut body = Form::Void.request(task, &messages);
         body["model"] = json!("m");
         let incoming = client::read(ChatRequest::from_value(body).unwrap(), &Hints::default()).unwrap();
-        assert_eq!(incoming.shape, shape::Kind::VOID);
+        assert_eq!(incoming.shape, shape::Kind::Void);
         assert_eq!(incoming.tools.len(), task.tools.len());
         assert_eq!(incoming.request.messages.iter().map(|message| message.tool_calls.len()).sum::<usize>(), 1);
     }

@@ -11,15 +11,15 @@ use crate::{
     config::ShellForm,
     event::{Effect, Event, Origin, Sink, Tools, Why},
     fix::{self, name::unknown},
-    openai::{ChatRequest, Message},
+    openai::Message,
 };
 
 pub(super) mod native;
 pub mod shell;
-mod xml;
+pub(super) mod void;
 
 use shell::{Shell, Spooled};
-pub use xml::{Executed, Grammar, executed, properties};
+pub use void::{Executed, executed, properties};
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -27,8 +27,8 @@ pub enum Kind {
     /// OpenAI's `tool_calls`.
     #[default]
     Native,
-    /// Elements in the text.
-    Xml(Grammar),
+    /// Void's elements in the text.
+    Void,
 }
 
 /// Counts of what a shape changed or dropped, for traces and metrics.
@@ -68,17 +68,12 @@ trait Writer: std::fmt::Debug + Send {
     fn counts(&self) -> Counts;
 }
 
-impl Kind {
-    /// Void's calls in the text.
-    pub const VOID: Kind = Kind::Xml(Grammar::Void);
-}
-
 impl Shape {
     /// The stage for one answer to a client that offered these tools.
     pub fn new(kind: Kind, tools: Arc<Tools>, one_call: bool) -> Shape {
         let writer: Box<dyn Writer> = match kind {
             Kind::Native => Box::new(native::Writer::new(one_call)),
-            Kind::Xml(grammar) => Box::new(xml::Writer::new(grammar, Arc::clone(&tools))),
+            Kind::Void => Box::new(void::Writer::new(Arc::clone(&tools))),
         };
         Shape { carrier: Carrier { kind, tools, ..Carrier::default() }, shell: None, writer }
     }
@@ -204,20 +199,15 @@ impl Carrier {
                 (None, Some(tool)) => input::carries(&tool.input, arguments),
                 (None, None) => Ok(()),
             },
-            Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
+            Kind::Void => void::expressible(&self.tools, name, arguments),
         }
     }
 }
 
-/// Reads the tools and the history of a request in a form other than OpenAI's. Also returns the original messages.
-pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools, Vec<Message>)> {
-    xml::read(request).map(|(grammar, tools, verbatim)| (Kind::Xml(grammar), tools, verbatim))
-}
-
 /// Breaks control tokens in the results that a client writes as text of the user. All other text stays byte for byte.
 pub fn break_turns(kind: Kind, messages: &mut [Message], turns: &Turns) {
-    if let Kind::Xml(grammar) = kind {
-        messages.iter_mut().for_each(|message| xml::break_turns(grammar, message, turns));
+    if kind == Kind::Void {
+        messages.iter_mut().for_each(|message| void::break_turns(message, turns));
     }
 }
 
@@ -225,6 +215,6 @@ pub fn break_turns(kind: Kind, messages: &mut [Message], turns: &Turns) {
 pub fn written(kind: Kind, tools: &Tools, name: &str, arguments: &str) -> Option<String> {
     match kind {
         Kind::Native => None,
-        Kind::Xml(grammar) => xml::written(grammar, tools, name, arguments),
+        Kind::Void => void::written(tools, name, arguments),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Counts, xml};
+use super::{Counts, void};
 use crate::{
     client::front::not_offered,
     error::Error,
@@ -90,7 +90,7 @@ pub(in crate::client) fn read_tools(definitions: &[Value]) -> Result<Offered, Er
             warnings.push(warning("duplicate_tool", format!("tool `{name}` is offered twice; the first one counts")));
         }
     }
-    let are_voids = xml::complete_native(&mut tools);
+    let are_voids = void::complete_native(&mut tools);
     Ok(Offered { tools, are_voids, warnings })
 }
 

@@ -1,14 +1,13 @@
-//! Void's tool prompt (two headings, numbered tools, one element each), and the body of a call as Void executes it. The real
-//! types and required keys of Void's built-in tools are data (`void_tools.json`): Void does not tell them to the model, and without
-//! them nothing could be repaired.
+//! Void's tool prompt: two headings, numbered tools, one element each. The real types and required keys of Void's built-in tools
+//! are data (`tools.json`): Void does not tell them to the model, and without them nothing could be repaired.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{culprit, tags};
-use crate::event::{Effect, Tool, Tools, Why};
+use super::tags;
+use crate::event::{Effect, Tool, Tools};
 
 const TOOLS_HEADING: &str = "Available tools:";
 const DETAILS_HEADING: &str = "Tool calling details:";
@@ -53,18 +52,6 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
     found
 }
 
-/// The parameters in declared order, each value on lines of its own, nothing after the last one. Read back as Void reads it,
-/// and refused if that is not what was written.
-pub(super) fn body(declared: &[&str], values: &[(&str, String)]) -> Result<String, Why> {
-    let written: Vec<String> = values.iter().map(|(name, value)| format!("<{name}>\n{value}\n</{name}>")).collect();
-    let written = written.join("\n");
-    if tags::read_as_void(declared, &written) == values {
-        return Ok(written);
-    }
-    let tags = |_: &str| declared.iter().flat_map(|name| [format!("</{name}>"), format!("<{name}>")]).collect();
-    Err(culprit(values, tags).unwrap_or_else(|| Why::Inexpressible("more than ten parameters".to_owned())))
-}
-
 /// The line that consists of this heading: its start, and the start of the next line.
 fn heading(text: &str, heading: &str) -> Option<(usize, usize)> {
     let mut at = 0;
@@ -107,7 +94,7 @@ fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
         Some((described, after.trim_start().strip_prefix(&open)?))
     })?;
     let body = body.get(..body.rfind(&format!("</{name}>"))?)?;
-    let parameters = tags::split(body, None)?;
+    let parameters = tags::split(body)?;
     let description = described.trim().strip_prefix("Description:").unwrap_or_default().trim();
     let mut tool = Tool::new(name, description, overlay.schema(name, &parameters).to_string());
     if overlay.knows(name, parameters.iter().map(|(name, _)| *name)) {
@@ -140,7 +127,7 @@ struct Entry {
 
 impl Overlay {
     fn embedded() -> Overlay {
-        serde_json::from_str(include_str!("void_tools.json")).unwrap_or_default()
+        serde_json::from_str(include_str!("tools.json")).unwrap_or_default()
     }
 
     /// Whether this is one of Void's own tools, with no parameter that Void does not have.

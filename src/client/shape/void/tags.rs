@@ -4,22 +4,18 @@
 use crate::event::Tools;
 
 /// Cuts a body that Void wrote, `<a>...</a>\n<b>...</b>`, into its parameters. A value ends at the first closing tag that
-/// is followed by another parameter or by the end, that of `to_the_last` at the last one; `None` if the body is not of this form.
-pub(super) fn split<'b>(body: &'b str, to_the_last: Option<&str>) -> Option<Vec<(&'b str, &'b str)>> {
+/// is followed by another parameter or by the end; `None` if the body is not of this form.
+pub(super) fn split(body: &str) -> Option<Vec<(&str, &str)>> {
     let mut rest = body.trim();
     let mut parameters = Vec::new();
     while !rest.is_empty() {
         let (name, after) = opening(rest)?;
         let close = format!("</{name}>");
         let mut ends = after.match_indices(&close).map(|(at, _)| at);
-        let end = if to_the_last == Some(name) {
-            ends.last()?
-        } else {
-            ends.find(|at| {
-                let next = after.get(at + close.len()..).unwrap_or_default();
-                next.trim().is_empty() || next.strip_prefix('\n').is_some_and(|next| opening(next).is_some())
-            })?
-        };
+        let end = ends.find(|at| {
+            let next = after.get(at + close.len()..).unwrap_or_default();
+            next.trim().is_empty() || next.strip_prefix('\n').is_some_and(|next| opening(next).is_some())
+        })?;
         parameters.push((name, after.get(..end)?));
         rest = after.get(end + close.len()..)?.trim_start();
     }
