@@ -162,10 +162,6 @@ fn call_item(id: &str, call: Call<'_>, tools: &Tools) -> Value {
         Input::PatchCommand { tool, parameter } => {
             function(id, tool, &json!({parameter: offered::patch_command(&text())}).to_string())
         }
-        Input::LocalShell => {
-            let action = input::shell_action(call.arguments);
-            json!({"id": id, "type": "local_shell_call", "action": action})
-        }
     };
     item["status"] = json!("completed");
     item["call_id"] = json!(call.id);

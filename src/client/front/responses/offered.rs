@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::Special;
 use crate::{
     client::front::{not_offered, schema},
-    client::input,
     error::Error,
     event::{Input, Note},
     openai::{NAME_BYTES, ToolCall, distinct},
@@ -14,8 +13,6 @@ use crate::{
 
 /// The tool for patches, and the first and last line of one.
 const APPLY_PATCH: &str = "apply_patch";
-/// The type and the name of the tool for commands of older clients.
-pub(super) const LOCAL_SHELL: &str = "local_shell";
 /// Tools of a client that run a command line, each with its parameter.
 const SHELLS: &[(&str, &str)] = &[("exec_command", "cmd"), ("shell_command", "command")];
 /// An example of a patch, which small models need.
@@ -78,7 +75,6 @@ impl Offered {
                     self.add(at, inner, Some(name))?;
                 }
             }
-            LOCAL_SHELL => self.local_shell(),
             other => self.warnings.push(not_offered(at, other)),
         }
         Ok(())
@@ -106,23 +102,6 @@ impl Offered {
         let function = json!({"name": name, "description": description, "parameters": parameters});
         self.functions.push(json!({"type": "function", "function": function}));
         self.special.push(Special { name, namespace, input });
-    }
-
-    /// What older clients run themselves.
-    fn local_shell(&mut self) {
-        let parameters = json!({
-            "type": "object",
-            "properties": {
-                "command": {"type": "array", "items": {"type": "string"}, "description": "The command as words"},
-                input::FOLDER: {"type": "string"},
-                "timeout_ms": {"type": "integer"},
-            },
-            "required": ["command"],
-        });
-        let description = "Runs a command and returns its output.";
-        let function = json!({"name": LOCAL_SHELL, "description": description, "parameters": parameters});
-        self.functions.push(json!({"type": "function", "function": function}));
-        self.special.push(Special { name: LOCAL_SHELL.into(), namespace: None, input: Input::LocalShell });
     }
 
     fn has(&self, name: &str) -> bool {
@@ -153,13 +132,11 @@ impl Offered {
                 }
             }
             "custom_tool_call" => (name, json!({Input::TEXT: field("input")}).to_string()),
-            "local_shell_call" | "shell_call" => {
-                // Fields that only the API requires are left out.
-                let mut action = item.get("action").and_then(Value::as_object).cloned().unwrap_or_default();
-                action.retain(|name, value| name != "type" && !value.is_null() && *value != json!({}));
-                (LOCAL_SHELL.to_owned(), Value::Object(action).to_string())
+            // A tool that ran elsewhere, when the conversation was OpenAI's.
+            other if !id.is_empty() => {
+                let input = item.get("action").or_else(|| item.get("operation"));
+                (other.strip_suffix("_call")?.to_owned(), input?.to_string())
             }
-            "apply_patch_call" => (APPLY_PATCH.to_owned(), item.get("operation").unwrap_or(&json!({})).to_string()),
             _ => return None,
         };
         Some(ToolCall { id, name, arguments, extra: None })

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Request,
-    offered::{LOCAL_SHELL, Offered, flat},
+    offered::{Offered, flat},
 };
 use crate::{
     client::front::{
@@ -49,7 +49,7 @@ pub fn read(body: Value, earlier: usize) -> Result<Request, Error> {
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
     let mut settings = settings(&body);
     let Offered { functions, special, mut warnings } = offered;
-    settings.set("tool_choice", choice(body.get("tool_choice"), &functions, &mut warnings)?);
+    settings.set("tool_choice", choice(body.get("tool_choice"), &mut warnings)?);
     warnings.extend(left_out);
     warnings.extend(IGNORED.iter().filter(|(name, _)| !body.get(*name).unwrap_or(&Value::Null).is_null()).map(ignored));
     let chat = conversation.request(&body, model, functions, settings)?;
@@ -231,7 +231,7 @@ fn settings(body: &Map<String, Value>) -> Settings {
 }
 
 /// `tool_choice` in the chat API's words; `None`: the model decides.
-fn choice(choice: Option<&Value>, functions: &[Value], warnings: &mut Vec<Note>) -> Result<Option<Value>, Error> {
+fn choice(choice: Option<&Value>, warnings: &mut Vec<Note>) -> Result<Option<Value>, Error> {
     let Some(choice) = choice else { return Ok(None) };
     match choice["type"].as_str() {
         None => Ok(Some(choice.clone())),
@@ -239,9 +239,6 @@ fn choice(choice: Option<&Value>, functions: &[Value], warnings: &mut Vec<Note>)
             Err(Error::client("`tool_choice.name` must be the name of a tool"))
         }
         Some("function" | "custom") => Ok(Some(chosen(choice))),
-        Some(LOCAL_SHELL) if functions.iter().any(|offered| offered["function"]["name"] == LOCAL_SHELL) => {
-            Ok(Some(chosen(&json!({"name": LOCAL_SHELL}))))
-        }
         Some("allowed_tools") => {
             let listed = choice["tools"].as_array();
             let named =
