@@ -61,9 +61,12 @@ pub struct Incoming {
 /// Reads a request: recognises the client's form, and translates it to the internal one.
 ///
 /// # Errors
-/// 400 if the tools cannot be understood at all.
+/// 400 if the tools cannot be understood at all, or are in the older form `functions`.
 pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incoming, Error> {
     let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
+    if request.rest.get("functions").is_some_and(|functions| !functions.is_null()) {
+        return Err(Error::client("`functions` is an older form of `tools`, and is not read: send `tools`"));
+    }
     let offered = request.tools.once(shape::native::read_tools);
     let offered = offered.as_ref().as_ref().map_err(Error::clone)?;
     let mut tools = offered.tools.clone();

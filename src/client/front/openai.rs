@@ -5,7 +5,7 @@ use bytes::{BufMut, BytesMut};
 
 use serde_json::{Value, json};
 
-use super::{Collected, Head, Kind, Protocol, TRACE, note_text, pieces::Piece};
+use super::{Collected, Head, Protocol, TRACE, note_text, pieces::Piece};
 use crate::{
     error::Error,
     event::{Call, FinishReason, Note, ToolCall, Usage},
@@ -13,7 +13,6 @@ use crate::{
     wire::{write_comment, write_sse},
 };
 
-pub mod functions;
 #[cfg(test)]
 mod tests;
 
@@ -93,16 +92,15 @@ impl Protocol for Stream {
     fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.start(out);
         self.delta(out, |out| {
-            if self.head.kind == Kind::Functions {
-                out.put_slice(b"\"function_call\":");
-                return put_function(call, out);
-            }
             out.put_slice(b"\"tool_calls\":[{\"index\":");
             out.put_slice(call.index.to_string().as_bytes());
             out.put_slice(b",\"id\":");
             put_string(call.id.unwrap_or_default(), out);
-            out.put_slice(b",\"type\":\"function\",\"function\":");
-            put_function(call, out);
+            out.put_slice(b",\"type\":\"function\",\"function\":{\"name\":");
+            put_string(call.name, out);
+            out.put_slice(b",\"arguments\":");
+            put_string(arguments_or_empty(call.arguments), out);
+            out.put_u8(b'}');
             if let Some(extra) = call.extra {
                 out.put_slice(b",\"extra_content\":");
                 out.put_slice(extra_value(extra).to_string().as_bytes());
@@ -122,7 +120,7 @@ impl Protocol for Stream {
         self.start(out);
         self.chunk(out, |out| {
             out.put_slice(b"[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
-            out.put_slice(finish_reason(self.head.kind, reason).as_bytes());
+            out.put_slice(reason.as_str().as_bytes());
             out.put_slice(b"\"}]");
         });
         if self.head.include_usage {
@@ -147,7 +145,7 @@ impl Protocol for Stream {
 
 /// A whole answer: the `chat.completion` object.
 pub(super) fn whole(answer: &Collected) -> Value {
-    let Head { kind, envelope, reasoning_field, .. } = &answer.head;
+    let Head { envelope, reasoning_field, .. } = &answer.head;
     let (content, reasoning) = (answer.text(Piece::Text), answer.text(Piece::Reasoning));
     let call = |call: &ToolCall| {
         let function = json!({"name": call.name, "arguments": arguments_or_empty(&call.arguments)});
@@ -157,16 +155,14 @@ pub(super) fn whole(answer: &Collected) -> Value {
         }
         out
     };
-    let mut calls: Vec<Value> = answer.calls().map(call).collect();
+    let calls: Vec<Value> = answer.calls().map(call).collect();
     let is_silent = content.is_empty() && !calls.is_empty();
     let mut message = json!({"role": "assistant", "content": if is_silent { Value::Null } else { content.into() }});
     if let Some(field) = reasoning_field.filter(|_| !reasoning.is_empty()) {
         message[field] = json!(reasoning);
     }
-    match (kind, calls.first_mut()) {
-        (Kind::Functions, Some(first)) => message["function_call"] = first["function"].take(),
-        (_, Some(_)) => message["tool_calls"] = calls.into(),
-        (_, None) => {}
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
     }
     json!({
         "id": envelope.id,
@@ -174,26 +170,10 @@ pub(super) fn whole(answer: &Collected) -> Value {
         "created": envelope.created,
         "model": envelope.model,
         "choices": [
-            {"index": 0, "message": message, "logprobs": null, "finish_reason": finish_reason(*kind, answer.reason)},
+            {"index": 0, "message": message, "logprobs": null, "finish_reason": answer.reason.as_str()},
         ],
         "usage": usage_value(answer.usage),
     })
-}
-
-fn finish_reason(kind: Kind, reason: FinishReason) -> &'static str {
-    match (kind, reason) {
-        (Kind::Functions, FinishReason::ToolCalls) => "function_call",
-        _ => reason.as_str(),
-    }
-}
-
-/// Writes the name and the arguments of a call.
-fn put_function(call: Call<'_>, out: &mut BytesMut) {
-    out.put_slice(b"{\"name\":");
-    put_string(call.name, out);
-    out.put_slice(b",\"arguments\":");
-    put_string(arguments_or_empty(call.arguments), out);
-    out.put_u8(b'}');
 }
 
 /// Opaque data as JSON if it is JSON, otherwise as a string.
