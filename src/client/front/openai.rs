@@ -9,7 +9,7 @@ use super::{Collected, Head, Protocol, TRACE, note_text, pieces::Piece};
 use crate::{
     error::Error,
     event::{Call, FinishReason, Note, ToolCall, Usage},
-    openai::answer::{arguments_or_empty, error_body, put_string},
+    openai::answer::{Envelope, arguments_or_empty, error_body, put_string},
     wire::{write_comment, write_sse},
 };
 
@@ -21,22 +21,17 @@ mod tests;
 pub(super) struct Stream {
     head: Head,
     /// What all chunks begin with: everything up to the value of `choices`.
-    envelope: Vec<u8>,
+    envelope: String,
     started: bool,
     trace: Option<String>,
 }
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
-        let mut envelope = BytesMut::with_capacity(160);
-        envelope.put_slice(b"{\"id\":");
-        put_string(&head.envelope.id, &mut envelope);
-        envelope.put_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
-        envelope.put_slice(head.envelope.created.to_string().as_bytes());
-        envelope.put_slice(b",\"model\":");
-        put_string(&head.envelope.model, &mut envelope);
-        envelope.put_slice(b",\"choices\":");
-        Stream { envelope: envelope.to_vec(), head, started: false, trace: None }
+        let Envelope { id, created, model } = &head.envelope;
+        let fields = json!({"id": id, "object": "chat.completion.chunk", "created": created, "model": model}).to_string();
+        let envelope = format!("{},\"choices\":", fields.strip_suffix('}').unwrap_or_default());
+        Stream { envelope, head, started: false, trace: None }
     }
 
     fn start(&mut self, out: &mut BytesMut) {
@@ -48,7 +43,7 @@ impl Stream {
     /// A chunk, from its choices on.
     fn chunk(&self, out: &mut BytesMut, rest: impl FnOnce(&mut BytesMut)) {
         write_sse(out, |out| {
-            out.put_slice(&self.envelope);
+            out.put_slice(self.envelope.as_bytes());
             rest(out);
             out.put_u8(b'}');
         });

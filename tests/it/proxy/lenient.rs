@@ -55,10 +55,7 @@ async fn several_answers_with_tools_are_refused_because_nobody_would_read_them()
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         body
     };
-    for (path, more) in [
-        ("/v1/chat/completions", json!({"tools": tools})),
-        ("/react/v1/chat/completions", json!({})),
-    ] {
+    for (path, more) in [("/v1/chat/completions", json!({"tools": tools})), ("/react/v1/chat/completions", json!({}))] {
         let (status, refused) = answer(proxy.post(path, body(more))).await;
         assert_eq!(status, 400, "{path}: {refused}");
         assert!(refused["error"]["message"].as_str().unwrap().contains("send the request 2 times"), "{refused}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Special;
 use crate::{
-    client::front::{not_offered, schema},
+    client::front::{conversation, not_offered, schema},
     error::Error,
     event::{Input, Note},
     openai::{NAME_BYTES, ToolCall, distinct},
@@ -63,10 +63,9 @@ impl Offered {
             }
             "function" => self.function(at, tool, name, namespace)?,
             "custom" => {
-                let input = if name == APPLY_PATCH { Input::Patch } else { Input::Text };
-                let description = match &input {
-                    Input::Patch => PATCH_EXAMPLE.to_owned(),
-                    _ => with_grammar(field("description"), tool.get("format").unwrap_or(&Value::Null)),
+                let (input, description) = match name {
+                    APPLY_PATCH => (Input::Patch, PATCH_EXAMPLE.to_owned()),
+                    _ => (Input::Text, with_grammar(field("description"), &tool["format"])),
                 };
                 self.text(flat(namespace, name), &description, split(namespace, name), input);
             }
@@ -128,7 +127,7 @@ impl Offered {
                 };
                 match patch() {
                     Some(patch) => (APPLY_PATCH.to_owned(), patch),
-                    None => (name, written(item.get("arguments"))),
+                    None => (name, conversation::arguments(&item["arguments"])),
                 }
             }
             "custom_tool_call" => (name, json!({Input::TEXT: field("input")}).to_string()),
@@ -140,15 +139,6 @@ impl Offered {
             _ => return None,
         };
         Some(ToolCall { id, name, arguments, extra: None })
-    }
-}
-
-/// Arguments as text; some clients send back an object.
-fn written(arguments: Option<&Value>) -> String {
-    match arguments {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) if !other.is_null() => other.to_string(),
-        _ => "{}".to_owned(),
     }
 }
 
