@@ -20,7 +20,7 @@ mod tags;
 
 pub(super) use history::break_turns;
 pub(super) use prompt::complete_native;
-pub use tags::{Executed, executed};
+pub use tags::read_as_void;
 
 /// Writes the answer as Void reads it.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ fn body(tools: &Tools, name: &str, arguments: &str) -> Result<String, Why> {
     let written: Vec<String> = values.iter().map(|(name, value)| format!("<{name}>\n{value}\n</{name}>")).collect();
     let written = written.join("\n");
     let declared: Vec<&str> = properties.keys().map(String::as_str).collect();
-    if tags::read_as_void(&declared, &written) == values {
+    if read_as_void(&declared, &written) == values {
         return Ok(written);
     }
     let culprit = values.iter().find_map(|(name, value)| {

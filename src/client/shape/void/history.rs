@@ -20,14 +20,13 @@ pub(super) fn translate(messages: Vec<Message>, tools: &Tools) -> Vec<Message> {
     let mut out = Vec::with_capacity(messages.len());
     let mut messages = messages.into_iter().enumerate().peekable();
     while let Some((at, mut message)) = messages.next() {
-        let Content::Text(text) = &message.content else {
-            out.push(message);
-            continue;
+        let text = match &message.content {
+            Content::Text(text) if message.role == "assistant" => text,
+            _ => {
+                out.push(message);
+                continue;
+            }
         };
-        if message.role != "assistant" {
-            out.push(message);
-            continue;
-        }
         let result = messages.peek().and_then(|(_, next)| Result::of(next));
         // Mentions were defused in the text alone: before a call is looked for they must stay so, and in its values nothing was.
         let restored = |text: &str| defuse::restore(text, tools.iter().map(|tool| tool.name.as_str()));
@@ -105,12 +104,10 @@ fn typed(text: &str, property: Option<&Value>) -> Value {
     let wanted = property.and_then(|property| property.get("type")).and_then(Value::as_str);
     let value = wanted.filter(|kind| *kind != "string").and_then(|kind| {
         let value: Value = serde_json::from_str(text.trim()).ok()?;
-        let fits = match kind {
-            "integer" => value.is_i64() || value.is_u64(),
-            "number" => value.is_number(),
-            "boolean" => value.is_boolean(),
-            "array" => value.is_array(),
-            "object" => value.is_object(),
+        let fits = match (kind, &value) {
+            ("integer", Value::Number(number)) => !number.is_f64(),
+            ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => true,
+            ("array", Value::Array(_)) | ("object", Value::Object(_)) => true,
             _ => false,
         };
         fits.then_some(value)
