@@ -61,22 +61,24 @@ pub struct Incoming {
 /// Reads a request: recognises the client's form, and translates it to the internal one.
 ///
 /// # Errors
-/// 400 if the tools cannot be understood at all.
+/// 400 if the tools cannot be understood at all, or are in the older form `functions`.
 pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incoming, Error> {
     let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
+    if request.rest.get("functions").is_some_and(|functions| !functions.is_null()) {
+        return Err(Error::client("`functions` is an older form of `tools`, and is not read: send `tools`"));
+    }
     let offered = request.tools.once(shape::native::read_tools);
     let offered = offered.as_ref().as_ref().map_err(Error::clone)?;
     let mut tools = offered.tools.clone();
     warnings.extend_from_slice(&offered.warnings);
     special.into_iter().for_each(|special| special.complete(&mut tools));
-    let prompt = tools.is_empty().then(|| shape::read_prompt(&mut request)).flatten();
-    let mut verbatim = None;
-    let (kind, own_tools) = match prompt {
-        Some((kind, found, messages)) => {
-            (tools, verbatim) = (found, Some(messages));
-            (kind, false)
+    let prompt = tools.is_empty().then(|| shape::void::read(&mut request)).flatten();
+    let (kind, verbatim) = match prompt {
+        Some((found, messages)) => {
+            tools = found;
+            (shape::Kind::Void, Some(messages))
         }
-        None => (shape::Kind::Native, offered.are_voids),
+        None => (shape::Kind::Native, None),
     };
     let takes_paths = tools.iter().any(|tool| !tool.paths.is_empty());
     let workspace = if takes_paths { workspace::prompt::read(&request.messages).map(Arc::new) } else { None };
@@ -84,7 +86,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);
     request.messages.iter_mut().for_each(with_result);
-    let profile = profile::detect(hints, kind == shape::Kind::VOID || own_tools || marks > 0);
+    let profile = profile::detect(hints, kind == shape::Kind::Void || offered.are_voids || marks > 0);
     // A known table is shared: it is copied only for a client whose own tools are known.
     if !profile.reads.is_empty() {
         for tool in tools.iter_mut().filter(|tool| profile.reads.contains(&tool.name.as_str())) {

@@ -216,8 +216,8 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
                 may_ask: scanner::MayAsk::after(0, config.retry),
                 ..scanner::Options::default()
             },
-            // Cline and its kin ask for the call themselves. With a result at hand, the words may be the answer.
-            nudges: as_written && shape == shape::Kind::VOID && repeats.is_empty(),
+            // With a result at hand, the words may be the answer.
+            nudges: as_written && repeats.is_empty(),
             repeats,
             retry: config.retry,
             log_excerpts: config.log_excerpts,

@@ -4,10 +4,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::task::Task;
-use toolglot::{
-    client::shape,
-    event::{Tool, ToolChoice, Tools},
-};
+use toolglot::client::shape;
 
 /// What kind of client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -97,16 +94,7 @@ impl Form {
                 text: text.to_owned(),
                 calls: message["tool_calls"].as_array().into_iter().flatten().map(Made::read).collect(),
             },
-            Form::Void => {
-                let Some(call) = shape::executed(&table(&task.tools), text) else {
-                    return Reply { text: text.to_owned(), calls: Vec::new() };
-                };
-                let opened = |name: &str, value: String| if PATHS.contains(&name) { opened(value) } else { value };
-                let arguments = call.values.into_iter().map(|(name, value)| (name.clone(), json!(opened(&name, value))));
-                let arguments = arguments.collect();
-                let made = Made { id: String::new(), name: call.name, arguments: Value::Object(arguments) };
-                Reply { text: text.get(..call.at).unwrap_or_default().to_owned(), calls: vec![made] }
-            }
+            Form::Void => executed(&task.tools, text).unwrap_or_else(|| Reply { text: text.to_owned(), ..Reply::default() }),
         }
     }
 
@@ -176,12 +164,21 @@ fn void_call(call: &Made) -> String {
     format!("    <{0}>\n{1}\n    </{0}>", call.name, parameters.collect::<Vec<_>>().join("\n"))
 }
 
-fn table(tools: &[Value]) -> Tools {
-    let tools = tools.iter().map(|tool| {
-        let text = |key: &str| tool[key].as_str().unwrap_or_default();
-        Tool::new(text("name"), text("description"), tool["parameters"].to_string())
-    });
-    Tools::new(tools, ToolChoice::Auto)
+/// An answer with the call that Void executes: the first tag of an offered tool, wherever it is. Without a closing tag, the call
+/// reaches to the end.
+fn executed(tools: &[Value], text: &str) -> Option<Reply> {
+    let names = tools.iter().filter_map(|tool| Some((tool["name"].as_str()?, tool)));
+    let tags = names.filter_map(|(name, tool)| Some((text.find(&format!("<{name}>"))?, name, tool)));
+    let (at, name, tool) = tags.min_by_key(|(at, ..)| *at)?;
+    let body = text.get(at + name.len() + 2..)?;
+    let body = body.get(..body.rfind(&format!("</{name}>")).unwrap_or(body.len()))?;
+    let properties = tool["parameters"]["properties"].as_object().into_iter().flatten();
+    let declared: Vec<&str> = properties.map(|(name, _)| name.as_str()).collect();
+    let opened = |name: &str, value: String| if PATHS.contains(&name) { opened(value) } else { value };
+    let values = shape::read_as_void(&declared, body).into_iter();
+    let arguments = values.map(|(name, value)| (name.to_owned(), json!(opened(name, value)))).collect();
+    let made = Made { id: String::new(), name: name.to_owned(), arguments: Value::Object(arguments) };
+    Some(Reply { text: text.get(..at)?.to_owned(), calls: vec![made] })
 }
 
 #[cfg(test)]
@@ -209,7 +206,7 @@ mod tests {
         let mut body = Form::Void.request(task, &messages);
         body["model"] = json!("m");
         let incoming = client::read(ChatRequest::from_value(body).unwrap(), &Hints::default()).unwrap();
-        assert_eq!(incoming.shape, shape::Kind::VOID);
+        assert_eq!(incoming.shape, shape::Kind::Void);
         assert_eq!(incoming.tools.len(), task.tools.len());
         assert_eq!(incoming.request.messages.iter().map(|message| message.tool_calls.len()).sum::<usize>(), 1);
     }

@@ -27,7 +27,6 @@ mod pieces;
 pub mod responses;
 
 pub use collected::Collected;
-pub use openai::functions;
 
 /// The protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -35,8 +34,6 @@ pub enum Kind {
     /// OpenAI's chat completions: server-sent events, or one JSON object.
     #[default]
     OpenAi,
-    /// The same with `functions`, the older form of tools.
-    Functions,
     /// Ollama's `/api/chat`: JSON lines, or one JSON object.
     Ollama,
     /// Anthropic's `/v1/messages`: server-sent events, or one JSON object.
@@ -145,7 +142,7 @@ impl Kind {
     /// The content type of a stream.
     pub fn content_type(self) -> &'static str {
         match self {
-            Kind::OpenAi | Kind::Functions | Kind::Messages | Kind::Responses => "text/event-stream",
+            Kind::OpenAi | Kind::Messages | Kind::Responses => "text/event-stream",
             Kind::Ollama => "application/x-ndjson",
         }
     }
@@ -154,14 +151,14 @@ impl Kind {
     pub fn own_name(self, name: &str) -> &str {
         match self {
             Kind::Messages => messages::without_alias(name),
-            Kind::OpenAi | Kind::Functions | Kind::Ollama | Kind::Responses => name,
+            Kind::OpenAi | Kind::Ollama | Kind::Responses => name,
         }
     }
 
     /// The prefix of the ids of answers.
     pub fn id_prefix(self) -> &'static str {
         match self {
-            Kind::OpenAi | Kind::Functions | Kind::Ollama => "chatcmpl-",
+            Kind::OpenAi | Kind::Ollama => "chatcmpl-",
             Kind::Messages => "msg_",
             Kind::Responses => "resp_",
         }
@@ -171,7 +168,7 @@ impl Kind {
     /// `{"error": "text"}`. Messages: `{"type": "error", "error": {type, message}}`.
     pub fn error_body(self, error: &Error) -> Value {
         match self {
-            Kind::OpenAi | Kind::Functions | Kind::Responses => error_body(error),
+            Kind::OpenAi | Kind::Responses => error_body(error),
             Kind::Ollama => ollama::error_body(error),
             Kind::Messages => messages::error_body(error),
         }
@@ -188,7 +185,7 @@ impl Kind {
 
     fn protocol(self, head: Head) -> Box<dyn Protocol> {
         match self {
-            Kind::OpenAi | Kind::Functions => Box::new(openai::Stream::new(head)),
+            Kind::OpenAi => Box::new(openai::Stream::new(head)),
             Kind::Ollama => Box::new(ollama::Stream::new(head)),
             Kind::Messages => Box::new(messages::Stream::new(head)),
             Kind::Responses => Box::new(responses::Stream::new(head)),

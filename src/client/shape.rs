@@ -1,9 +1,9 @@
 //! How a client reads calls. A shape turns events into events that its client understands, and reads the tools and the
 //! history that the client wrote in its own form.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use crate::{
     adapter::quote::Turns,
@@ -11,15 +11,19 @@ use crate::{
     config::ShellForm,
     event::{Effect, Event, Origin, Sink, Tools, Why},
     fix::{self, name::unknown},
-    openai::{ChatRequest, Message},
+    json::{
+        strict,
+        tree::{Member, Value as Json},
+    },
+    openai::Message,
 };
 
 pub(super) mod native;
 pub mod shell;
-mod xml;
+pub(super) mod void;
 
 use shell::{Shell, Spooled};
-pub use xml::{Executed, Grammar, executed, properties};
+pub use void::{properties, read_as_void};
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -27,8 +31,8 @@ pub enum Kind {
     /// OpenAI's `tool_calls`.
     #[default]
     Native,
-    /// Elements in the text.
-    Xml(Grammar),
+    /// Void's elements in the text.
+    Void,
 }
 
 /// Counts of what a shape changed or dropped, for traces and metrics.
@@ -68,17 +72,12 @@ trait Writer: std::fmt::Debug + Send {
     fn counts(&self) -> Counts;
 }
 
-impl Kind {
-    /// Void's calls in the text.
-    pub const VOID: Kind = Kind::Xml(Grammar::Void);
-}
-
 impl Shape {
     /// The stage for one answer to a client that offered these tools.
     pub fn new(kind: Kind, tools: Arc<Tools>, one_call: bool) -> Shape {
         let writer: Box<dyn Writer> = match kind {
             Kind::Native => Box::new(native::Writer::new(one_call)),
-            Kind::Xml(grammar) => Box::new(xml::Writer::new(grammar, Arc::clone(&tools))),
+            Kind::Void => Box::new(void::Writer::new(Arc::clone(&tools))),
         };
         Shape { carrier: Carrier { kind, tools, ..Carrier::default() }, shell: None, writer }
     }
@@ -134,47 +133,33 @@ impl Carrier {
     /// into the workspace, for clients that open them at the root of the file system, and a folder gets the slash that marks it.
     /// The reason is a doubtful path, or a name that is not offered.
     pub fn checked<'a>(&self, name: &str, arguments: &'a str) -> (Cow<'a, str>, Option<Why>) {
-        let (placed, doubt) = self.placed(name, arguments).unwrap_or_default();
-        (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure).or_else(|| self.strange(name)))
+        let (mut whole, mut doubt) = (Cow::Borrowed(arguments), None);
+        let known = self.tools.get(name).filter(|tool| !tool.paths.is_empty()).zip(self.workspace());
+        let parsed = known.and_then(|known| Some((known, strict::parse(arguments)?.value)));
+        let Some(((tool, workspace), Json::Object(members))) = parsed else { return (whole, self.strange(name)) };
+        // The last one first, so that the places of the others stay. Only paths are written anew: numbers would lose digits.
+        for Member { key, node, .. } in members.into_iter().rev() {
+            let (key, Json::Text(path)) = (key.into_owned(), &node.value) else { continue };
+            if !tool.paths.contains(&key) {
+                continue;
+            }
+            let runner = self.tools.iter().find(|tool| fix::runs_programs(tool)).map(|tool| tool.name.as_str());
+            let found = workspace.doubt(path, tool.effect != Effect::Reads, runner);
+            doubt = found.map(|doubt| Why::Unsure(format!("`{key}` {doubt}"))).or(doubt);
+            let placed = workspace.place(path);
+            let as_folder = || workspace.as_folder(placed.as_deref().unwrap_or(path));
+            let folder = tool.folders.contains(&key).then(as_folder).flatten();
+            if let Some(placed) = folder.or(placed) {
+                tracing::debug!(tool = name, "a path was completed");
+                whole.to_mut().replace_range(node.start..node.end, &Value::String(placed).to_string());
+            }
+        }
+        (whole, doubt.or_else(|| self.strange(name)))
     }
 
     /// The user's workspace, if the client reports it.
     pub fn workspace(&self) -> Option<&Workspace> {
         self.workspace.as_deref()
-    }
-
-    /// The arguments with changed paths, if one changes, and what is doubtful about a path. `None`: the call has no paths.
-    fn placed(&self, name: &str, arguments: &str) -> Option<(Option<String>, Option<String>)> {
-        let (tool, workspace) = (self.tools.get(name)?, self.workspace()?);
-        if tool.paths.is_empty() {
-            return None;
-        }
-        // Only the paths are written anew: numbers would lose digits.
-        let given: HashMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
-        let (mut changed, mut doubt) = (Vec::new(), None);
-        for key in &tool.paths {
-            let Some(raw) = given.get(key).map(|raw| raw.get()) else { continue };
-            let Ok(path) = serde_json::from_str::<String>(raw) else { continue };
-            if doubt.is_none() {
-                let runner = self.tools.iter().find(|tool| fix::runs_programs(tool)).map(|tool| tool.name.as_str());
-                let found = workspace.doubt(&path, tool.effect != Effect::Reads, runner);
-                doubt = found.map(|doubt| format!("`{key}` {doubt}"));
-            }
-            let placed = workspace.place(&path);
-            let folder = if tool.folders.contains(key) { workspace.as_folder(placed.as_deref().unwrap_or(&path)) } else { None };
-            if let Some(placed) = folder.or(placed) {
-                tracing::debug!(tool = name, "a path was completed");
-                let start = raw.as_ptr().addr() - arguments.as_ptr().addr();
-                changed.push((start..start + raw.len(), Value::String(placed).to_string()));
-            }
-        }
-        if changed.is_empty() {
-            return Some((None, doubt));
-        }
-        changed.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
-        let mut whole = arguments.to_owned();
-        changed.into_iter().for_each(|(place, path)| whole.replace_range(place, &path));
-        Some((Some(whole), doubt))
     }
 
     /// The reason for doubt if the tool is not offered. In mode `react`, a name that is not in the table may mean a tool of the
@@ -204,20 +189,15 @@ impl Carrier {
                 (None, Some(tool)) => input::carries(&tool.input, arguments),
                 (None, None) => Ok(()),
             },
-            Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
+            Kind::Void => void::expressible(&self.tools, name, arguments),
         }
     }
 }
 
-/// Reads the tools and the history of a request in a form other than OpenAI's. Also returns the original messages.
-pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools, Vec<Message>)> {
-    xml::read(request).map(|(grammar, tools, verbatim)| (Kind::Xml(grammar), tools, verbatim))
-}
-
 /// Breaks control tokens in the results that a client writes as text of the user. All other text stays byte for byte.
 pub fn break_turns(kind: Kind, messages: &mut [Message], turns: &Turns) {
-    if let Kind::Xml(grammar) = kind {
-        messages.iter_mut().for_each(|message| xml::break_turns(grammar, message, turns));
+    if kind == Kind::Void {
+        messages.iter_mut().for_each(|message| void::break_turns(message, turns));
     }
 }
 
@@ -225,6 +205,6 @@ pub fn break_turns(kind: Kind, messages: &mut [Message], turns: &Turns) {
 pub fn written(kind: Kind, tools: &Tools, name: &str, arguments: &str) -> Option<String> {
     match kind {
         Kind::Native => None,
-        Kind::Xml(grammar) => xml::written(grammar, tools, name, arguments),
+        Kind::Void => void::written(tools, name, arguments),
     }
 }

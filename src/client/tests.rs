@@ -185,8 +185,11 @@ fn a_choice_of_a_tool_that_is_not_offered_says_so() {
         let body = json!({"model": "m", "messages": [], "tools": tools, "tool_choice": choice});
         read(request(body), &Hints::default()).unwrap_err().message
     };
-    assert_eq!(choose("run_js"), "`tool_choice` names `run_js`, which is not a function and is not offered");
-    assert_eq!(choose("other"), "`tool_choice` names `other`, which is not among `tools`");
+    for name in ["run_js", "other"] {
+        assert!(
+            choose(name).starts_with(&format!("`tool_choice` names `{name}`, which is not offered: functions among `tools`"))
+        );
+    }
 }
 
 #[test]

@@ -174,7 +174,7 @@ pub fn client_bytes(round: &Round, library: &Library, shape: &str, in_letters: b
     let deltas = if in_letters { letters(&recorded) } else { recorded };
     let kind = match shape {
         "native" => Kind::Native,
-        "void_xml" => Kind::VOID,
+        "void_xml" => Kind::Void,
         other => return Err(format!("unknown shape `{other}`")),
     };
     let case = Case::of(round, library)?;

@@ -27,7 +27,7 @@ use crate::{
     backend::{self, Learned},
     client::{
         self, Hints,
-        front::{self, Head, TRACE, functions, messages},
+        front::{self, Head, TRACE, messages},
     },
     config::{Lowered, Mode, Tenant},
     error::Error,
@@ -209,11 +209,8 @@ fn warning(note: &Note) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("{code}: {plain}")).ok()
 }
 
-pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, Error> {
-    let mut chat = ChatRequest::parse(&asked.received.body, &app.process.lists)?;
-    if functions::read(&mut chat)? {
-        asked.front = front::Kind::Functions;
-    }
+pub(super) async fn completions(app: App, asked: Asked) -> Result<Response, Error> {
+    let chat = ChatRequest::parse(&asked.received.body, &app.process.lists)?;
     let offers = !chat.tools.is_empty() || matches!(asked.mode, Mode::Shell | Mode::React);
     if asked.target.backend.kind == backend::Kind::OpenAi && wants_more_than_an_answer(&chat, offers)? {
         tracing::debug!(

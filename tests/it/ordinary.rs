@@ -30,7 +30,7 @@ const REASONS: [FinishReason; 2] = [FinishReason::Stop, FinishReason::Length];
 fn tools() -> Tools {
     let body = json!({"model": "m", "messages": [{"role": "system", "content": reader::system_text()}]});
     let incoming = client::read(ChatRequest::from_value(body).unwrap(), &client::Hints::default()).unwrap();
-    assert_eq!(incoming.shape, Kind::VOID);
+    assert_eq!(incoming.shape, Kind::Void);
     let mut tools = incoming.tools;
     let ours = Origin::Registry { server: "db".into(), tool: "read_query".into() };
     tools
@@ -99,7 +99,7 @@ fn answers(number: usize) -> Vec<(String, &'static [FinishReason], &'static str)
 /// What Void makes of an answer that comes in these pieces. `asked_before`: a first answer was refused, and the model asked again.
 fn read(path: &Path<'_>, pieces: &[&str], reason: FinishReason) -> reader::Read {
     let Path { adapter, tools, reader, schemas, shell, .. } = path;
-    let mut shape = Shape::new(Kind::VOID, Arc::clone(tools), true);
+    let mut shape = Shape::new(Kind::Void, Arc::clone(tools), true);
     if *shell {
         shape = shape.in_shell(Shell { answer: "chatcmpl-x".into(), form: ShellForm::Id, config: None, via: ShellVia::Block });
     }

@@ -100,8 +100,6 @@ pub enum Input {
         /// Its parameter for the command line.
         parameter: String,
     },
-    /// A shell command as a list of words: the arguments of a `local_shell_call`.
-    LocalShell,
 }
 
 impl Input {

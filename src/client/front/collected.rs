@@ -36,7 +36,7 @@ impl Kind {
     /// The body of a whole answer ([`Collected::into_value`]).
     pub fn body(self, answer: &Value) -> String {
         match self {
-            Kind::OpenAi | Kind::Functions | Kind::Responses => answer.to_string(),
+            Kind::OpenAi | Kind::Responses => answer.to_string(),
             Kind::Ollama => exact::written(answer, ollama::ARGUMENTS),
             Kind::Messages => exact::written(answer, messages::ARGUMENTS),
         }
@@ -68,7 +68,7 @@ impl Collected {
     /// [`Kind::body`] writes them.
     pub fn into_value(mut self) -> Value {
         let mut value = match self.head.kind {
-            Kind::OpenAi | Kind::Functions => openai::whole(&self),
+            Kind::OpenAi => openai::whole(&self),
             Kind::Ollama => ollama::whole(&self),
             Kind::Messages => messages::whole(&mut self),
             Kind::Responses => responses::whole(&mut self),

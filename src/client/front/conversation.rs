@@ -1,12 +1,14 @@
 //! Assembles a conversation for protocols whose history is a list of blocks or items. System text that comes before everything
 //! else is one message. Later system text is a message in its place (`backend::join_system` joins it to its neighbours).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::{
     adapter::render,
     error::Error,
-    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
+    openai::{self, ChatRequest, Content, Message, ToolCall, Unanswered, answer::call_id},
 };
 
 #[cfg(test)]
@@ -15,46 +17,24 @@ mod tests;
 /// The field of a message that holds reasoning.
 const REASONING: &str = "reasoning_content";
 
-/// Fields of a chat request apart from the conversation. `null` counts as absent.
-#[derive(Debug, Default)]
-pub(super) struct Settings(Map<String, Value>);
-
 /// A conversation so far.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// System text that leads the conversation.
-    system: Vec<String>,
     messages: Vec<Message>,
     /// Reasoning that belongs to the assistant's next message.
     reasoning: String,
 }
 
-impl Settings {
-    /// The fields of `body` that the chat API has too: (name there, name in the chat API).
-    pub(super) fn of(body: &Map<String, Value>, names: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::default();
-        for (own, chat) in names {
-            settings.set(chat, body.get(*own).cloned());
-        }
-        settings
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: Option<Value>) {
-        if let Some(value) = value.filter(|value| !value.is_null()) {
-            self.0.insert(name.to_owned(), value);
-        }
-    }
-}
-
 impl Conversation {
-    /// System text at this place.
-    pub(super) fn system(&mut self, text: String) {
-        if text.trim().is_empty() {
-            return;
-        }
-        match self.messages.is_empty() {
-            true => self.system.push(text),
-            false => self.messages.push(Message::text("system", text)),
+    /// System text at this place. What leads the conversation is one message.
+    pub(super) fn system(&mut self, text: &str) {
+        match self.messages.as_mut_slice() {
+            _ if text.trim().is_empty() => {}
+            [Message { role, content: Content::Text(before), .. }] if role == "system" => {
+                before.push_str("\n\n");
+                before.push_str(text);
+            }
+            _ => self.messages.push(Message::text("system", text)),
         }
     }
 
@@ -88,26 +68,23 @@ impl Conversation {
         self.messages.push(Message::result(id, content));
     }
 
-    /// The chat request of this conversation, with these tools and settings.
+    /// The chat request of this conversation. `settings`: its other fields; `null` counts as absent.
     pub(super) fn request(
         self,
         body: &Map<String, Value>,
         model: &str,
         tools: Vec<Value>,
-        mut settings: Settings,
+        settings: Value,
     ) -> Result<ChatRequest, Error> {
-        settings.set("model", Some(model.into()));
-        settings.set("messages", Some(json!([])));
-        settings.set("stream", body.get("stream").cloned());
-        settings.set("tools", Some(Value::Array(tools)).filter(|tools| *tools != json!([])));
-        let chat = ChatRequest::from_value(Value::Object(settings.0))?;
-        Ok(ChatRequest { messages: self.finish(), ..chat })
-    }
-
-    pub(super) fn finish(self) -> Vec<Message> {
-        let system = self.system.join("\n\n");
-        let system = (!system.is_empty()).then(|| Message::text("system", system));
-        system.into_iter().chain(self.messages).collect()
+        let mut fields = Map::from_iter([
+            ("model".to_owned(), model.into()),
+            ("messages".to_owned(), json!([])),
+            ("stream".to_owned(), json!(body.get("stream"))),
+            ("tools".to_owned(), tools.into()),
+        ]);
+        fields.extend(if let Value::Object(settings) = settings { settings } else { Map::new() });
+        fields.retain(|_, value| !value.is_null());
+        Ok(ChatRequest { messages: self.messages, ..ChatRequest::from_value(fields.into())? })
     }
 
     /// Changes the assistant's message: the last message if it is the assistant's, else a new one.
@@ -126,6 +103,34 @@ impl Conversation {
     }
 }
 
+/// The parts of what stands at this place of a request, each with its own place; a string is one text.
+///
+/// # Errors
+/// 400 if it is something else, or a part has no type.
+pub(super) fn parts<'c>(place: &str, content: &'c Value) -> Result<Vec<(String, Cow<'c, Value>)>, Error> {
+    let list = match content {
+        Value::String(said) => return Ok(vec![(place.to_owned(), Cow::Owned(text(said)))]),
+        Value::Array(list) => list,
+        other => {
+            let what = openai::kind(other);
+            return Err(Error::client(format!("`{place}` must be a string or an array of parts, but it is {what}")));
+        }
+    };
+    let part = |(at, part): (usize, &'c Value)| match (format!("{place}[{at}]"), &part["type"]) {
+        (place, Value::String(_)) => Ok((place, Cow::Borrowed(part))),
+        (place, _) => Err(Error::client(format!("`{place}` must be an object with a `type`"))),
+    };
+    list.iter().enumerate().map(part).collect()
+}
+
+/// The text in this field of the part at this place.
+///
+/// # Errors
+/// 400 if there is none.
+pub(super) fn said<'p>(place: &str, part: &'p Value, field: &str) -> Result<&'p str, Error> {
+    part[field].as_str().ok_or_else(|| Error::client(format!("`{place}.{field}` must be a string")))
+}
+
 /// Texts and images as content: one text where there is nothing else.
 pub(super) fn content(parts: Vec<Value>) -> Content {
     let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
@@ -134,6 +139,15 @@ pub(super) fn content(parts: Vec<Value>) -> Content {
         Some(texts) if texts.iter().all(String::is_empty) => Content::None,
         Some(texts) => Content::Text(texts.join("\n\n")),
         None => Content::Parts(parts),
+    }
+}
+
+/// Arguments as text; some clients send an object.
+pub(super) fn arguments(written: &Value) -> String {
+    match written {
+        Value::Null => "{}".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 

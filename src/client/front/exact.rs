@@ -1,12 +1,17 @@
 //! JSON in which the objects at one path stay texts of JSON: a number of a [`Value`] has 17 digits at most, and a longer one in
 //! the arguments of a call would change.
 
-use std::collections::BTreeMap;
-
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, value::RawValue};
 
-use crate::{error::Error, json, openai};
+use crate::{
+    error::Error,
+    json::{
+        strict,
+        tree::{Node, Value as Json},
+    },
+    openai,
+};
 
 /// The members that lead to the objects, through lists too.
 pub(super) type Path = &'static [&'static str];
@@ -16,7 +21,11 @@ pub(super) type Path = &'static [&'static str];
 /// # Errors
 /// 400, with the place that is not valid.
 pub(super) fn read(body: &[u8], path: Path) -> Result<Value, Error> {
-    openai::json_with(body, |json| value(serde_json::from_slice(json)?, path))
+    let whole = openai::without_halves(body);
+    match std::str::from_utf8(&whole).ok().and_then(strict::parse) {
+        Some(node) => Ok(value(&node, path)),
+        None => openai::json(body),
+    }
 }
 
 /// Writes an object in which the texts at the path are JSON.
@@ -24,28 +33,17 @@ pub(super) fn written(value: &Value, path: Path) -> String {
     serde_json::to_string(&Written { value, path: Some(path) }).unwrap_or_default()
 }
 
-/// A value that is read along the rest of the path.
-fn value(raw: &RawValue, path: Path) -> serde_json::Result<Value> {
-    let text = raw.get();
-    match (path, text.as_bytes().first()) {
-        ([], Some(b'{')) => Ok(plain(text).into()),
-        ([_, ..], Some(b'[')) => {
-            // A list in a list is not on the way: only serde_json bounds how deep they are.
-            let along = |item: &RawValue| match item.get().as_bytes().first() {
-                Some(b'[') => openai::parse(item.get().as_bytes()),
-                _ => value(item, path),
-            };
-            serde_json::from_str::<Vec<&RawValue>>(text)?.into_iter().map(along).collect()
+/// A value that is read along the rest of the path. The texts have escapes only where JSON needs them: clients write `\u00e9`, which
+/// a model would imitate.
+fn value(node: &Node<'_>, path: Path) -> Value {
+    match (path, &node.value) {
+        ([], Json::Object(_)) => node.clone().detached(0, 0).to_json("").into(),
+        ([_, ..], Json::Array(items)) => items.iter().map(|item| value(item, path)).collect(),
+        ([next, rest @ ..], Json::Object(members)) => {
+            let along = |name: &str, inside: &Node<'_>| if name == *next { value(inside, rest) } else { inside.to_serde() };
+            members.iter().map(|member| (member.key.clone().into_owned(), along(&member.key, &member.node))).collect()
         }
-        ([next, rest @ ..], Some(b'{')) => {
-            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
-            let along = |(name, inside): (String, &RawValue)| {
-                let inside = if name == *next { value(inside, rest)? } else { openai::parse(inside.get().as_bytes())? };
-                Ok((name, inside))
-            };
-            members.into_iter().map(along).collect()
-        }
-        _ => openai::parse(text.as_bytes()),
+        _ => node.to_serde(),
     }
 }
 
@@ -70,13 +68,6 @@ impl Serialize for Written<'_> {
             (value, _) => value.serialize(serializer),
         }
     }
-}
-
-/// The same JSON without whitespace between its tokens, and with escapes only where JSON needs them: clients write `\u00e9`, which
-/// a model would imitate.
-fn plain(object: &str) -> String {
-    let whole = String::from_utf8_lossy(&openai::without_halves(object.as_bytes())).into_owned();
-    json::strict::parse(&whole).map_or(whole.clone(), |node| node.detached(0, 0).to_json(""))
 }
 
 #[cfg(test)]

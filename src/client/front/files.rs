@@ -19,19 +19,21 @@ pub(super) fn file(name: &str, kind: &str, data: &str) -> Value {
     let is_text = essence.starts_with("text/") || TEXTS.contains(&essence.as_str());
     let text = is_text.then(|| decoded(data)).flatten().and_then(|bytes| String::from_utf8(bytes).ok());
     match text {
-        Some(text) => conversation::text(named(name, &text)),
+        Some(text) => conversation::text(format!("{name}\n\n{text}")),
         None => json!({"type": "file", "file": {"filename": name, "file_data": format!("data:{kind};base64,{data}")}}),
     }
 }
 
-/// The text of a file below its name.
-pub(super) fn named(name: &str, text: &str) -> String {
-    format!("{name}\n\n{text}")
+/// What stands for a part of the request that the model does not get, and a warning. `what`: what it is, and why.
+pub(super) fn left_out(place: &str, what: &str, shown: String, warnings: &mut Vec<Note>) -> Value {
+    warnings.push(Note::Warning { code: "part_dropped", text: format!("`{place}` is {what}, and was left out") });
+    conversation::text(shown)
 }
 
-/// Says that the model does not get what is at this place of the request. `what`: what it is, and why.
-pub(super) fn left_out(place: &str, what: &str) -> Note {
-    Note::Warning { code: "part_dropped", text: format!("`{place}` is {what}, and was left out") }
+/// What stands for an image by its id.
+pub(super) fn image_elsewhere(place: &str, warnings: &mut Vec<Note>) -> Value {
+    let what = "an image that lies on another server";
+    left_out(place, what, format!("[{what}]"), warnings)
 }
 
 /// The bytes of a base64 text, in the usual or in the URL alphabet, with or without padding; `None` if it is none.

@@ -13,7 +13,7 @@ use super::{
     pieces::Piece,
 };
 use crate::{
-    client::{compact::compact, front::conversation::name_calls},
+    client::{compact::compact, front::conversation},
     error::Error,
     event::{Call, FinishReason, Note, Usage},
     openai::{
@@ -31,8 +31,9 @@ pub use generate::{By, Generate, from_chat, read as read_generate};
 /// A stream of JSON lines.
 #[derive(Debug)]
 pub(super) struct Stream {
+    envelope: Envelope,
     /// `{"model":..,"created_at":..,"message":{"role":"assistant",`
-    line: Vec<u8>,
+    line: String,
     /// Until now, and until the first event.
     elapsed: Duration,
     waited: Option<Duration>,
@@ -40,19 +41,9 @@ pub(super) struct Stream {
 
 /// The option that limits the answer.
 const LIMIT: &str = "num_predict";
-/// The name of Ollama's option, and OpenAI's name of the field.
-const OPTIONS: &[(&str, &str)] = &[
-    (LIMIT, "max_tokens"),
-    ("stop", "stop"),
-    ("temperature", "temperature"),
-    ("top_p", "top_p"),
-    ("top_k", "top_k"),
-    ("min_p", "min_p"),
-    ("seed", "seed"),
-    ("frequency_penalty", "frequency_penalty"),
-    ("presence_penalty", "presence_penalty"),
-    ("repeat_penalty", "repeat_penalty"),
-];
+/// Options that have the same name as OpenAI's fields.
+const OPTIONS: &[&str] =
+    &["stop", "temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty", "presence_penalty", "repeat_penalty"];
 
 /// Options about the loading of a model: its answer is the same without them.
 const LOADING: &[&str] =
@@ -60,18 +51,15 @@ const LOADING: &[&str] =
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
-        let mut line = BytesMut::new();
-        line.put_slice(b"{\"model\":");
-        put_string(&head.envelope.model, &mut line);
-        line.put_slice(b",\"created_at\":\"");
-        line.put_slice(timestamp(head.envelope.created).as_bytes());
-        line.put_slice(b"\",\"message\":{\"role\":\"assistant\",");
-        Stream { line: line.to_vec(), elapsed: Duration::ZERO, waited: None }
+        let Envelope { model, created, .. } = &head.envelope;
+        let line = json!({"model": model, "created_at": timestamp(*created), "message": {"role": "assistant"}}).to_string();
+        let line = format!("{},", line.strip_suffix("}}").unwrap_or_default());
+        Stream { envelope: head.envelope, line, elapsed: Duration::ZERO, waited: None }
     }
 
     fn message(&mut self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
         self.waited.get_or_insert(self.elapsed);
-        out.put_slice(&self.line);
+        out.put_slice(self.line.as_bytes());
         members(out);
         out.put_slice(b"},\"done\":false}\n");
     }
@@ -91,7 +79,7 @@ impl Protocol for Stream {
     fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.message(out, |out| {
             out.put_slice(b"\"content\":\"\",\"tool_calls\":[");
-            out.put_slice(call_json(call).as_bytes());
+            out.put_slice(exact::written(&call_value(call), &["function", "arguments"]).as_bytes());
             out.put_slice(b"]");
         });
     }
@@ -101,12 +89,10 @@ impl Protocol for Stream {
     }
 
     fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
-        out.put_slice(&self.line);
-        out.put_slice(b"\"content\":\"\"},");
-        let mut ending = json!({});
-        end(&mut ending, reason, usage, self.elapsed, Some(self.waited.unwrap_or(self.elapsed)));
-        // Its members are the last ones of the line.
-        out.put_slice(ending.to_string().trim_start_matches('{').as_bytes());
+        let message = json!({"role": "assistant", "content": ""});
+        let waited = self.waited.unwrap_or(self.elapsed);
+        let last = last(&self.envelope, message, reason, usage.unwrap_or_default(), self.elapsed, waited);
+        out.put_slice(last.to_string().as_bytes());
         out.put_slice(b"\n");
     }
 
@@ -116,7 +102,7 @@ impl Protocol for Stream {
 
     /// A line without content: the protocol has no comments.
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {
-        out.put_slice(&self.line);
+        out.put_slice(self.line.as_bytes());
         out.put_slice(b"\"content\":\"\"},\"done\":false}\n");
     }
 
@@ -142,7 +128,7 @@ pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
         }
     }
     let mut request = ChatRequest::from_value(value)?;
-    name_calls(&mut request);
+    conversation::name_calls(&mut request);
     Ok(request)
 }
 
@@ -185,60 +171,54 @@ pub(super) fn whole(answer: &Collected) -> Value {
     if !thinking.is_empty() {
         message["thinking"] = json!(thinking);
     }
-    let calls = answer.calls().enumerate().map(|(index, call)| {
-        let arguments = compact(arguments_or_empty(&call.arguments));
-        json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
-    });
-    let calls: Vec<Value> = calls.collect();
+    let calls: Vec<Value> = answer.calls().zip(0..).map(|(call, index)| call_value(call.at(index))).collect();
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
-    let Envelope { model, created, .. } = &answer.head.envelope;
-    let mut out = json!({"model": model, "created_at": timestamp(*created), "message": message});
-    end(&mut out, answer.reason, Some(answer.usage), answer.elapsed, None);
-    out
+    last(&answer.head.envelope, message, answer.reason, answer.usage, answer.elapsed, Duration::ZERO)
 }
 
 /// Where an answer has the arguments of calls, and where a request has those of earlier calls.
 pub(super) const ARGUMENTS: Path = &["message", "tool_calls", "function", "arguments"];
 const EARLIER: Path = &["messages", "tool_calls", "function", "arguments"];
 
-/// A call with its arguments as an object, each token as it was written.
-fn call_json(call: Call<'_>) -> String {
-    let (id, name) = (json!(call.id), json!(call.name));
-    let (index, arguments) = (call.index, compact(arguments_or_empty(call.arguments)));
-    format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
+/// A call. Its arguments are a text that [`exact::written`] makes an object of, each token as it was written.
+fn call_value(call: Call<'_>) -> Value {
+    let arguments = compact(arguments_or_empty(call.arguments));
+    json!({"id": call.id, "function": {"index": call.index, "name": call.name, "arguments": arguments}})
 }
 
-/// Adds the fields of the last line next to the message. Ollama says `stop` for calls too. Durations are in nanoseconds. Unknown
-/// ones are omitted, because clients divide by them.
-fn end(out: &mut Value, reason: FinishReason, usage: Option<Usage>, elapsed: Duration, waited: Option<Duration>) {
-    out["done"] = json!(true);
-    out["done_reason"] = json!(if reason == FinishReason::Length { "length" } else { "stop" });
-    let nanoseconds = |duration: Duration| json!(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
-    let usage = usage.unwrap_or_default();
-    if elapsed.is_zero() {
-        out["prompt_eval_count"] = json!(usage.prompt_tokens);
-        out["eval_count"] = json!(usage.completion_tokens);
-    } else {
-        let waited = waited.unwrap_or_default().min(elapsed);
-        let writing = (elapsed - waited).max(Duration::from_nanos(1));
+/// The last line of an answer, or the whole of it. Ollama says `stop` for calls too. Durations are in nanoseconds. Unknown ones are
+/// omitted, because clients divide by them.
+fn last(envelope: &Envelope, message: Value, reason: FinishReason, usage: Usage, elapsed: Duration, waited: Duration) -> Value {
+    let mut out = json!({
+        "model": envelope.model,
+        "created_at": timestamp(envelope.created),
+        "message": message,
+        "done": true,
+        "done_reason": if reason == FinishReason::Length { "length" } else { "stop" },
+        "prompt_eval_count": usage.prompt_tokens,
+        "eval_count": usage.completion_tokens,
+    });
+    if !elapsed.is_zero() {
+        let nanoseconds = |duration: Duration| json!(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+        let waited = waited.min(elapsed);
         out["total_duration"] = nanoseconds(elapsed);
         out["load_duration"] = json!(0);
-        out["prompt_eval_count"] = json!(usage.prompt_tokens);
         out["prompt_eval_duration"] = nanoseconds(waited);
-        out["eval_count"] = json!(usage.completion_tokens);
-        out["eval_duration"] = nanoseconds(writing);
+        out["eval_duration"] = nanoseconds((elapsed - waited).max(Duration::from_nanos(1)));
     }
+    out
 }
 
 fn read_options(request: &mut Map<String, Value>) {
     if let Some(Value::Object(mut options)) = request.shift_remove("options") {
         // Below zero it means that there is no limit, which other servers do not understand.
         let is_limited = options.get(LIMIT).and_then(Value::as_f64).is_none_or(|limit| limit >= 0.0);
-        for (own, openai) in OPTIONS.iter().filter(|(own, _)| *own != LIMIT || is_limited) {
-            if let Some(value) = options.shift_remove(*own) {
-                request.entry(*openai).or_insert(value);
+        let limit = is_limited.then_some((LIMIT, "max_tokens"));
+        for (own, openai) in OPTIONS.iter().map(|name| (*name, *name)).chain(limit) {
+            if let Some(value) = options.shift_remove(own) {
+                request.entry(openai).or_insert(value);
             }
         }
         if !options.is_empty() {
@@ -264,14 +244,10 @@ fn read_images(message: &mut Value) {
     if images.is_empty() {
         return;
     }
-    let text = message.get("content").cloned().filter(|text| text.as_str() != Some(""));
-    let text = text.into_iter().map(|text| json!({"type": "text", "text": text}));
-    let images = images
-        .iter()
-        .filter_map(Value::as_str)
-        .map(|data| json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{data}", image_type(data))}}));
-    let parts = text.chain(images).collect();
-    message.insert("content".into(), Value::Array(parts));
+    let text = message.get("content").filter(|text| **text != "").map(|text| json!({"type": "text", "text": text}));
+    let image = |data: &str| conversation::image(format!("data:{};base64,{data}", image_type(data)));
+    let parts: Value = text.into_iter().chain(images.iter().filter_map(Value::as_str).map(image)).collect();
+    message.insert("content".into(), parts);
 }
 
 /// The type of an image by the first characters of its base64.

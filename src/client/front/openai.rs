@@ -5,15 +5,14 @@ use bytes::{BufMut, BytesMut};
 
 use serde_json::{Value, json};
 
-use super::{Collected, Head, Kind, Protocol, TRACE, note_text, pieces::Piece};
+use super::{Collected, Head, Protocol, TRACE, note_text, pieces::Piece};
 use crate::{
     error::Error,
     event::{Call, FinishReason, Note, ToolCall, Usage},
-    openai::answer::{arguments_or_empty, error_body, put_string},
+    openai::answer::{Envelope, arguments_or_empty, error_body, put_string},
     wire::{write_comment, write_sse},
 };
 
-pub mod functions;
 #[cfg(test)]
 mod tests;
 
@@ -22,22 +21,17 @@ mod tests;
 pub(super) struct Stream {
     head: Head,
     /// What all chunks begin with: everything up to the value of `choices`.
-    envelope: Vec<u8>,
+    envelope: String,
     started: bool,
     trace: Option<String>,
 }
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
-        let mut envelope = BytesMut::with_capacity(160);
-        envelope.put_slice(b"{\"id\":");
-        put_string(&head.envelope.id, &mut envelope);
-        envelope.put_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
-        envelope.put_slice(head.envelope.created.to_string().as_bytes());
-        envelope.put_slice(b",\"model\":");
-        put_string(&head.envelope.model, &mut envelope);
-        envelope.put_slice(b",\"choices\":");
-        Stream { envelope: envelope.to_vec(), head, started: false, trace: None }
+        let Envelope { id, created, model } = &head.envelope;
+        let fields = json!({"id": id, "object": "chat.completion.chunk", "created": created, "model": model}).to_string();
+        let envelope = format!("{},\"choices\":", fields.strip_suffix('}').unwrap_or_default());
+        Stream { envelope, head, started: false, trace: None }
     }
 
     fn start(&mut self, out: &mut BytesMut) {
@@ -49,7 +43,7 @@ impl Stream {
     /// A chunk, from its choices on.
     fn chunk(&self, out: &mut BytesMut, rest: impl FnOnce(&mut BytesMut)) {
         write_sse(out, |out| {
-            out.put_slice(&self.envelope);
+            out.put_slice(self.envelope.as_bytes());
             rest(out);
             out.put_u8(b'}');
         });
@@ -93,16 +87,15 @@ impl Protocol for Stream {
     fn call(&mut self, call: Call<'_>, out: &mut BytesMut) {
         self.start(out);
         self.delta(out, |out| {
-            if self.head.kind == Kind::Functions {
-                out.put_slice(b"\"function_call\":");
-                return put_function(call, out);
-            }
             out.put_slice(b"\"tool_calls\":[{\"index\":");
             out.put_slice(call.index.to_string().as_bytes());
             out.put_slice(b",\"id\":");
             put_string(call.id.unwrap_or_default(), out);
-            out.put_slice(b",\"type\":\"function\",\"function\":");
-            put_function(call, out);
+            out.put_slice(b",\"type\":\"function\",\"function\":{\"name\":");
+            put_string(call.name, out);
+            out.put_slice(b",\"arguments\":");
+            put_string(arguments_or_empty(call.arguments), out);
+            out.put_u8(b'}');
             if let Some(extra) = call.extra {
                 out.put_slice(b",\"extra_content\":");
                 out.put_slice(extra_value(extra).to_string().as_bytes());
@@ -122,7 +115,7 @@ impl Protocol for Stream {
         self.start(out);
         self.chunk(out, |out| {
             out.put_slice(b"[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
-            out.put_slice(finish_reason(self.head.kind, reason).as_bytes());
+            out.put_slice(reason.as_str().as_bytes());
             out.put_slice(b"\"}]");
         });
         if self.head.include_usage {
@@ -147,7 +140,7 @@ impl Protocol for Stream {
 
 /// A whole answer: the `chat.completion` object.
 pub(super) fn whole(answer: &Collected) -> Value {
-    let Head { kind, envelope, reasoning_field, .. } = &answer.head;
+    let Head { envelope, reasoning_field, .. } = &answer.head;
     let (content, reasoning) = (answer.text(Piece::Text), answer.text(Piece::Reasoning));
     let call = |call: &ToolCall| {
         let function = json!({"name": call.name, "arguments": arguments_or_empty(&call.arguments)});
@@ -157,16 +150,14 @@ pub(super) fn whole(answer: &Collected) -> Value {
         }
         out
     };
-    let mut calls: Vec<Value> = answer.calls().map(call).collect();
+    let calls: Vec<Value> = answer.calls().map(call).collect();
     let is_silent = content.is_empty() && !calls.is_empty();
     let mut message = json!({"role": "assistant", "content": if is_silent { Value::Null } else { content.into() }});
     if let Some(field) = reasoning_field.filter(|_| !reasoning.is_empty()) {
         message[field] = json!(reasoning);
     }
-    match (kind, calls.first_mut()) {
-        (Kind::Functions, Some(first)) => message["function_call"] = first["function"].take(),
-        (_, Some(_)) => message["tool_calls"] = calls.into(),
-        (_, None) => {}
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
     }
     json!({
         "id": envelope.id,
@@ -174,26 +165,10 @@ pub(super) fn whole(answer: &Collected) -> Value {
         "created": envelope.created,
         "model": envelope.model,
         "choices": [
-            {"index": 0, "message": message, "logprobs": null, "finish_reason": finish_reason(*kind, answer.reason)},
+            {"index": 0, "message": message, "logprobs": null, "finish_reason": answer.reason.as_str()},
         ],
         "usage": usage_value(answer.usage),
     })
-}
-
-fn finish_reason(kind: Kind, reason: FinishReason) -> &'static str {
-    match (kind, reason) {
-        (Kind::Functions, FinishReason::ToolCalls) => "function_call",
-        _ => reason.as_str(),
-    }
-}
-
-/// Writes the name and the arguments of a call.
-fn put_function(call: Call<'_>, out: &mut BytesMut) {
-    out.put_slice(b"{\"name\":");
-    put_string(call.name, out);
-    out.put_slice(b",\"arguments\":");
-    put_string(arguments_or_empty(call.arguments), out);
-    out.put_u8(b'}');
 }
 
 /// Opaque data as JSON if it is JSON, otherwise as a string.

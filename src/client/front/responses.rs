@@ -18,9 +18,6 @@ pub use read::{items, read, referred};
 pub(super) use stream::Stream;
 pub use stream::finished;
 
-/// Fields of the request that are as large as the prompt.
-const LARGE: &[&str] = &["instructions", "tools"];
-
 /// The object of an answer.
 #[derive(Debug)]
 struct Answer {
@@ -41,26 +38,22 @@ impl Answer {
 
     /// The object in this state.
     fn to_value(&self, status: &str, usage: Option<Usage>) -> Value {
-        let mut out = self.small(status, usage);
-        for name in LARGE {
-            if let Some(value) = self.head.echo.get(*name) {
-                out[*name] = value.clone();
-            }
-        }
-        out
-    }
-
-    /// The same without large fields, which every sign of life would carry.
-    fn small(&self, status: &str, usage: Option<Usage>) -> Value {
         let envelope = &self.head.envelope;
         let mut out = json!({
             "id": envelope.id, "object": "response", "created_at": envelope.created, "status": status, "model": envelope.model,
             "output": self.output, "usage": usage.map(usage_value), "error": null, "instructions": null,
             "tools": [], "incomplete_details": null,
         });
-        for (name, value) in self.head.echo.iter().filter(|(name, _)| !LARGE.contains(&name.as_str())) {
+        for (name, value) in &self.head.echo {
             out[name] = value.clone();
         }
+        out
+    }
+
+    /// The object of a sign of life, without the fields of the request that are as large as the prompt.
+    fn alive(&self) -> Value {
+        let mut out = self.to_value("in_progress", None);
+        (out["instructions"], out["tools"]) = (Value::Null, json!([]));
         out
     }
 
@@ -161,10 +154,6 @@ fn call_item(id: &str, call: Call<'_>, tools: &Tools) -> Value {
         Input::Text | Input::Patch => json!({"id": id, "type": "custom_tool_call", "name": name, "input": text()}),
         Input::PatchCommand { tool, parameter } => {
             function(id, tool, &json!({parameter: offered::patch_command(&text())}).to_string())
-        }
-        Input::LocalShell => {
-            let action = input::shell_action(call.arguments);
-            json!({"id": id, "type": "local_shell_call", "action": action})
         }
     };
     item["status"] = json!("completed");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Counts, xml};
+use super::{Counts, void};
 use crate::{
     client::front::not_offered,
     error::Error,
@@ -90,7 +90,7 @@ pub(in crate::client) fn read_tools(definitions: &[Value]) -> Result<Offered, Er
             warnings.push(warning("duplicate_tool", format!("tool `{name}` is offered twice; the first one counts")));
         }
     }
-    let are_voids = xml::complete_native(&mut tools);
+    let are_voids = void::complete_native(&mut tools);
     Ok(Offered { tools, are_voids, warnings })
 }
 
@@ -104,11 +104,15 @@ pub(in crate::client) fn read_choice(request: &ChatRequest, tools: &mut Tools, w
             ));
         };
         let names: Vec<&str> = listed.iter().filter_map(named).collect();
-        known(&names, tools, request)?;
-        tools.choice = if names.is_empty() { ToolChoice::None } else { word(allowed.get("mode").unwrap_or(&"auto".into()))? };
+        known(&names, tools)?;
+        tools.choice = match allowed.get("mode").filter(|mode| !mode.is_null()) {
+            _ if names.is_empty() => ToolChoice::None,
+            None => ToolChoice::Auto,
+            Some(mode) => word(mode)?,
+        };
         tools.limit(&names);
     } else if let Some(name) = named(choice) {
-        known(&[name], tools, request)?;
+        known(&[name], tools)?;
         tools.choice = ToolChoice::Named(name.to_owned());
         tools.limit(&[name]);
     } else if choice.get("type").and_then(Value::as_str) == Some("function") {
@@ -139,11 +143,10 @@ fn word(choice: &Value) -> Result<ToolChoice, Error> {
     }
 }
 
-fn known(names: &[&str], tools: &Tools, request: &ChatRequest) -> Result<(), Error> {
+fn known(names: &[&str], tools: &Tools) -> Result<(), Error> {
     let Some(name) = names.iter().find(|name| tools.get(name).is_none()) else { return Ok(()) };
-    let custom = |tool: &Value| tool.pointer("/custom/name").and_then(Value::as_str) == Some(name);
-    let why = if request.tools.iter().any(custom) { "is not a function and is not offered" } else { "is not among `tools`" };
-    Err(Error::client(format!("`tool_choice` names `{name}`, which {why}")))
+    let what = "functions among `tools` are offered, deferred ones only after they were looked up";
+    Err(Error::client(format!("`tool_choice` names `{name}`, which is not offered: {what}")))
 }
 
 fn warning(code: &'static str, text: String) -> Note {

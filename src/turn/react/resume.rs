@@ -185,10 +185,10 @@ impl Kept {
     }
 }
 
-/// Whether the client sends back the ids of calls. Clients of Ollama need not know them, and `functions` has none. A call without
-/// an id gets a new one with every request.
+/// Whether the client sends back the ids of calls. Clients of Ollama need not know them. A call without an
+/// id gets a new one with every request.
 fn has_ids(plan: &Plan) -> bool {
-    plan.reply.shape == shape::Kind::Native && !matches!(plan.reply.head.kind, front::Kind::Ollama | front::Kind::Functions)
+    plan.reply.shape == shape::Kind::Native && plan.reply.head.kind != front::Kind::Ollama
 }
 
 /// What identifies the call: its id, or, if the client's form has no ids, its content and position.

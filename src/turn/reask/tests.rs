@@ -81,7 +81,7 @@ fn a_huge_schema_is_not_quoted() {
 
 #[test]
 fn a_conversation_in_the_clients_form_stays_in_it() {
-    let form = Some(shape::Kind::VOID);
+    let form = Some(shape::Kind::Void);
     let make = r#"{"command":"make"}"#;
     let [asked, told] = messages("run_tests", &Why::UnknownTool(String::new()), make, "I test it.", &tools(), form, 3);
     assert!(asked.tool_calls.is_empty() && told.tool_call_id.is_none());
@@ -94,7 +94,7 @@ fn a_conversation_in_the_clients_form_stays_in_it() {
 
 #[test]
 fn a_call_that_was_not_closed_is_shown_in_the_clients_form() {
-    let form = Some(shape::Kind::VOID);
+    let form = Some(shape::Kind::Void);
     let cut = Why::Truncated(FinishReason::Stop);
     for (raw, shown) in
         [("{\"", "<run_command>"), ("", "<run_command>"), (r#"{"command":"make" "#, "<run_command>\n<command>\nmake\n</command>")]
@@ -155,7 +155,7 @@ fn the_model_reads_the_names_that_it_was_offered() {
     let text = told("fs.read", Why::Schema("no".into()), "{}", ToolChoice::Auto);
     assert!(text.starts_with("Error: the call of fs_read was not run: "), "{text}");
     // In the client's own prompt they have the client's names.
-    let text = complaint("fs.read", &Why::Schema("no".into()), "{}", &renamed(ToolChoice::Auto), Some(shape::Kind::VOID));
+    let text = complaint("fs.read", &Why::Schema("no".into()), "{}", &renamed(ToolChoice::Auto), Some(shape::Kind::Void));
     assert!(text.starts_with("Error: the call of fs.read was not run: "), "{text}");
 }
 

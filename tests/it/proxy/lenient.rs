@@ -38,71 +38,24 @@ async fn a_text_that_was_cut_within_an_emoji_is_read() {
     assert_eq!(answer(proxy.post("/v1/chat/completions", r#"{"model":"m","messages":["\ud83d}"#)).await.0, 400);
 }
 
-/// The function `look` in the older form of tools.
-fn functions() -> Value {
-    json!([{"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}}])
-}
-
 #[tokio::test]
-async fn functions_are_tools_and_their_client_gets_its_own_form() {
-    let native = |name: &str| {
-        let delta = json!({"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": name, "arguments": "{\"at\":\"x\"}"}}]});
-        let chunk = |delta: Value, finish: Value| {
-            Step::Send(format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})))
-        };
-        Script::events(vec![
-            chunk(delta, Value::Null),
-            chunk(json!({}), json!("tool_calls")),
-            Step::Send("data: [DONE]\n\n".into()),
-        ])
-    };
-    let written = |_: &str| said("<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"x\"}}\n</tool_call>");
-    for in_text in [false, true] {
-        let (proxy, fake) = with_openai(move |_| if in_text { written("look") } else { native("look") }).await;
-        let old = json!({"name": "look", "arguments": "{\"at\":\"w\"}"});
-        let body = |stream: bool| {
-            json!({"model": "m", "stream": stream, "functions": functions(), "function_call": "auto", "messages": [
-                {"role": "user", "content": "go"},
-                {"role": "assistant", "content": null, "function_call": old},
-                {"role": "function", "name": "look", "content": "seen"},
-            ]})
-        };
-        let (_, whole) = answer(proxy.post("/v1/chat/completions", body(false))).await;
-        let choice = &whole["choices"][0];
-        assert_eq!(choice["message"]["function_call"]["name"], "look", "{whole}");
-        let arguments = choice["message"]["function_call"]["arguments"].as_str().unwrap();
-        assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), json!({"at": "x"}));
-        assert_eq!((&choice["finish_reason"], choice["message"].get("tool_calls")), (&json!("function_call"), None));
-        let streamed = proxy.post("/v1/chat/completions", body(true)).send().await.unwrap().text().await.unwrap();
-        assert!(streamed.contains(r#""delta":{"function_call":{"name":"look","arguments":"#), "{streamed}");
-        assert!(streamed.contains(r#""finish_reason":"function_call""#) && !streamed.contains("tool_calls"), "{streamed}");
-        // The backend knows only tools.
-        let sent = asked(&fake);
-        assert_eq!(sent["tools"][0]["function"]["name"], "look");
-        assert!(sent.get("functions").is_none() && sent.get("function_call").is_none(), "{sent}");
-        let (call, result) = (&sent["messages"][1]["tool_calls"][0], &sent["messages"][2]);
-        assert_eq!((&call["function"], &result["role"], &result["content"]), (&old, &json!("tool"), &json!("seen")));
-        assert!(call["id"].is_string() && call["id"] == result["tool_call_id"], "{sent}");
-    }
+async fn the_older_form_of_tools_is_refused_by_name() {
     let (proxy, _fake) = with_openai(|_| said("x")).await;
-    let named = json!({"model": "m", "messages": [], "functions": functions(), "function_call": {"name": "fly"}});
-    assert_eq!(answer(proxy.post("/v1/chat/completions", named)).await.0, 400);
+    let body = json!({"model": "m", "messages": [], "functions": [{"name": "look"}]});
+    let (status, answer) = answer(proxy.post("/v1/chat/completions", body)).await;
+    assert!(status == 400 && answer["error"]["message"].as_str().unwrap().contains("send `tools`"), "{answer}");
 }
 
 #[tokio::test]
 async fn several_answers_with_tools_are_refused_because_nobody_would_read_them() {
     let (proxy, fake) = with_openai(|_| Script::json(200, "{\"choices\":[1,2]}")).await;
-    let tools = json!([{"type": "function", "function": functions()[0]}]);
+    let tools = json!([{"type": "function", "function": {"name": "look"}}]);
     let body = |more: Value| {
         let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "go"}], "n": 2});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         body
     };
-    for (path, more) in [
-        ("/v1/chat/completions", json!({"tools": tools})),
-        ("/v1/chat/completions", json!({"functions": functions()})),
-        ("/react/v1/chat/completions", json!({})),
-    ] {
+    for (path, more) in [("/v1/chat/completions", json!({"tools": tools})), ("/react/v1/chat/completions", json!({}))] {
         let (status, refused) = answer(proxy.post(path, body(more))).await;
         assert_eq!(status, 400, "{path}: {refused}");
         assert!(refused["error"]["message"].as_str().unwrap().contains("send the request 2 times"), "{refused}");
@@ -127,7 +80,7 @@ async fn a_call_gets_an_id_that_the_conversation_does_not_have() {
             Script::events(vec![Step::Send(format!("data: {chunk}\n\ndata: [DONE]\n\n"))])
         })
         .await;
-        let tools = json!([{"type": "function", "function": functions()[0]}]);
+        let tools = json!([{"type": "function", "function": {"name": "look"}}]);
         let mut messages = json!([{"role": "user", "content": "go"}]);
         let mut ids = Vec::new();
         for _ in 0..3 {
@@ -151,7 +104,7 @@ async fn a_part_that_a_backend_cannot_take_is_named_by_the_clients_own_count() {
     })
     .await;
     let body = |part: Value| {
-        let tools = json!([{"type": "function", "function": functions()[0]}]);
+        let tools = json!([{"type": "function", "function": {"name": "look"}}]);
         json!({"model": "m", "tools": tools, "messages": [{"role": "user", "content": [{"type": "text", "text": "go"}, part]}]})
     };
     // The prompt describes the tools: the backend's first message is a system message.

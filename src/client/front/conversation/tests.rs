@@ -9,16 +9,16 @@ fn call(id: &str) -> ToolCall {
 }
 
 fn shown(conversation: Conversation) -> Vec<String> {
-    let messages = conversation.finish();
+    let messages = conversation.messages;
     messages.iter().map(|message| format!("{}: {}", message.role, message.content.to_text())).collect()
 }
 
 #[test]
 fn leading_system_text_is_one_message() {
     let mut talk = Conversation::default();
-    talk.system("a".into());
-    talk.system(" ".into());
-    talk.system("b".into());
+    talk.system("a");
+    talk.system(" ");
+    talk.system("b");
     talk.user(said("hi"));
     assert_eq!(shown(talk), ["system: a\n\nb", "user: hi"]);
 }
@@ -28,7 +28,7 @@ fn later_system_text_is_a_message_in_its_place() {
     let mut talk = Conversation::default();
     talk.user(said("hi"));
     talk.assistant("hello");
-    talk.system("one".into());
+    talk.system("one");
     talk.assistant("again");
     assert_eq!(shown(talk), ["user: hi", "assistant: hello", "system: one", "assistant: again"]);
 }
@@ -41,7 +41,7 @@ fn text_reasoning_and_calls_of_one_answer_are_one_message() {
     talk.call(call("1"));
     talk.reasoning("lost: nothing follows");
     talk.user(said("stop"));
-    let messages = talk.finish();
+    let messages = talk.messages;
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[0].rest[REASONING], "hm");
     assert_eq!((messages[0].content.to_text().as_str(), messages[0].tool_calls.len()), ("Let me look.", 1));

@@ -231,7 +231,7 @@ fn what_is_wrong_is_named() {
         (json!({"model": "m", "messages": [], "tool_choice": "any"}), "`type` auto, any, none, or tool with"),
         (json!({"model": "m", "messages": [], "tool_choice": {"type": "required"}}), "`type` auto, any, none, or tool with"),
         (json!({"model": "m", "messages": [], "tool_choice": {"type": "tool"}}), "`tool_choice.name`"),
-        (said(json!(5)), "`messages[0].content` must be a string or an array of content blocks, but it is a number"),
+        (said(json!(5)), "`messages[0].content` must be a string or an array of parts, but it is a number"),
         (said(Value::Null), "`messages[0].content` must be"),
         (said(json!(["hi"])), "`messages[0].content[0]` must be an object with a `type`"),
         (said(json!([{"type": "txt", "text": "hi"}])), "`messages[0].content[0]` is a block of type `txt`"),
@@ -260,11 +260,13 @@ fn what_is_left_out_is_told() {
     assert!(warnings[0].contains("tool_ignored") && warnings[0].contains("`tools[0]` (bash_20250124)"), "{warnings:?}");
     assert!(warnings[1].contains("field_ignored") && warnings[1].contains("`mcp_servers`"), "{warnings:?}");
     assert_eq!(warnings.len(), 2);
-    let refused = |body: Value| super::read(body.to_string().as_bytes()).unwrap_err().message;
-    assert_eq!(refused(body("tool")), "`tool_choice` names `bash`, which is not a function and is not offered");
-    let mut body = body("tool");
-    body["tool_choice"]["name"] = json!("WebFetch");
-    assert_eq!(refused(body), "`tool_choice` names `WebFetch`, which was not looked up yet and is not offered");
+    let why = "functions among `tools` are offered, deferred ones only after they were looked up";
+    for name in ["bash", "WebFetch"] {
+        let mut body = body("tool");
+        body["tool_choice"]["name"] = json!(name);
+        let refused = crate::client::read(request(body), &Default::default()).unwrap_err();
+        assert_eq!(refused.message, format!("`tool_choice` names `{name}`, which is not offered: {why}"));
+    }
 }
 
 /// A request in which the user says this.

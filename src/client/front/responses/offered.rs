@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::Special;
 use crate::{
-    client::front::{not_offered, schema},
-    client::input,
+    client::front::{conversation, not_offered, schema},
     error::Error,
     event::{Input, Note},
     openai::{NAME_BYTES, ToolCall, distinct},
@@ -14,8 +13,6 @@ use crate::{
 
 /// The tool for patches, and the first and last line of one.
 const APPLY_PATCH: &str = "apply_patch";
-/// The type and the name of the tool for commands of older clients.
-pub(super) const LOCAL_SHELL: &str = "local_shell";
 /// Tools of a client that run a command line, each with its parameter.
 const SHELLS: &[(&str, &str)] = &[("exec_command", "cmd"), ("shell_command", "command")];
 /// An example of a patch, which small models need.
@@ -66,10 +63,9 @@ impl Offered {
             }
             "function" => self.function(at, tool, name, namespace)?,
             "custom" => {
-                let input = if name == APPLY_PATCH { Input::Patch } else { Input::Text };
-                let description = match &input {
-                    Input::Patch => PATCH_EXAMPLE.to_owned(),
-                    _ => with_grammar(field("description"), tool.get("format").unwrap_or(&Value::Null)),
+                let (input, description) = match name {
+                    APPLY_PATCH => (Input::Patch, PATCH_EXAMPLE.to_owned()),
+                    _ => (Input::Text, with_grammar(field("description"), &tool["format"])),
                 };
                 self.text(flat(namespace, name), &description, split(namespace, name), input);
             }
@@ -78,7 +74,6 @@ impl Offered {
                     self.add(at, inner, Some(name))?;
                 }
             }
-            LOCAL_SHELL => self.local_shell(),
             other => self.warnings.push(not_offered(at, other)),
         }
         Ok(())
@@ -108,23 +103,6 @@ impl Offered {
         self.special.push(Special { name, namespace, input });
     }
 
-    /// What older clients run themselves.
-    fn local_shell(&mut self) {
-        let parameters = json!({
-            "type": "object",
-            "properties": {
-                "command": {"type": "array", "items": {"type": "string"}, "description": "The command as words"},
-                input::FOLDER: {"type": "string"},
-                "timeout_ms": {"type": "integer"},
-            },
-            "required": ["command"],
-        });
-        let description = "Runs a command and returns its output.";
-        let function = json!({"name": LOCAL_SHELL, "description": description, "parameters": parameters});
-        self.functions.push(json!({"type": "function", "function": function}));
-        self.special.push(Special { name: LOCAL_SHELL.into(), namespace: None, input: Input::LocalShell });
-    }
-
     fn has(&self, name: &str) -> bool {
         self.functions.iter().any(|function| function["function"]["name"] == name)
     }
@@ -149,29 +127,18 @@ impl Offered {
                 };
                 match patch() {
                     Some(patch) => (APPLY_PATCH.to_owned(), patch),
-                    None => (name, written(item.get("arguments"))),
+                    None => (name, conversation::arguments(&item["arguments"])),
                 }
             }
             "custom_tool_call" => (name, json!({Input::TEXT: field("input")}).to_string()),
-            "local_shell_call" | "shell_call" => {
-                // Fields that only the API requires are left out.
-                let mut action = item.get("action").and_then(Value::as_object).cloned().unwrap_or_default();
-                action.retain(|name, value| name != "type" && !value.is_null() && *value != json!({}));
-                (LOCAL_SHELL.to_owned(), Value::Object(action).to_string())
+            // A tool that ran elsewhere, when the conversation was OpenAI's.
+            other if !id.is_empty() => {
+                let input = item.get("action").or_else(|| item.get("operation"));
+                (other.strip_suffix("_call")?.to_owned(), input?.to_string())
             }
-            "apply_patch_call" => (APPLY_PATCH.to_owned(), item.get("operation").unwrap_or(&json!({})).to_string()),
             _ => return None,
         };
         Some(ToolCall { id, name, arguments, extra: None })
-    }
-}
-
-/// Arguments as text; some clients send back an object.
-fn written(arguments: Option<&Value>) -> String {
-    match arguments {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) if !other.is_null() => other.to_string(),
-        _ => "{}".to_owned(),
     }
 }
 

@@ -5,23 +5,17 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Request,
-    offered::{LOCAL_SHELL, Offered, flat},
+    offered::{Offered, flat},
 };
 use crate::{
     client::front::{
-        conversation::{self, Conversation, Settings},
+        conversation::{self, Conversation},
         files,
     },
     error::Error,
     event::Note,
     openai,
 };
-
-/// Fields that the answer repeats; clients of the SDK need some of them.
-const ECHO: &[&str] = &[
-    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "reasoning", "store",
-    "temperature", "text", "tool_choice", "tools", "top_p", "truncation", "user",
-];
 
 /// Reads the body, in which so many items of earlier responses come before the new ones.
 ///
@@ -41,15 +35,14 @@ pub fn read(body: Value, earlier: usize) -> Result<Request, Error> {
     let tools = openai::list(&body, "tools")?;
     let offered = Offered::read(tools, instructions.contains(PATCH) || speaks_of_patches(&items))?;
     let mut talk = Talk { offered: &offered, conversation: Conversation::default(), warnings: Vec::new() };
-    talk.conversation.system(instructions.to_owned());
+    talk.conversation.system(instructions);
     for (at, item) in items.iter().enumerate() {
         talk.item(&format!("input[{}]", at.saturating_sub(earlier)), item)?;
     }
     let Talk { conversation, warnings: left_out, .. } = talk;
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
-    let mut settings = settings(&body);
     let Offered { functions, special, mut warnings } = offered;
-    settings.set("tool_choice", choice(body.get("tool_choice"), &functions, &mut warnings)?);
+    let settings = settings(&body, &mut warnings)?;
     warnings.extend(left_out);
     warnings.extend(IGNORED.iter().filter(|(name, _)| !body.get(*name).unwrap_or(&Value::Null).is_null()).map(ignored));
     let chat = conversation.request(&body, model, functions, settings)?;
@@ -126,13 +119,12 @@ impl Talk<'_> {
             }
             "item_reference" => return Err(Error::client(format!("`{place}.id` must be the id of a stored item"))),
             kind if kind.ends_with("_call_output") => {
-                let content = match &item["output"] {
-                    Value::Array(parts) => self.parts(&format!("{place}.output"), parts)?,
-                    Value::String(text) => vec![conversation::text(text)],
+                let parts = match &item["output"] {
                     Value::Null => Vec::new(),
+                    output @ (Value::Array(_) | Value::String(_)) => self.parts(&format!("{place}.output"), output)?,
                     other => vec![conversation::text(other.to_string())],
                 };
-                self.conversation.result(field("call_id"), conversation::content(content));
+                self.conversation.result(field("call_id"), conversation::content(parts));
             }
             kind => match self.offered.call(item) {
                 Some(call) => self.conversation.call(call),
@@ -143,17 +135,10 @@ impl Talk<'_> {
     }
 
     fn message(&mut self, place: &str, role: &str, content: &Value) -> Result<(), Error> {
-        let parts = match content {
-            Value::String(text) => vec![conversation::text(text)],
-            Value::Array(parts) => self.parts(place, parts)?,
-            other => {
-                let what = openai::kind(other);
-                return Err(Error::client(format!("`{place}` must be a string or an array of parts, but it is {what}")));
-            }
-        };
+        let parts = self.parts(place, content)?;
         let texts = parts.iter().filter_map(|part| part["text"].as_str());
         match role {
-            "system" | "developer" => texts.for_each(|text| self.conversation.system(text.to_owned())),
+            "system" | "developer" => texts.for_each(|text| self.conversation.system(text)),
             "assistant" => texts.for_each(|text| self.conversation.assistant(text)),
             _ => self.conversation.user(conversation::content(parts)),
         }
@@ -161,39 +146,33 @@ impl Talk<'_> {
     }
 
     /// The parts of a content in the words of the chat API.
-    fn parts(&mut self, place: &str, parts: &[Value]) -> Result<Vec<Value>, Error> {
-        parts.iter().enumerate().map(|(at, part)| self.part(&format!("{place}[{at}]"), part)).collect()
+    fn parts(&mut self, place: &str, content: &Value) -> Result<Vec<Value>, Error> {
+        conversation::parts(place, content)?.iter().map(|(place, part)| self.part(place, part)).collect()
     }
 
     fn part(&mut self, place: &str, part: &Value) -> Result<Value, Error> {
         let field = |name: &str| part[name].as_str().filter(|text| !text.is_empty());
         let name = field("filename").or(field("file_url")).unwrap_or("file");
-        let said = |name: &str| match part[name].as_str() {
-            Some(text) => Ok(conversation::text(text)),
-            None => Err(Error::client(format!("`{place}.{name}` must be a string"))),
-        };
-        match part["type"].as_str() {
-            Some("input_text" | "output_text" | "text" | "summary_text") => said("text"),
-            Some("refusal") => said("refusal"),
-            Some("input_image") => Ok(match field("image_url") {
+        match part["type"].as_str().unwrap_or_default() {
+            "input_text" | "output_text" | "text" | "summary_text" => {
+                Ok(conversation::text(conversation::said(place, part, "text")?))
+            }
+            "refusal" => Ok(conversation::text(conversation::said(place, part, "refusal")?)),
+            "input_image" => Ok(match field("image_url") {
                 Some(url) => conversation::image(url),
-                None => {
-                    self.warnings.push(files::left_out(place, "an image that lies on another server"));
-                    conversation::text("[an image that lies on another server]")
-                }
+                None => files::image_elsewhere(place, &mut self.warnings),
             }),
-            Some("input_file") => Ok(match (field("file_data"), field("file_id")) {
+            "input_file" => Ok(match (field("file_data"), field("file_id")) {
                 (Some(data), _) => file(name, data),
                 (None, Some(id)) => json!({"type": "file", "file": {"file_id": id}}),
                 (None, None) => {
-                    self.warnings.push(files::left_out(place, "a file by URL, and nothing is fetched here"));
-                    conversation::text(format!("[file {name}: not supported]"))
+                    let what = "a file by URL, and nothing is fetched here";
+                    files::left_out(place, what, format!("[file {name}: not supported]"), &mut self.warnings)
                 }
             }),
-            Some(other) => Err(Error::client(format!(
+            other => Err(Error::client(format!(
                 "`{place}` is a part of type `{other}`, which cannot be passed on; possible are input_text, output_text, refusal, input_image and input_file"
             ))),
-            None => Err(Error::client(format!("`{place}` must be an object with a `type`"))),
         }
     }
 }
@@ -207,55 +186,46 @@ fn file(name: &str, data: &str) -> Value {
 }
 
 /// All other fields that mean something to a local model, in the chat API's words.
-fn settings(body: &Map<String, Value>) -> Settings {
-    let mut out = Settings::of(
-        body,
-        &[
-            ("max_output_tokens", "max_tokens"),
-            ("temperature", "temperature"),
-            ("top_p", "top_p"),
-            ("parallel_tool_calls", "parallel_tool_calls"),
-        ],
-    );
-    out.set("reasoning_effort", body.get("reasoning").and_then(|reasoning| reasoning.get("effort")).cloned());
-    let format = body.get("text").and_then(|text| text.get("format")).unwrap_or(&Value::Null);
-    match format["type"].as_str() {
+fn settings(body: &Map<String, Value>, warnings: &mut Vec<Note>) -> Result<Value, Error> {
+    let field = |name: &str| body.get(name).unwrap_or(&Value::Null);
+    let format = &field("text")["format"];
+    let format = match format["type"].as_str() {
         Some("json_schema") => {
             let schema = json!({"name": format["name"], "schema": format["schema"], "strict": format["strict"]});
-            out.set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
+            json!({"type": "json_schema", "json_schema": schema})
         }
-        Some("json_object") => out.set("response_format", Some(json!({"type": "json_object"}))),
-        _ => {}
-    }
-    out
+        Some("json_object") => json!({"type": "json_object"}),
+        _ => Value::Null,
+    };
+    Ok(json!({
+        "max_tokens": field("max_output_tokens"),
+        "temperature": field("temperature"),
+        "top_p": field("top_p"),
+        "tool_choice": choice(field("tool_choice"), warnings)?,
+        "parallel_tool_calls": field("parallel_tool_calls"),
+        "reasoning_effort": field("reasoning")["effort"],
+        "response_format": format,
+    }))
 }
 
-/// `tool_choice` in the chat API's words; `None`: the model decides.
-fn choice(choice: Option<&Value>, functions: &[Value], warnings: &mut Vec<Note>) -> Result<Option<Value>, Error> {
-    let Some(choice) = choice else { return Ok(None) };
+/// `tool_choice` in the chat API's words; `null`: the model decides.
+fn choice(choice: &Value, warnings: &mut Vec<Note>) -> Result<Value, Error> {
     match choice["type"].as_str() {
-        None => Ok(Some(choice.clone())),
+        None => Ok(choice.clone()),
         Some("function" | "custom") if !choice["name"].is_string() => {
             Err(Error::client("`tool_choice.name` must be the name of a tool"))
         }
-        Some("function" | "custom") => Ok(Some(chosen(choice))),
-        Some(LOCAL_SHELL) if functions.iter().any(|offered| offered["function"]["name"] == LOCAL_SHELL) => {
-            Ok(Some(chosen(&json!({"name": LOCAL_SHELL}))))
-        }
+        Some("function" | "custom") => Ok(chosen(choice)),
         Some("allowed_tools") => {
-            let listed = choice["tools"].as_array();
             let named =
                 |tools: &Vec<Value>| -> Vec<Value> { tools.iter().filter(|tool| tool["name"].is_string()).map(chosen).collect() };
-            let mut allowed = json!({"tools": listed.map(named)});
-            if !choice["mode"].is_null() {
-                allowed["mode"] = choice["mode"].clone();
-            }
-            Ok(Some(json!({"type": "allowed_tools", "allowed_tools": allowed})))
+            let allowed = json!({"mode": choice["mode"], "tools": choice["tools"].as_array().map(named)});
+            Ok(json!({"type": "allowed_tools", "allowed_tools": allowed}))
         }
         Some(kind) => {
             let text = format!("`tool_choice` names a tool of type `{kind}`, which is not offered; the model decides");
             warnings.push(Note::Warning { code: "tool_choice_ignored", text });
-            Ok(None)
+            Ok(Value::Null)
         }
     }
 }
@@ -266,18 +236,19 @@ fn chosen(choice: &Value) -> Value {
     json!({"type": "function", "function": {"name": name}})
 }
 
-/// What the answer repeats.
+/// The fields that the answer repeats, or what they mean where they are absent; clients of the SDK need some of them.
 fn echo(body: &Map<String, Value>) -> Map<String, Value> {
-    let default = |name: &str| match name {
-        "tool_choice" => json!("auto"),
-        "metadata" => json!({}),
-        "parallel_tool_calls" | "store" => json!(true),
-        "reasoning" => json!({"effort": null, "summary": null}),
-        "text" => json!({"format": {"type": "text"}}),
-        "tools" => json!([]),
-        "truncation" => json!("disabled"),
-        _ => Value::Null,
-    };
-    let said = |name: &str| body.get(name).filter(|value| !value.is_null()).cloned();
-    ECHO.iter().map(|name| ((*name).to_owned(), said(name).unwrap_or_else(|| default(name)))).collect()
+    let defaults = json!({
+        "instructions": null, "max_output_tokens": null, "metadata": {}, "parallel_tool_calls": true,
+        "previous_response_id": null, "reasoning": {"effort": null, "summary": null}, "store": true, "temperature": null,
+        "text": {"format": {"type": "text"}}, "tool_choice": "auto", "tools": [], "top_p": null, "truncation": "disabled",
+        "user": null,
+    });
+    let Value::Object(mut echo) = defaults else { return Map::new() };
+    for (name, value) in &mut echo {
+        if let Some(said) = body.get(name).filter(|said| !said.is_null()) {
+            value.clone_from(said);
+        }
+    }
+    echo
 }

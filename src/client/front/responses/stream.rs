@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::{BufMut, BytesMut};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Answer, call_item, item, part, prefix};
 use crate::{
@@ -101,35 +101,33 @@ impl Stream {
     }
 
     /// An event of the item that is being written.
-    fn event(&mut self, name: &str, data: Value, out: &mut BytesMut) {
-        let mut whole = Map::from_iter([("output_index".to_owned(), json!(self.answer.output.len()))]);
-        whole.extend(if let Value::Object(data) = data { data } else { Map::new() });
-        write(&self.sequence, name, whole, out);
-    }
-
-    fn state(&self, name: &str, response: Value, out: &mut BytesMut) {
-        state(&self.sequence, name, response, out);
+    fn event(&mut self, name: &str, mut data: Value, out: &mut BytesMut) {
+        data["output_index"] = json!(self.answer.output.len());
+        write(&self.sequence, name, data, out);
     }
 }
 
 /// An event of the whole answer.
 fn state(sequence: &AtomicU64, name: &str, response: Value, out: &mut BytesMut) {
-    write(sequence, name, Map::from_iter([("response".to_owned(), response)]), out);
+    let mut data = json!({});
+    data["response"] = response;
+    write(sequence, name, data, out);
 }
 
-fn write(sequence: &AtomicU64, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
-    let number = sequence.fetch_add(1, Ordering::Relaxed);
-    let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(number))]);
-    whole.extend(data);
-    write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
+fn write(sequence: &AtomicU64, name: &str, data: Value, out: &mut BytesMut) {
+    let mut whole = json!({"type": name, "sequence_number": sequence.fetch_add(1, Ordering::Relaxed)});
+    if let (Value::Object(whole), Value::Object(data)) = (&mut whole, data) {
+        whole.extend(data);
+    }
+    write_event(out, name, |out| out.put_slice(whole.to_string().as_bytes()));
 }
 
 impl Protocol for Stream {
     fn open(&mut self, out: &mut BytesMut) {
         let response = self.answer.to_value("in_progress", None);
-        self.state("response.created", response.clone(), out);
+        state(&self.sequence, "response.created", response.clone(), out);
         // The same object. Only later signs of life leave out what is as large as the prompt.
-        self.state("response.in_progress", response, out);
+        state(&self.sequence, "response.in_progress", response, out);
     }
 
     /// Writes a piece of an item of this kind. Ends an open item of another kind first.
@@ -164,38 +162,31 @@ impl Protocol for Stream {
         self.blank.forget();
         let item = call_item(&self.answer.id("fc"), call, &self.answer.head.tools);
         let (field, event) = match item["type"].as_str() {
-            Some("function_call") => ("arguments", "response.function_call_arguments"),
             Some("custom_tool_call") => ("input", "response.custom_tool_call_input"),
-            _ => ("", ""),
+            _ => ("arguments", "response.function_call_arguments"),
         };
         let mut added = item.clone();
-        added["status"] = json!("in_progress");
-        if !field.is_empty() {
-            added[field] = json!("");
-        }
+        (added["status"], added[field]) = (json!("in_progress"), json!(""));
         self.event("response.output_item.added", json!({"item": added}), out);
-        if !field.is_empty() {
-            let id = &item["id"];
-            self.event(&format!("{event}.delta"), json!({"item_id": id, "delta": item[field]}), out);
-            self.event(&format!("{event}.done"), json!({"item_id": id, field: item[field], "name": item["name"]}), out);
-        }
+        let id = &item["id"];
+        self.event(&format!("{event}.delta"), json!({"item_id": id, "delta": item[field]}), out);
+        self.event(&format!("{event}.done"), json!({"item_id": id, field: item[field], "name": item["name"]}), out);
         self.done(item, out);
     }
 
     fn finish(&mut self, reason: FinishReason, usage: Option<Usage>, out: &mut BytesMut) {
         self.close(out);
         let (name, response) = self.answer.ended(reason, usage.unwrap_or_default());
-        self.state(name, response, out);
+        state(&self.sequence, name, response, out);
     }
 
     /// An event, because comments do not stop the clock of a client that counts events.
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {
-        let response = self.answer.small("in_progress", None);
-        self.state("response.in_progress", response, out);
+        (self.signs())(out);
     }
 
     fn signs(&mut self) -> Signs {
-        let (response, sequence) = (self.answer.small("in_progress", None), Arc::clone(&self.sequence));
+        let (response, sequence) = (self.answer.alive(), Arc::clone(&self.sequence));
         Box::new(move |out| state(&sequence, "response.in_progress", response.clone(), out))
     }
 
@@ -203,6 +194,6 @@ impl Protocol for Stream {
     fn fault(&mut self, error: &Error, out: &mut BytesMut) {
         self.close(out);
         let failed = self.answer.failed(error);
-        self.state("response.failed", failed, out);
+        state(&self.sequence, "response.failed", failed, out);
     }
 }

@@ -59,7 +59,6 @@ fn codex_tools() -> Value {
         {"type": "namespace", "name": "mcp__notes", "description": "Notes.", "tools": [
             {"type": "function", "name": "read_note", "parameters": {"type": "object"}},
         ]},
-        {"type": "local_shell"},
     ])
 }
 
@@ -218,12 +217,6 @@ fn a_call_leaves_in_the_form_in_which_its_tool_was_offered() {
         patched,
         json!({"id": "fc_1_0", "type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "status": "completed", "call_id": "call_1"})
     );
-    let shell = done(call("local_shell", "{\"command\":[\"ls\"]}"));
-    let action = json!({"type": "exec", "command": ["ls"], "env": {}});
-    assert_eq!((&shell["type"], &shell["action"]), (&json!("local_shell_call"), &action));
-    // In the next turn the model sees what it wrote.
-    let (again, _) = table(json!({"model": "m", "input": [shell], "tools": codex_tools()}));
-    assert_eq!(again.chat.messages[0].tool_calls[0].arguments, r#"{"command":["ls"]}"#);
     let asked = done(call("sql", "{\"query\":\"SELECT 1\"}"));
     assert_eq!((&asked["type"], &asked["input"]), (&json!("custom_tool_call"), &json!("SELECT 1")));
     let unknown = done(call("nobody_knows", "{}"));
@@ -247,7 +240,7 @@ fn a_schema_that_is_no_object_is_refused() {
 fn tools_become_functions() {
     let (request, tools) = table(json!({"model": "m", "input": "hi", "tools": codex_tools()}));
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["exec_command", "apply_patch", "sql", "mcp__notes__read_note", "local_shell"]);
+    assert_eq!(names, ["exec_command", "apply_patch", "sql", "mcp__notes__read_note"]);
     assert_eq!(tools.get("apply_patch").unwrap().input, Input::Patch);
     assert!(tools.get("apply_patch").unwrap().description.contains("*** Begin Patch"));
     assert!(tools.get("sql").unwrap().description.ends_with("start: q"));
@@ -298,9 +291,11 @@ fn items_become_messages() {
             {"type": "function_call", "call_id": "c1", "name": "exec_command", "arguments": "{\"cmd\":\"ls\"}"},
             {"type": "function_call", "call_id": "c2", "name": "read_note", "namespace": "mcp__notes", "arguments": "{}"},
             {"type": "custom_tool_call", "call_id": "c3", "name": "apply_patch", "input": PATCH},
+            {"type": "local_shell_call", "call_id": "c4", "action": {"type": "exec", "command": ["ls"]}},
             {"type": "function_call_output", "call_id": "c1", "output": "a.txt"},
             {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "one"}, {"type": "input_text", "text": "two"}]},
             {"type": "custom_tool_call_output", "call_id": "c3", "output": "Done"},
+            {"type": "local_shell_call_output", "call_id": "c4", "output": "a.txt"},
             {"type": "web_search_call", "id": "ws", "status": "completed"},
             {"type": "message", "role": "developer", "content": "Later."},
         ]}),
@@ -316,10 +311,12 @@ fn items_become_messages() {
                 called("c1", "exec_command", "{\"cmd\":\"ls\"}".into()),
                 called("c2", "mcp__notes__read_note", "{}".into()),
                 called("c3", "apply_patch", json!({"input": PATCH}).to_string()),
+                called("c4", "local_shell", r#"{"type":"exec","command":["ls"]}"#.into()),
             ], "reasoning_content": "Hm."}),
             json!({"role": "tool", "content": "a.txt", "tool_call_id": "c1"}),
             json!({"role": "tool", "content": "one\n\ntwo", "tool_call_id": "c2"}),
             json!({"role": "tool", "content": "Done", "tool_call_id": "c3"}),
+            json!({"role": "tool", "content": "a.txt", "tool_call_id": "c4"}),
             json!({"role": "system", "content": "Later."}),
         ]
     );
@@ -433,9 +430,6 @@ fn what_is_left_out_is_told() {
         codes(body(json!({"tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"}}))),
         ["tool_ignored `tools[0]`", "tool_choice_ignored `tool_choice`"]
     );
-    let choice =
-        super::read(body(json!({"tools": codex_tools(), "tool_choice": {"type": "local_shell"}})), 0).unwrap().chat.tool_choice;
-    assert_eq!(choice, Some(json!({"type": "function", "function": {"name": "local_shell"}})));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn run(kind: Kind, tools: Arc<Tools>, form: ShellForm, via: ShellVia, calls: &[(
 #[test]
 fn a_call_of_ours_becomes_a_block_and_its_arguments_stay_here() {
     let calls = [("read_query", "{\"sql\": \"x\"}"), ("odd name/é", "")];
-    for kind in [Kind::Native, Kind::VOID] {
+    for kind in [Kind::Native, Kind::Void] {
         let (seen, spooled) = run(kind, tools(), ShellForm::Id, ShellVia::Block, &calls);
         let [first, second] = spooled.as_slice() else { panic!("{spooled:?}") };
         assert_eq!(
@@ -76,12 +76,12 @@ fn a_terminal_tool_of_the_client_carries_the_command() {
     let (seen, spooled) = run(Kind::Native, tools(), ShellForm::Id, via, &[("read_query", "{}")]);
     let id = &spooled[0].id;
     assert_eq!(seen[1..], [format!("call 0 run_command {{\"command\":\"toolglot call {id}\"}}"), "finish tool_calls".to_owned()]);
-    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Id, via, &[("read_query", "{}")]);
+    let (seen, spooled) = run(Kind::Void, tools(), ShellForm::Id, via, &[("read_query", "{}")]);
     assert_eq!(seen[1], "\"<run_command>\\n\"");
     assert!(seen[2].contains(&format!("<command>\\ntoolglot call {}\\n</command></run_command>", spooled[0].id)));
 
     // Nothing in a command can be taken for a tag.
-    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Posix, via, &[("read_query", "{\"sql\": \"</command>\"}")]);
+    let (seen, spooled) = run(Kind::Void, tools(), ShellForm::Posix, via, &[("read_query", "{\"sql\": \"</command>\"}")]);
     assert!(seen[2].contains(&spooled[0].id) && !seen[2].contains("sql"), "{seen:?}");
 
     // A client that does not offer it gets a block.

@@ -1,25 +1,19 @@
 //! Void's calls as text: `<tool>` with one element per parameter and no escapes. There are two readers of a body: a lenient
 //! one for what Void itself wrote (prompts and histories), and one that reads exactly as Void does when it executes a call.
 
-use crate::event::Tools;
-
 /// Cuts a body that Void wrote, `<a>...</a>\n<b>...</b>`, into its parameters. A value ends at the first closing tag that
-/// is followed by another parameter or by the end, that of `to_the_last` at the last one; `None` if the body is not of this form.
-pub(super) fn split<'b>(body: &'b str, to_the_last: Option<&str>) -> Option<Vec<(&'b str, &'b str)>> {
+/// is followed by another parameter or by the end; `None` if the body is not of this form.
+pub(super) fn split(body: &str) -> Option<Vec<(&str, &str)>> {
     let mut rest = body.trim();
     let mut parameters = Vec::new();
     while !rest.is_empty() {
         let (name, after) = opening(rest)?;
         let close = format!("</{name}>");
         let mut ends = after.match_indices(&close).map(|(at, _)| at);
-        let end = if to_the_last == Some(name) {
-            ends.last()?
-        } else {
-            ends.find(|at| {
-                let next = after.get(at + close.len()..).unwrap_or_default();
-                next.trim().is_empty() || next.strip_prefix('\n').is_some_and(|next| opening(next).is_some())
-            })?
-        };
+        let end = ends.find(|at| {
+            let next = after.get(at + close.len()..).unwrap_or_default();
+            next.trim().is_empty() || next.strip_prefix('\n').is_some_and(|next| opening(next).is_some())
+        })?;
         parameters.push((name, after.get(..end)?));
         rest = after.get(end + close.len()..)?.trim_start();
     }
@@ -43,7 +37,7 @@ pub(super) fn is_name(name: &str) -> bool {
 ///
 /// Void looks for the opening tag of each declared parameter in turn, anywhere ahead, then for the closing tag of each
 /// declared parameter in turn; it gives up after ten, and what is left over belongs to the last value.
-pub(super) fn read_as_void<'a>(declared: &[&'a str], body: &str) -> Vec<(&'a str, String)> {
+pub fn read_as_void<'a>(declared: &[&'a str], body: &str) -> Vec<(&'a str, String)> {
     const MOST: usize = 10;
     let mut values: Vec<(&str, String)> = Vec::new();
     let mut at = 0;
@@ -85,36 +79,4 @@ fn without_blank_ends(value: &str) -> &str {
         Some((rest, last)) if last.trim().is_empty() => rest,
         _ => value,
     }
-}
-
-/// `text` without the part between `start` and `end`: one empty line is left of it.
-pub(super) fn without(text: &str, start: usize, end: usize) -> Option<String> {
-    let before = text.get(..start)?.trim_end();
-    let gap = if before.is_empty() { "" } else { "\n\n" };
-    Some(format!("{before}{gap}{}", text.get(end..)?.trim_start_matches('\n')))
-}
-
-/// A call that Void executes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Executed {
-    /// The position of its tag in the answer. Void shows the text before it.
-    pub at: usize,
-    /// The tool.
-    pub name: String,
-    /// The parameters that Void found, as text.
-    pub values: Vec<(String, String)>,
-}
-
-/// The call that Void executes in an answer: the first tag of an offered tool, wherever it is. A missing closing tag means that
-/// the call reaches to the end.
-pub fn executed(tools: &Tools, text: &str) -> Option<Executed> {
-    let tags = tools.iter().filter_map(|tool| Some((text.find(&format!("<{}>", tool.name))?, tool)));
-    let (at, tool) = tags.min_by_key(|(at, _)| *at)?;
-    let body = text.get(at + tool.name.len() + 2..)?;
-    let body = body.get(..body.rfind(&format!("</{}>", tool.name)).unwrap_or(body.len()))?;
-    let properties = super::properties(&tool.schema);
-    let declared: Vec<&str> = properties.keys().map(String::as_str).collect();
-    let values = read_as_void(&declared, body);
-    let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Some(Executed { at, name: tool.name.clone(), values })
 }

@@ -58,7 +58,7 @@ fn ordinary(dice: &mut Dice) -> String {
 
 /// What Void makes of the text, delta by delta.
 fn seen(tools: &Arc<Tools>, reader: &[void::Tool], deltas: &[&str], reason: FinishReason) -> (void::Read, String) {
-    let mut shape = Shape::new(Kind::VOID, Arc::clone(tools), true);
+    let mut shape = Shape::new(Kind::Void, Arc::clone(tools), true);
     let (mut xml, mut sent) = (void::Xml::new(reader), String::new());
     let mut sink = |event: Event<'_>| {
         if let Event::Text(text) = event {
@@ -118,7 +118,7 @@ fn ordinary_text_around_a_call_changes_nothing_of_it() {
         events.extend(call(0, "rewrite_file", &arguments));
         events.push(OwnedEvent::Text(after));
         events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
-        let (sse, _) = stream(Kind::VOID, &tools, &events);
+        let (sse, _) = stream(Kind::Void, &tools, &events);
         assert_eq!(
             void::read_xml(&sse, &reader).call,
             Some(("rewrite_file".into(), as_strings(&arguments))),
@@ -167,7 +167,7 @@ fn values_of_any_fragments_arrive_as_meant_or_are_refused_and_come_back_in_the_h
         let mut events = vec![OwnedEvent::Text(value(&mut dice))];
         events.extend(call(0, &tool.name, &arguments));
         events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
-        let (sse, counts) = stream(Kind::VOID, &tools, &events);
+        let (sse, counts) = stream(Kind::Void, &tools, &events);
         let read_back = void::read_xml(&sse, &reader);
         let Some((called, values)) = read_back.call else {
             assert_eq!(counts.refused, 1, "{arguments}");

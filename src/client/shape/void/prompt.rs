@@ -1,14 +1,13 @@
-//! Void's tool prompt (two headings, numbered tools, one element each), and the body of a call as Void executes it. The real
-//! types and required keys of Void's built-in tools are data (`void_tools.json`): Void does not tell them to the model, and without
-//! them nothing could be repaired.
+//! Void's tool prompt: two headings, numbered tools, one element each. The real types and required keys of Void's built-in tools
+//! are data (`tools.json`): Void does not tell them to the model, and without them nothing could be repaired.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{culprit, tags};
-use crate::event::{Effect, Tool, Tools, Why};
+use super::tags;
+use crate::event::{Effect, Tool, Tools};
 
 const TOOLS_HEADING: &str = "Available tools:";
 const DETAILS_HEADING: &str = "Tool calling details:";
@@ -23,7 +22,10 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
     // The details end at the first empty line.
     let details = text.get(details_at..)?;
     let end = details_at + details.find("\n\n").unwrap_or(details.len());
-    Some((tools, tags::without(text, start, end)?))
+    // One empty line is left of it.
+    let before = text.get(..start)?.trim_end();
+    let gap = if before.is_empty() { "" } else { "\n\n" };
+    Some((tools, format!("{before}{gap}{}", text.get(end..)?.trim_start_matches('\n'))))
 }
 
 /// Completes Void's own tools if it sent them natively, without types. The completed schema is only for the fixer; the model sees
@@ -40,29 +42,13 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
             .iter()
             .map(|(name, property)| (name.as_str(), property.get("description").and_then(Value::as_str).unwrap_or_default()))
             .collect();
-        let own = overlay.knows(&tool.name, properties.keys().map(String::as_str));
-        let schemas = parameters.iter().all(|(_, description)| description.starts_with('{'));
-        if own || schemas {
+        let own = overlay.complete(tool, &parameters);
+        if own || parameters.iter().all(|(_, description)| description.starts_with('{')) {
             found |= own;
-            if own {
-                overlay.complete(tool);
-            }
             tool.fixing_schema = Some(overlay.schema(&tool.name, &parameters).to_string().into());
         }
     }
     found
-}
-
-/// The parameters in declared order, each value on lines of its own, nothing after the last one. Read back as Void reads it,
-/// and refused if that is not what was written.
-pub(super) fn body(declared: &[&str], values: &[(&str, String)]) -> Result<String, Why> {
-    let written: Vec<String> = values.iter().map(|(name, value)| format!("<{name}>\n{value}\n</{name}>")).collect();
-    let written = written.join("\n");
-    if tags::read_as_void(declared, &written) == values {
-        return Ok(written);
-    }
-    let tags = |_: &str| declared.iter().flat_map(|name| [format!("</{name}>"), format!("<{name}>")]).collect();
-    Err(culprit(values, tags).unwrap_or_else(|| Why::Inexpressible("more than ten parameters".to_owned())))
 }
 
 /// The line that consists of this heading: its start, and the start of the next line.
@@ -80,22 +66,22 @@ fn heading(text: &str, heading: &str) -> Option<(usize, usize)> {
 /// The numbered blocks between the headings: `N. name`, `Description: ...`, `Format:`, the tool's tags.
 fn read_tools(text: &str) -> Option<Tools> {
     let overlay = Overlay::embedded();
-    let lines: Vec<&str> = text.lines().collect();
-    let mut blocks: Vec<(usize, &str)> = Vec::new();
-    for (at, pair) in lines.windows(2).enumerate() {
-        let numbered = pair[0].trim().strip_prefix(&format!("{}. ", blocks.len() + 1));
-        if let Some(name) = numbered.filter(|_| pair[1].trim_start().starts_with("Description:")) {
+    let mut blocks: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let is_described = lines.peek().is_some_and(|next| next.trim_start().starts_with("Description:"));
+        let number = format!("{}. ", blocks.len() + 1);
+        match (line.trim().strip_prefix(&number).filter(|_| is_described), blocks.last_mut()) {
             // A tool that is not known would neither be offered nor defused: then better none is.
-            if !tags::is_name(name) {
-                return None;
-            }
-            blocks.push((at + 1, name));
+            (Some(name), _) if !tags::is_name(name) => return None,
+            (Some(name), _) => blocks.push((name, Vec::new())),
+            (None, Some((_, block))) => block.push(line),
+            (None, None) => {}
         }
     }
     let mut tools = Tools::default();
-    for (nth, (start, name)) in blocks.iter().enumerate() {
-        let end = blocks.get(nth + 1).map_or(lines.len(), |(next, _)| next - 1);
-        tools.add(read_tool(name, &lines[*start..end].join("\n"), &overlay)?);
+    for (name, block) in blocks {
+        tools.add(read_tool(name, &block.join("\n"), &overlay)?);
     }
     (!tools.is_empty()).then_some(tools)
 }
@@ -107,12 +93,10 @@ fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
         Some((described, after.trim_start().strip_prefix(&open)?))
     })?;
     let body = body.get(..body.rfind(&format!("</{name}>"))?)?;
-    let parameters = tags::split(body, None)?;
+    let parameters = tags::split(body)?;
     let description = described.trim().strip_prefix("Description:").unwrap_or_default().trim();
     let mut tool = Tool::new(name, description, overlay.schema(name, &parameters).to_string());
-    if overlay.knows(name, parameters.iter().map(|(name, _)| *name)) {
-        overlay.complete(&mut tool);
-    }
+    overlay.complete(&mut tool, &parameters);
     Some(tool)
 }
 
@@ -140,20 +124,20 @@ struct Entry {
 
 impl Overlay {
     fn embedded() -> Overlay {
-        serde_json::from_str(include_str!("void_tools.json")).unwrap_or_default()
+        serde_json::from_str(include_str!("tools.json")).unwrap_or_default()
     }
 
-    /// Whether this is one of Void's own tools, with no parameter that Void does not have.
-    fn knows<'a>(&self, tool: &str, mut parameters: impl Iterator<Item = &'a str>) -> bool {
-        self.tools.get(tool).is_some_and(|entry| parameters.all(|name| entry.types.contains_key(name)))
-    }
-
-    /// Completes one of Void's own tools: its effect, and its parameters that are paths.
-    fn complete(&self, tool: &mut Tool) {
-        let Some(entry) = self.tools.get(&tool.name) else { return };
-        tool.effect = if entry.reads { Effect::Reads } else { Effect::default() };
-        tool.paths.clone_from(&entry.paths);
-        tool.folders.clone_from(&entry.folders);
+    /// Completes one of Void's own tools: its effect, and its parameters that are paths. Returns whether it is one: it has no
+    /// parameter that Void's does not have.
+    fn complete(&self, tool: &mut Tool, parameters: &[(&str, &str)]) -> bool {
+        let entry = self.tools.get(&tool.name);
+        let own = entry.filter(|entry| parameters.iter().all(|(name, _)| entry.types.contains_key(*name)));
+        if let Some(entry) = own {
+            tool.effect = if entry.reads { Effect::Reads } else { Effect::default() };
+            tool.paths.clone_from(&entry.paths);
+            tool.folders.clone_from(&entry.folders);
+        }
+        own.is_some()
     }
 
     /// The schema of a tool from what its client said about each parameter (in the client's order), completed by what is

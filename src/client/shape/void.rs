@@ -1,6 +1,6 @@
-//! Clients that describe their tools in a prompt and read calls from the answer's text, as elements without escapes. Prompt
-//! and history become tools, calls and results. A call becomes exactly the text that the client executes. Every other mention
-//! of a tool's tag is defused, because the client would execute it too.
+//! Void describes its tools in a prompt and reads calls from the answer's text, as elements without escapes. Prompt and history
+//! become tools, calls and results. A call becomes exactly the text that Void executes. Every other mention of a tool's tag is
+//! defused, because Void would execute it too.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,29 +13,18 @@ use crate::{
     openai::{ChatRequest, Content, Message},
 };
 
-mod cline;
 mod defuse;
 mod history;
+mod prompt;
 mod tags;
-mod void;
 
 pub(super) use history::break_turns;
-pub use tags::{Executed, executed};
-pub(super) use void::complete_native;
+pub(super) use prompt::complete_native;
+pub use tags::read_as_void;
 
-/// The client whose elements are written and read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Grammar {
-    /// Void.
-    Void,
-    /// Cline and its forks Roo and Kilo, before they used native calls.
-    Cline,
-}
-
-/// Writes the answer as the client reads it.
+/// Writes the answer as Void reads it.
 #[derive(Debug)]
 pub(super) struct Writer {
-    grammar: Grammar,
     tools: Arc<Tools>,
     text: Defuser,
     reasoning: Defuser,
@@ -46,39 +35,34 @@ pub(super) struct Writer {
     counts: Counts,
 }
 
-/// Reads a request with a tool prompt: removes the prompt, and translates the history. Returns the tools and the original
+/// Reads a request with Void's tool prompt: removes the prompt, and translates the history. Returns the tools and the original
 /// messages. `None`: it has no such prompt.
-pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools, Vec<Message>)> {
-    let (at, grammar, tools, without) = find(&request.messages)?;
+pub(in crate::client) fn read(request: &mut ChatRequest) -> Option<(Tools, Vec<Message>)> {
+    let (at, tools, without) = find(&request.messages)?;
     let verbatim = request.messages.clone();
     let mut messages = std::mem::take(&mut request.messages);
-    // The prompt is the first text of its message.
-    let mut without = Some(without);
-    if let Some(content) = messages[at].content.with_texts(|_| without.take()) {
-        messages[at].content = content;
-    }
-    request.messages = history::translate(messages, &tools, grammar);
-    Some((grammar, tools, verbatim))
+    set_first_text(&mut messages[at].content, without);
+    request.messages = history::translate(messages, &tools);
+    Some((tools, verbatim))
 }
 
-/// Whether the client reads this call as it is meant; `Err` says why not.
-pub(super) fn expressible(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<(), Why> {
-    body(grammar, tools, name, arguments).map(|_| ())
+/// Whether Void reads this call as it is meant; `Err` says why not.
+pub(super) fn expressible(tools: &Tools, name: &str, arguments: &str) -> Result<(), Why> {
+    body(tools, name, arguments).map(|_| ())
 }
 
 /// The whole element of a call.
-pub(super) fn written(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Option<String> {
-    let body = body(grammar, tools, name, arguments).ok()?;
+pub(super) fn written(tools: &Tools, name: &str, arguments: &str) -> Option<String> {
+    let body = body(tools, name, arguments).ok()?;
     Some(format!("<{name}>\n{body}</{name}>"))
 }
 
 impl Writer {
-    pub(super) fn new(grammar: Grammar, tools: Arc<Tools>) -> Writer {
-        // The client does not know our own tools.
+    pub(super) fn new(tools: Arc<Tools>) -> Writer {
+        // Void does not know our own tools.
         let own = || tools.iter().filter(|tool| tool.origin == Origin::Client);
         let defuser = || Defuser::new(own().map(|tool| tool.name.as_str()));
         Writer {
-            grammar,
             text: defuser(),
             reasoning: defuser(),
             tools: Arc::clone(&tools),
@@ -92,7 +76,7 @@ impl Writer {
     /// list, so in one piece, a value that mentions another tool's tag could win.
     fn call(&mut self, Call { name, arguments, .. }: Call<'_>, out: &mut dyn Sink) {
         self.settled = true;
-        match body(self.grammar, &self.tools, name, arguments) {
+        match body(&self.tools, name, arguments) {
             Ok(body) => {
                 let text = self.text.flush();
                 self.say(&text, out);
@@ -155,34 +139,39 @@ fn emit(event: Event<'_>, text: &str, out: &mut dyn Sink) {
     }
 }
 
-/// The text between a call's tags.
+/// The text between a call's tags: the parameters in declared order, each value on lines of its own, nothing after the last one.
+/// Read back as Void reads it, and refused if that is not what was written.
 ///
-/// It omits parameters that the tool does not declare, which these clients ignore, and parameters with the value `null`.
-fn body(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<String, Why> {
+/// It omits parameters that the tool does not declare, which Void ignores, and parameters with the value `null`.
+fn body(tools: &Tools, name: &str, arguments: &str) -> Result<String, Why> {
     let tool = tools.get(name).ok_or_else(|| {
         let offered: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         Why::UnknownTool(format!("; offered are {}", offered.join(", ")))
     })?;
     let properties = properties(&tool.schema);
-    let declared: Vec<&str> = properties.keys().map(String::as_str).collect();
     let malformed = |error: serde_json::Error| Why::Malformed(error.to_string());
     let arguments = if arguments.is_empty() { "{}" } else { arguments };
     let given: HashMap<String, &RawValue> = serde_json::from_str(arguments).map_err(malformed)?;
     let mut values: Vec<(&str, String)> = Vec::new();
-    for (name, property) in &properties {
+    for name in properties.keys() {
         match given.get(name).map(|value| value.get()) {
             None | Some("null") => {}
             Some(json) if json.starts_with('"') => values.push((name, serde_json::from_str(json).map_err(malformed)?)),
-            Some(json) if grammar == Grammar::Cline && cline::is_markup(property) => {
-                values.push((name, cline::elements(&serde_json::from_str(json).map_err(malformed)?)));
-            }
             Some(json) => values.push((name, json.to_owned())),
         }
     }
-    match grammar {
-        Grammar::Void => void::body(&declared, &values),
-        Grammar::Cline => cline::body(&tool.name, &declared, &values),
+    let written: Vec<String> = values.iter().map(|(name, value)| format!("<{name}>\n{value}\n</{name}>")).collect();
+    let written = written.join("\n");
+    let declared: Vec<&str> = properties.keys().map(String::as_str).collect();
+    if read_as_void(&declared, &written) == values {
+        return Ok(written);
     }
+    let culprit = values.iter().find_map(|(name, value)| {
+        let mut tags = declared.iter().flat_map(|name| [format!("</{name}>"), format!("<{name}>")]);
+        let tag = tags.find(|tag| value.contains(tag.as_str()))?;
+        Some(format!("the value of `{name}` contains `{tag}`, which would be read as the call's own markup"))
+    });
+    Err(Why::Inexpressible(culprit.unwrap_or_else(|| "more than ten parameters".to_owned())))
 }
 
 /// The parameters of a schema, in the order in which they are declared.
@@ -191,47 +180,39 @@ pub fn properties(schema: &str) -> Map<String, Value> {
     schema.get_mut("properties").and_then(Value::as_object_mut).map(std::mem::take).unwrap_or_default()
 }
 
-/// The error that names the value with one of these tags.
-fn culprit(values: &[(&str, String)], mut tags: impl FnMut(&str) -> Vec<String>) -> Option<Why> {
-    values.iter().find_map(|(name, value)| {
-        let tag = tags(name).into_iter().find(|tag| value.contains(tag.as_str()))?;
-        Some(inexpressible(name, &tag))
-    })
-}
-
-/// The error that names a tag in a value, which the client would take for the call's own.
-fn inexpressible(name: &str, tag: &str) -> Why {
-    Why::Inexpressible(format!("the value of `{name}` contains `{tag}`, which would be read as the call's own markup"))
-}
-
 const SYSTEM_OPEN: &str = "<SYSTEM_MESSAGE>";
 const SYSTEM_CLOSE: &str = "</SYSTEM_MESSAGE>";
 
 /// The place of the tool prompt, its tools, and the text of that message without it. Only the system's own voice counts: the role
 /// system or developer, or a first user message that begins with `<SYSTEM_MESSAGE>` (Void writes this for models whose name it
 /// does not know). Elsewhere the same words are a quotation.
-fn find(messages: &[Message]) -> Option<(usize, Grammar, Tools, String)> {
+fn find(messages: &[Message]) -> Option<(usize, Tools, String)> {
     let first_user = messages.iter().position(|message| message.role == "user");
     messages.iter().enumerate().find_map(|(at, message)| {
-        let text = system_text(message, first_user == Some(at))?;
-        let end = if text.starts_with(SYSTEM_OPEN) { text.find(SYSTEM_CLOSE) } else { None };
-        let (voice, rest) = text.split_at(end.unwrap_or(text.len()));
-        let found = void::cut(voice).map(|(tools, without)| (Grammar::Void, tools, without));
-        let (grammar, tools, without) =
-            found.or_else(|| cline::cut(voice).map(|(tools, without)| (Grammar::Cline, tools, without)))?;
-        Some((at, grammar, tools, without + rest))
+        let text = first_text(&message.content)?;
+        let is_wrapped = text.starts_with(SYSTEM_OPEN);
+        let is_system = matches!(message.role.as_str(), "system" | "developer") || (is_wrapped && first_user == Some(at));
+        let end = text.find(SYSTEM_CLOSE).filter(|_| is_wrapped);
+        let (voice, rest) = is_system.then(|| text.split_at(end.unwrap_or(text.len())))?;
+        let (tools, without) = prompt::cut(voice)?;
+        Some((at, tools, without + rest))
     })
 }
 
-/// The text of a message if it is the system's voice.
-fn system_text(message: &Message, first_user: bool) -> Option<&str> {
-    let system = matches!(message.role.as_str(), "system" | "developer");
-    let text = match &message.content {
-        Content::Text(text) => text,
-        Content::Parts(parts) => parts.first()?.get("text")?.as_str()?,
-        Content::None => return None,
-    };
-    (system || (first_user && text.starts_with(SYSTEM_OPEN))).then_some(text)
+/// The text with which a message begins.
+fn first_text(content: &Content) -> Option<&str> {
+    match content {
+        Content::Text(text) => Some(text),
+        Content::Parts(parts) => parts.first()?.get("text")?.as_str(),
+        Content::None => None,
+    }
+}
+
+fn set_first_text(content: &mut Content, text: String) {
+    match content {
+        Content::Parts(parts) => parts[0]["text"] = text.into(),
+        _ => *content = Content::Text(text),
+    }
 }
 
 #[cfg(test)]
