@@ -17,7 +17,6 @@ use crate::{
     upstream::Outgoing,
 };
 
-mod chat;
 mod context;
 mod conversation;
 mod decode;

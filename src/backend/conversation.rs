@@ -16,7 +16,6 @@ use serde_json::{Map, Value};
 
 use super::{
     Kind, Round, ToolMode,
-    chat::Chat,
     errors::{Refusal, says},
     request::parameters_of,
 };
@@ -24,7 +23,7 @@ use crate::{
     adapter::render::{self, System},
     error::Error,
     event::{ToolChoice, Tools},
-    openai::{Content, Message, added},
+    openai::{ChatRequest, Content, Message, added},
 };
 
 mod rewrites;
@@ -234,11 +233,11 @@ fn needs(round: &Round<'_>, rewrite: Rewrite) -> bool {
 }
 
 /// Rewrites the messages and the fields of a chat.
-pub(super) fn fit(round: &Round<'_>, chat: &mut Chat<'_>) {
+pub(super) fn fit(round: &Round<'_>, chat: &mut ChatRequest) {
     for row in ROWS.iter().filter(|row| needs(round, row.rewrite)) {
         match row.change {
-            Change::Messages(change) => chat.rearrange(change),
-            Change::Message(change) => chat.rearrange(|messages| messages.iter_mut().for_each(change)),
+            Change::Messages(change) => change(&mut chat.messages),
+            Change::Message(change) => chat.messages.iter_mut().for_each(change),
             Change::Fields(change) => change(&mut chat.rest),
             Change::Schema(_) | Change::Choice => {}
         }
@@ -260,7 +259,7 @@ pub(super) fn fit_schema(round: &Round<'_>, schema: &mut Value) {
 }
 
 /// Says in words which call is required, at the end of the conversation, and removes the field.
-pub(super) fn choice_in_words(round: &Round<'_>, tools: &Tools, chat: &mut Chat<'_>) {
+pub(super) fn choice_in_words(round: &Round<'_>, tools: &Tools, chat: &mut ChatRequest) {
     if !needs(round, Rewrite::ChoiceInWords) {
         return;
     }
@@ -275,13 +274,8 @@ pub(super) fn choice_in_words(round: &Round<'_>, tools: &Tools, chat: &mut Chat<
     };
     let words = Content::Text(added(&words));
     match chat.messages.last_mut().filter(|last| matches!(last.role.as_str(), "user" | "tool")) {
-        Some(last) => {
-            let content = std::mem::take(&mut last.to_mut().content);
-            last.to_mut().content = render::concat(content, words);
-        }
-        None => chat.rearrange(|messages| {
-            messages.push(Message { role: "user".into(), content: words, ..Message::default() });
-        }),
+        Some(last) => last.content = render::concat(std::mem::take(&mut last.content), words),
+        None => chat.messages.push(Message { role: "user".into(), content: words, ..Message::default() }),
     }
 }
 

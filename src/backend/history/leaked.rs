@@ -2,7 +2,7 @@
 //! scanner takes for a call of an offered tool is removed, and so are control tokens outside of code. Everything else, and all
 //! reasoning, stays unchanged.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
@@ -32,7 +32,7 @@ impl Sink for Said {
 }
 
 /// Cleans the answers in a history, up to [`READ_BYTES`] of them. Answers that contain nothing else are removed.
-pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
+pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
     let mut left = READ_BYTES;
     messages.retain_mut(|message| {
         if message.role != "assistant" {
@@ -46,7 +46,7 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &
             (left > 0).then(|| cleaned(text, adapter, tools))
         };
         let Some(content) = message.content.with_texts(clean) else { return true };
-        message.to_mut().content = content;
+        message.content = content;
         !message.tool_calls.is_empty() || !message.content.text().trim().is_empty()
     });
 }

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Called, dropped, image, left_out, named, parameters_of};
 use crate::{
-    backend::{chat::Chat, conversation::subset},
+    backend::conversation::subset,
     event::{Note, ToolChoice, Tools},
-    openai::{self, Content, Message},
+    openai::{self, ChatRequest, Content, Message},
 };
 
 /// OpenAI's name of a field, and its name in `generationConfig`.
@@ -32,7 +32,7 @@ pub(super) fn path(model: &str) -> String {
     format!("/models/{}:streamGenerateContent?alt=sse", name.collect::<String>())
 }
 
-pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
+pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
     let mut body = Map::new();
     let mut system = Vec::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
@@ -84,7 +84,7 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>
     Value::Object(body)
 }
 
-fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
+fn config(chat: &ChatRequest, notes: &mut Vec<Note>) -> Map<String, Value> {
     let mut config = Map::new();
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
         if let Some((_, key)) = CONFIG.iter().find(|(openai, _)| openai == name) {
