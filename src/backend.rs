@@ -46,7 +46,7 @@ pub use history::leaked::marked_bytes;
 pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};
 pub use ollama::{garbles_tools, load_anew, may_garble_tools, unparsed};
-pub use prevent::Held;
+pub use prevent::held;
 pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;

@@ -173,6 +173,11 @@ pub(super) async fn send(
 ) -> Result<Value, Error> {
     let body = body.map(Value::to_string).unwrap_or_default().into();
     let request = HttpRequest { method, url, headers: backend.headers(None), body };
+    ask(client, backend, request).await.map_err(|error| error.without(backend.secrets()))
+}
+
+/// Sends a request and parses its JSON answer. An error still has the secrets that the backend repeats in it.
+pub(super) async fn ask(client: &Client, backend: &Backend, request: HttpRequest) -> Result<Value, Error> {
     let mut response = client.send(&Outgoing::Http(request)).await?;
     if let Some(error) = unusable(response.status, &response.headers) {
         return Err(error);
@@ -184,8 +189,7 @@ pub(super) async fn send(
     }
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);
-        let error = Error { headers, ..refusal_of(backend, response.status.as_u16(), &answer) };
-        return Err(error.without(backend.secrets()));
+        return Err(Error { headers, ..refusal_of(backend, response.status.as_u16(), &answer) });
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))

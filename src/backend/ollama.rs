@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use super::{
     Backend, Kind, Model, Prepared, Round, ToolMode,
     models::{loaded, send},
+    prevent::completion,
 };
-use crate::upstream::{Client, HttpRequest, Outgoing};
+use crate::upstream::{Client, Outgoing};
 
 /// How a template prints a tool, or the parameters of one, as a whole.
 const WHOLE: [&str; 3] = [".", ".Function", ".Function.Parameters"];
@@ -67,22 +68,16 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     if round.backend.kind != Kind::Ollama || round.learned.tools != ToolMode::Raw {
         return None;
     }
-    let mut body: Map<String, Value> = serde_json::from_slice(&request.body).ok()?;
+    let body: Map<String, Value> = serde_json::from_slice(&request.body).ok()?;
     let shows_images = |message: &Value| message.get("images").is_some();
     if body.get("messages")?.as_array()?.iter().any(shows_images) {
         return None;
     }
     let prompt = prompt(client, round, &body).await?;
-    let mut opens = round.adapter.framing.reasoning.iter().flat_map(|region| &region.open);
-    if opens.any(|open| !open.is_empty() && prompt.trim_end().ends_with(open.as_str())) {
-        return None;
-    }
-    body.retain(|field, _| field != "messages" && field != "tools");
-    body.insert("prompt".into(), prompt.into());
-    body.insert("raw".into(), true.into());
-    let url = format!("{}/api/generate", round.backend.url);
-    let request = HttpRequest { url, body: Value::Object(body).to_string().into(), ..request.clone() };
-    Some(Prepared { outgoing: Outgoing::Http(request), ..prepared.clone() })
+    completion(round, prepared, "/api/generate", &prompt, |body| {
+        body.retain(|field, _| field != "messages" && field != "tools");
+        body.insert("raw".into(), true.into());
+    })
 }
 
 /// Reloads a model whose parser has failed. In Ollama 0.17.4, the failed request may wait forever until the rest of its answer is
