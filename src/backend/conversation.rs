@@ -33,7 +33,6 @@ mod system;
 mod tests;
 
 pub use schema::each_schema;
-pub(super) use schema::subset;
 pub use system::join_system;
 
 /// A change of the requests to a backend. [`Learned`](super::Learned) keeps those that its refusals have taught.
@@ -204,7 +203,7 @@ const ROWS: &[Row] = &[
         rewrite: Rewrite::PlainSchemas,
         title: "schemas of tools are sent in plain words; calls are still checked against the whole ones",
         says: &[],
-        change: Change::Schema(schema::plain),
+        change: Change::Schema(|schema| *schema = schema::plain(schema)),
     },
 ];
 
@@ -285,11 +284,7 @@ pub fn suspects_schemas(round: &Round<'_>, error: &Error) -> bool {
     let known =
         Refusal::of(error).is_some() || matches!(error.code.as_deref(), Some("context_length_exceeded" | "model_not_found"));
     let sent = round.offer && round.mode == ToolMode::Native && matches!(round.backend.kind, Kind::OpenAi | Kind::Ollama);
-    let is_plain = |parameters: &Value| {
-        let mut plain = parameters.clone();
-        schema::plain(&mut plain);
-        plain == *parameters
-    };
+    let is_plain = |parameters: &Value| schema::plain(parameters) == *parameters;
     matches!(error.status, 400 | 500)
         && !known
         && sent

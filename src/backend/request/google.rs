@@ -1,11 +1,10 @@
-//! Writes the body for Google's `streamGenerateContent`: roles `user` and `model`, parts, function declarations in Google's subset
-//! of JSON Schema, signatures returned with their calls.
+//! Writes the body for Google's `streamGenerateContent`: roles `user` and `model`, parts, function declarations, signatures returned
+//! with their calls.
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, image, left_out, named, parameters_of};
+use super::{Called, dropped, has_members, image, left_out, named, parameters_of};
 use crate::{
-    backend::conversation::subset,
     event::{Note, ToolChoice, Tools},
     openai::{self, ChatRequest, Content, Message},
 };
@@ -60,9 +59,10 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<No
     if let Some(tools) = tools {
         let declarations = tools.iter().map(|tool| {
             let mut declaration = json!({"name": tool.wire_name, "description": tool.description});
-            let parameters = parameters_of(tool);
-            if !parameters.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty) {
-                declaration["parameters"] = subset(&parameters);
+            let mut parameters = parameters_of(tool);
+            if let Some(schema) = parameters.as_object_mut().filter(|schema| schema.get("properties").is_some_and(has_members)) {
+                schema.shift_remove("$schema");
+                declaration["parametersJsonSchema"] = parameters;
             }
             declaration
         });
@@ -101,7 +101,7 @@ fn config(chat: &ChatRequest, notes: &mut Vec<Note>) -> Map<String, Value> {
                 Some("json_schema") => {
                     config.insert("responseMimeType".into(), json!("application/json"));
                     if let Some(wanted) = form.get("json_schema").and_then(|form| form.get("schema")) {
-                        config.insert("responseSchema".into(), subset(wanted));
+                        config.insert("responseJsonSchema".into(), wanted.clone());
                     }
                 }
                 Some("text") => {}

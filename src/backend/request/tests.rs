@@ -149,8 +149,8 @@ fn google_gets_its_own_form() {
         ])
     );
     let declarations = &body["tools"][0]["functionDeclarations"];
-    assert_eq!(declarations[0]["parameters"]["required"], json!(["path"]));
-    assert_eq!(declarations[1].get("parameters"), None);
+    assert_eq!(declarations[0]["parametersJsonSchema"]["required"], json!(["path"]));
+    assert_eq!(declarations[1].get("parametersJsonSchema"), None);
     assert_eq!(body["generationConfig"], json!({"maxOutputTokens": 100}));
 }
 
@@ -176,7 +176,7 @@ fn fields_are_mapped_or_warned_about() {
         (&config["maxOutputTokens"], &config["stopSequences"], &config["topP"]),
         (&json!(7), &json!(["END"]), &json!(0.9))
     );
-    assert_eq!(config["responseSchema"], json!({"type": "object"}));
+    assert_eq!(config["responseJsonSchema"], json!({"type": "object", "additionalProperties": false}));
     assert_eq!(notes, ["field_dropped"], "logit_bias");
     let (_, body, notes) = Case { tools: none, ..case(Kind::OpenAi) }.sent(fields.clone());
     assert_eq!((&body["logit_bias"], &body["reasoning_effort"], notes.len()), (&fields["logit_bias"], &json!("low"), 0));
