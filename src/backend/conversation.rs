@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::{
     Kind, Round, ToolMode,
     errors::{Refusal, says},
-    request::parameters_of,
+    request::{named, parameters_of},
 };
 use crate::{
     adapter::render::{self, System},
@@ -263,13 +263,10 @@ pub(super) fn choice_in_words(round: &Round<'_>, tools: &Tools, chat: &mut ChatR
         return;
     }
     chat.tool_choice = None;
-    let words = match &tools.choice {
-        ToolChoice::Auto | ToolChoice::None => return,
-        ToolChoice::Required => "In this answer you must use a tool.".to_owned(),
-        ToolChoice::Named(name) => {
-            let name = tools.get(name).map_or(name, |tool| &tool.wire_name);
-            format!("In this answer you must use the tool {name}.")
-        }
+    let words = match (&tools.choice, named(tools)) {
+        (_, Some(name)) => format!("In this answer you must use the tool {name}."),
+        (ToolChoice::Required, _) => "In this answer you must use a tool.".to_owned(),
+        _ => return,
     };
     let words = Content::Text(added(&words));
     match chat.messages.last_mut().filter(|last| matches!(last.role.as_str(), "user" | "tool")) {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json, value::RawValue};
 
+use super::request::image_url;
 use crate::{
     adapter::quote::Turns,
     event::Note,
@@ -183,9 +184,7 @@ fn attached(images: &mut Vec<Value>) -> Message {
 
 /// The MIME type in the `data:` URL of an image part. What is written differently may be anything, and is not shown.
 fn mime(part: &Value) -> Option<&str> {
-    let url = part.get("image_url")?;
-    let url = url.as_str().or_else(|| url.get("url")?.as_str())?;
-    let kind = url.strip_prefix("data:")?.split([';', ',']).next()?;
+    let kind = image_url(part)?.strip_prefix("data:")?.split([';', ',']).next()?;
     let is_name = |name: &str| {
         let is_written = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
         (1..=MIME_BYTES).contains(&name.len()) && name.bytes().all(is_written)

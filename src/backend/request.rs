@@ -47,18 +47,11 @@ struct Body<'a, M> {
 const BODY_BYTES: usize = 4 * 1024;
 
 /// The names of the calls so far, by id. If an id repeats, the last message counts.
-#[derive(Default)]
-struct Called<'a>(HashMap<&'a str, &'a str>);
+type Called<'a> = HashMap<&'a str, &'a str>;
 
-impl<'a> Called<'a> {
-    fn add(&mut self, message: &'a Message) {
-        // Within a message, the first call with an id counts.
-        self.0.extend(message.tool_calls.iter().rev().map(|call| (call.id.as_str(), call.name.as_str())));
-    }
-
-    fn name(&self, id: &str) -> Option<&'a str> {
-        self.0.get(id).copied()
-    }
+/// The names of a message's calls. If an id repeats, the first call counts.
+fn names(message: &Message) -> impl Iterator<Item = (&str, &str)> {
+    message.tool_calls.iter().rev().map(|call| (call.id.as_str(), call.name.as_str()))
 }
 
 /// The request for this round. It always asks the backend for a stream.
@@ -227,7 +220,7 @@ fn has_booleans(schema: &Value) -> bool {
 }
 
 /// The wire name of the one tool that must be called.
-fn named(tools: &Tools) -> Option<&str> {
+pub(super) fn named(tools: &Tools) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
         _ => None,
@@ -286,7 +279,7 @@ fn image(part: &Value) -> Option<(&str, &str)> {
     inline(image_url(part)?)
 }
 
-fn image_url(part: &Value) -> Option<&str> {
+pub(super) fn image_url(part: &Value) -> Option<&str> {
     let url = part.get("image_url")?;
     url.as_str().or_else(|| url.get("url")?.as_str())
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, has_members, image, left_out, named, parameters_of};
+use super::{Called, dropped, has_members, image, left_out, named, names, parameters_of};
 use crate::{
     event::{Note, ToolChoice, Tools},
     openai::{self, ChatRequest, Content, Message},
@@ -37,7 +37,7 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<No
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut called = Called::default();
     for message in &chat.messages {
-        called.add(message);
+        called.extend(names(message));
         if message.role == "system" {
             system.extend(parts(message));
             continue;
@@ -150,7 +150,7 @@ fn parts(message: &Message) -> Vec<Value> {
 
 /// A result: Google wants an object, and the name of the function instead of an id.
 fn result(message: &Message, called: &Called<'_>) -> Vec<Value> {
-    let name = message.tool_call_id.as_ref().and_then(|id| called.name(id)).unwrap_or("tool");
+    let name = message.tool_call_id.as_ref().and_then(|id| called.get(id.as_str())).unwrap_or(&"tool");
     let text = message.content.to_text();
     let response = match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => Value::Object(object),

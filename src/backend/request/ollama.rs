@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Called, dropped, functions, image, left_out};
+use super::{Body, Called, dropped, functions, image, left_out, names};
 use crate::{
     backend::Round,
     event::{Note, Tools},
@@ -32,7 +32,7 @@ const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
 pub(super) fn body<'a>(chat: ChatRequest, tools: Option<&'a Tools>, round: &Round<'a>, notes: &mut Vec<Note>) -> Body<'a, Value> {
     let mut called = Called::default();
     let messages = chat.messages.iter().map(|turn| {
-        called.add(turn);
+        called.extend(names(turn));
         message(turn, &called)
     });
     let messages = messages.collect();
@@ -86,7 +86,7 @@ fn message(message: &Message, called: &Called<'_>) -> Value {
         out["tool_calls"] = calls.collect();
     }
     if let Some(id) = &message.tool_call_id {
-        if let Some(name) = called.name(id) {
+        if let Some(name) = called.get(id.as_str()) {
             out["tool_name"] = json!(name);
         }
         out["tool_call_id"] = json!(id);
