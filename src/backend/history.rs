@@ -115,27 +115,18 @@ pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
 /// Moves the images and files of tool results, which backends do not accept there, into a user message after the results of that
 /// turn. Without `vision`, or if the backend takes no `files`, a line of text names them instead.
 pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool, files: bool) {
-    let has_parts = |message: &Message| message.role == "tool" && matches!(message.content, Content::Parts(_));
-    if !messages.iter().any(has_parts) {
-        return;
-    }
     let mut shown = Vec::with_capacity(messages.len());
     let mut images: Vec<Value> = Vec::new();
     for mut message in messages.drain(..) {
-        if message.role != "tool" && !images.is_empty() {
-            shown.push(attached(&mut images));
-        }
-        if has_parts(&message) {
-            if let Content::Parts(parts) = &mut message.content {
-                parts.iter_mut().for_each(|part| show_image(part, &mut images, vision, files));
-            }
+        if message.role != "tool" {
+            shown.extend(attached(&mut images));
+        } else if let Content::Parts(parts) = &mut message.content {
+            parts.iter_mut().for_each(|part| show_image(part, &mut images, vision, files));
             message.content = Content::Text(message.content.to_text());
         }
         shown.push(message);
     }
-    if !images.is_empty() {
-        shown.push(attached(&mut images));
-    }
+    shown.extend(attached(&mut images));
     *messages = shown;
 }
 
@@ -174,12 +165,15 @@ fn break_turns(message: &mut Message, turns: &Turns) {
     }
 }
 
-/// The user message with these images and files; leaves `images` empty.
-fn attached(images: &mut Vec<Value>) -> Message {
+/// The user message with these images and files, if there are any; leaves `images` empty.
+fn attached(images: &mut Vec<Value>) -> Option<Message> {
+    if images.is_empty() {
+        return None;
+    }
     let what = if images.iter().any(|part| part.get("file").is_some()) { "files" } else { "images" };
     let mut parts = vec![json!({"type": "text", "text": format!("The {what} of the results above:")})];
     parts.append(images);
-    Message { role: "user".to_owned(), content: Content::Parts(parts), ..Message::default() }
+    Some(Message { role: "user".to_owned(), content: Content::Parts(parts), ..Message::default() })
 }
 
 /// The MIME type in the `data:` URL of an image part. What is written differently may be anything, and is not shown.

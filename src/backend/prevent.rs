@@ -143,12 +143,7 @@ fn write(tools: &[(String, Value)], markers: &[(String, String)], several: bool)
 
 /// The pattern of an answer that begins with a bare or fenced call of an offered tool. The grammar applies from the name on.
 fn pattern(tools: &Tools) -> String {
-    let escape = |name: &str| {
-        let escaped = name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c.to_string() } else { format!("\\{c}") });
-        escaped.collect::<String>()
-    };
-    let names: Vec<String> = tools.iter().map(|tool| escape(&tool.wire_name)).collect();
-    let names = names.join("|");
+    let names = tools.iter().map(|tool| regex::escape(&tool.wire_name)).collect::<Vec<_>>().join("|");
     format!(r#"^\s*(?:```\w*\s*)?\{{\s*"name"\s*:\s*("(?:{names})"\s*,\s*"(?:arguments|parameters)"\s*:)"#)
 }
 

@@ -48,13 +48,10 @@ pub(super) fn body<'a>(
             Vec::new()
         }
     };
-    let options = chat.rest.entry("stream_options").or_insert_with(|| json!({}));
-    if !options.is_object() {
-        *options = json!({});
+    if !chat.rest.get("stream_options").is_some_and(Value::is_object) {
+        chat.rest.insert("stream_options".into(), json!({}));
     }
-    if let Some(options) = options.as_object_mut() {
-        options.insert("include_usage".into(), json!(true));
-    }
+    chat.rest["stream_options"]["include_usage"] = json!(true);
     let ChatRequest { model, messages, tool_choice, rest, .. } = chat;
     let mut body = Body { model, messages, stream: true, tools: functions, tool_choice, rest };
     without_unknown(&mut body, round, notes);
@@ -65,6 +62,9 @@ pub(super) fn body<'a>(
 /// this API knows.
 fn without_unknown(body: &mut Body<'_, Message>, round: &Round<'_>, notes: &mut Vec<Note>) {
     let Learned { refused, plain, .. } = round.learned;
+    if refused.is_empty() && !plain {
+        return;
+    }
     let was_sent = |name: &&String| body.rest.contains_key(*name) && round.chat.rest.contains_key(*name);
     for name in refused.iter().filter(was_sent).filter(|name| !QUIET.contains(&name.as_str())) {
         let text = format!("the backend refuses `{name}`, so it was left out");
@@ -77,8 +77,6 @@ fn without_unknown(body: &mut Body<'_, Message>, round: &Round<'_>, notes: &mut 
     }
     let of_tool = |name: &str| matches!(name, "name" | "description" | "parameters") || stays(name, name != "strict");
     for tool in &mut body.tools {
-        if tool["function"].as_object().is_some_and(|function| !function.keys().all(|name| of_tool(name))) {
-            tool.to_mut()["function"].as_object_mut().into_iter().for_each(|function| function.retain(|name, _| of_tool(name)));
-        }
+        tool.to_mut()["function"].as_object_mut().into_iter().for_each(|function| function.retain(|name, _| of_tool(name)));
     }
 }
