@@ -2,7 +2,7 @@
 //! ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), and which models it has ([`models()`]). `traits` is the
 //! table of their differences.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, num::NonZeroU32, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -17,7 +17,6 @@ use crate::{
     upstream::Outgoing,
 };
 
-mod chat;
 mod context;
 mod conversation;
 mod decode;
@@ -47,8 +46,7 @@ pub use history::leaked::marked_bytes;
 pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};
 pub use ollama::{garbles_tools, load_anew, may_garble_tools, unparsed};
-pub use pace::Pace;
-pub use prevent::Held;
+pub use prevent::held;
 pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;
@@ -90,7 +88,7 @@ pub struct Backend {
     /// Headers added to every request. They replace toolglot's own headers of the same name.
     pub extra_headers: HeaderMap,
     /// The limit of requests per minute, if there is one.
-    pub pace: Option<Pace>,
+    pub requests_per_minute: Option<NonZeroU32>,
     /// The recordings of a backend of kind [`Kind::Replay`]; empty for all other kinds.
     pub replay: Replay,
 }
@@ -131,9 +129,6 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
-/// How long a request may wait for the backend's `requests_per_minute`.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 impl Backend {
     /// A backend without a key.
     pub fn open(name: impl Into<String>, kind: Kind, url: impl Into<String>) -> Backend {
@@ -145,7 +140,7 @@ impl Backend {
             api_key: None,
             forward_authorization: false,
             extra_headers: HeaderMap::new(),
-            pace: None,
+            requests_per_minute: None,
             replay: Replay::default(),
         }
     }
@@ -160,12 +155,8 @@ impl Backend {
     /// # Errors
     /// 429 (`rate_limit_exceeded`) if the wait would exceed two minutes.
     pub async fn wait_for_quota(&self, store: &dyn Common) -> Result<(), Error> {
-        match &self.pace {
-            Some(pace) => {
-                pace.wait_among_all(&Key::local(store::Kind::Requests, format!("{}\n{}", self.name, self.url)), store).await
-            }
-            None => Ok(()),
-        }
+        let Some(most) = self.requests_per_minute else { return Ok(()) };
+        pace::wait(store, &Key::local(store::Kind::Requests, format!("{}\n{}", self.name, self.url)), most.get()).await
     }
 
     /// The `Authorization` for requests to this backend: its key, or the client's header if the configuration forwards it.
@@ -222,7 +213,7 @@ impl From<&config::Backend> for Backend {
                 .iter()
                 .filter_map(|(name, value)| Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret(value.reveal())?)))
                 .collect(),
-            pace: configured.requests_per_minute.map(|requests| Pace::per_minute(requests.get(), PATIENCE)),
+            requests_per_minute: configured.requests_per_minute,
             replay: match (kind, configured.url.as_str()) {
                 (Kind::Replay, "") => Replay::demo(),
                 (Kind::Replay, folder) => Replay::of_folder(folder.as_ref()),

@@ -14,13 +14,8 @@ pub struct Clients(Arc<Each>);
 
 struct Each {
     configure: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
-    /// For plain HTTP to loopback: without certificates, and without the proxy variables, because a proxy would see the request's
-    /// headers and reach its own loopback.
-    here: OnceLock<Client>,
-    /// For TLS to loopback.
-    here_tls: OnceLock<Client>,
-    /// For everything else: proxies of the environment apply.
-    elsewhere: OnceLock<Client>,
+    /// For plain HTTP to loopback, for TLS to loopback, and for everything else.
+    kept: [OnceLock<Client>; 3],
 }
 
 impl Clients {
@@ -28,8 +23,7 @@ impl Clients {
     pub fn new(configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static) -> Clients {
         // Whoever is first decides for the process; a second provider is refused, and it is the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let (here, here_tls, elsewhere) = Default::default();
-        Clients(Arc::new(Each { configure: Box::new(configure), here, here_tls, elsewhere }))
+        Clients(Arc::new(Each { configure: Box::new(configure), kept: Default::default() }))
     }
 
     /// The client for this address.
@@ -37,17 +31,19 @@ impl Clients {
     /// # Errors
     /// 500 if none can be made, because the system's certificates cannot be used.
     pub fn of(&self, url: &Url) -> Result<&Client, Error> {
-        let each = &*self.0;
+        let Each { configure, kept: [here, here_tls, elsewhere] } = &*self.0;
         let (kept, builder) = match (is_loopback(url), url.scheme()) {
-            (true, "http") => (&each.here, Client::builder().no_proxy().tls_certs_only([])),
-            (true, _) => (&each.here_tls, Client::builder().no_proxy()),
-            (false, _) => (&each.elsewhere, Client::builder()),
+            // Without certificates, and without the proxy variables, because a proxy would see the request's headers and reach its
+            // own loopback.
+            (true, "http") => (here, Client::builder().no_proxy().tls_certs_only([])),
+            (true, _) => (here_tls, Client::builder().no_proxy()),
+            (false, _) => (elsewhere, Client::builder()),
         };
         if let Some(client) = kept.get() {
             return Ok(client);
         }
-        let client =
-            (each.configure)(builder).build().map_err(|error| Error::proxy(format!("no HTTP client: {}", innermost(&error))))?;
+        let built = configure(builder).build();
+        let client = built.map_err(|error| Error::proxy(format!("no HTTP client: {}", innermost(&error))))?;
         Ok(kept.get_or_init(|| client))
     }
 }

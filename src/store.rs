@@ -180,7 +180,7 @@ impl Link {
 /// `configuration` if `place` is not a valid address.
 #[cfg(feature = "redis")]
 pub fn open(place: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::error::Error> {
-    Ok(std::sync::Arc::new(Redis::open(place)?))
+    Ok(Redis::open(place)?)
 }
 
 /// Always fails: this program was built without the feature `redis`.

@@ -132,11 +132,11 @@ impl Client {
             Outgoing::Recorded(recording) => return Ok(recording.clone().into_response()),
             Outgoing::Http(request) => request,
         };
-        if let Some(target) = direct::Target::of(&request.url) {
-            return direct::send(&self.idle, &target, request, self.timeouts).await;
-        }
         let url = request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
-        outside::send(&self.outside, request.clone(), url).await
+        match direct::addresses(&url) {
+            Some(addresses) => direct::send(&self.idle, &url, &addresses, request, self.timeouts).await,
+            None => outside::send(&self.outside, request.clone(), url).await,
+        }
     }
 }
 
@@ -178,23 +178,15 @@ impl Body {
 impl Fault {
     /// The fault as an error of the backend at this address.
     fn at(self, origin: &str) -> Error {
-        match self {
-            Fault::Unreachable(why) => {
-                Error::backend(format!("cannot reach the backend at {origin}: {why}")).with_code("backend_unreachable")
-            }
-            Fault::NoAnswer => {
-                let error = Error::backend(format!("the backend at {origin} does not answer"));
-                error.with_status(504).with_code("backend_unreachable")
-            }
+        let (what, code, status) = match self {
+            Fault::Unreachable(why) => (format!("cannot reach the backend at {origin}: {why}"), "backend_unreachable", 502),
+            Fault::NoAnswer => (format!("the backend at {origin} does not answer"), "backend_unreachable", 504),
             Fault::Closed(why) => {
-                Error::backend(format!("the backend at {origin} closed the connection without an answer: {why}"))
-                    .with_code("backend_failed")
+                (format!("the backend at {origin} closed the connection without an answer: {why}"), "backend_failed", 502)
             }
-            Fault::Silent => {
-                let error = Error::backend(format!("the backend at {origin} did not answer in time"));
-                error.with_status(504).with_code("backend_timeout")
-            }
-        }
+            Fault::Silent => (format!("the backend at {origin} did not answer in time"), "backend_timeout", 504),
+        };
+        Error::backend(what).with_status(status).with_code(code)
     }
 }
 

@@ -50,18 +50,16 @@ pub enum Framing {
 pub struct Frames {
     state: State,
     limit: usize,
-    /// The bytes from the beginning of the event that is being read. Positions are offsets into them.
+    /// The bytes from the beginning of a frame on. Positions are offsets into them.
     buffer: BytesMut,
+    /// Beginning of the lines that no frame has been made of.
+    start: usize,
     /// End of the lines that were read.
     read: usize,
     /// Up to here there is no further line ending.
     scanned: usize,
     /// The last line ended with CR: an LF that follows belongs to it.
     after_cr: bool,
-    /// The data of the event that is being read.
-    data: Data,
-    /// That event is an error.
-    is_error: bool,
     /// The last frame, if it is not a part of the buffer.
     joined: Vec<u8>,
 }
@@ -77,31 +75,25 @@ enum State {
     Whole,
 }
 
-/// The data of an event: usually one line of the buffer.
-#[derive(Debug, Default)]
-enum Data {
-    #[default]
-    None,
-    One(Range<usize>),
-    Many(Vec<u8>),
+/// Where the bytes of a frame are.
+enum Frame {
+    Part(Range<usize>),
+    Joined,
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// How many bytes of other lines may stay in the buffer behind the data of an event.
-const AFTER_BYTES: usize = 4096;
 
 impl Frames {
-    /// A decoder for this framing. A line, or the data of an event, of more than `limit` bytes is an error.
+    /// A decoder for this framing. A line, or an event, of more than `limit` bytes is an error.
     pub fn new(framing: Framing, limit: usize) -> Frames {
         Frames {
             state: State::Start(framing),
             limit,
             buffer: BytesMut::new(),
+            start: 0,
             read: 0,
             scanned: 0,
             after_cr: false,
-            data: Data::None,
-            is_error: false,
             joined: Vec::new(),
         }
     }
@@ -113,20 +105,8 @@ impl Frames {
 
     /// Where the next bytes may be appended, as with `push`. What is there must stay as it is.
     pub fn room(&mut self) -> &mut BytesMut {
-        // Comments after the data of an event are not kept with it.
-        if let Data::One(line) = &self.data
-            && self.read > line.end + AFTER_BYTES
-        {
-            self.data = Data::Many(self.buffer[line.clone()].to_vec());
-        }
-        let needless = match &mut self.data {
-            Data::One(line) => line.start,
-            Data::None | Data::Many(_) => self.read,
-        };
+        let needless = std::mem::take(&mut self.start);
         self.buffer.advance(needless);
-        if let Data::One(line) = &mut self.data {
-            *line = 0..line.len();
-        }
         (self.read, self.scanned) = (self.read - needless, self.scanned.saturating_sub(needless));
         &mut self.buffer
     }
@@ -138,7 +118,7 @@ impl Frames {
 
     /// Bytes that no frame has been made of yet.
     pub fn held_bytes(&self) -> usize {
-        self.buffer.len() - self.read + self.data.len()
+        self.buffer.len() - self.start
     }
 
     /// The next complete frame, `None` if more bytes are needed.
@@ -147,38 +127,31 @@ impl Frames {
     /// 502 if the limit was exceeded. The stream cannot be read any further.
     #[expect(clippy::should_implement_trait, reason = "it is not an iterator: after `None` there may be more")]
     pub fn next(&mut self) -> Result<Option<&[u8]>, Error> {
-        if let State::Start(framing) = self.state {
-            match self.begin(framing) {
-                Some(state) => self.state = state,
-                None => return self.bounded(self.buffer.len()).map(|()| None),
-            }
+        if let State::Start(framing) = self.state
+            && let Some(state) = self.begin(framing)
+        {
+            self.state = state;
         }
-        while self.state != State::Whole
+        while matches!(self.state, State::Sse | State::Lines)
             && let Some(line) = self.line()
         {
-            self.bounded(line.len())?;
+            self.bounded(line.end - self.start)?;
             if let Some(frame) = self.take(line) {
                 return Ok(Some(self.shown(frame)));
             }
-            self.bounded(self.data.len())?;
         }
-        self.bounded(self.buffer.len() - self.read).map(|()| None)
+        self.bounded(self.held_bytes()).map(|()| None)
     }
 
     /// The end of the stream: what is left counts as a last line and a last frame. To be called when `next` has nothing
     /// more to give.
     pub fn finish(&mut self) -> Option<&[u8]> {
-        let rest = self.read..self.buffer.len();
-        self.read = rest.end;
+        let rest = std::mem::replace(&mut self.start, self.buffer.len())..self.buffer.len();
         let frame = match self.state {
-            State::Sse => {
-                self.field(rest);
-                self.dispatch()?
-            }
+            State::Sse => self.event(rest)?,
             State::Start(_) | State::Lines | State::Whole => {
-                let trimmed = trimmed(&self.buffer, rest);
-                let text = &self.buffer[trimmed.clone()];
-                (!text.is_empty() && !BOM.starts_with(text)).then_some(Data::One(trimmed))?
+                let text = trimmed(&self.buffer, rest);
+                (!text.is_empty() && !BOM.starts_with(&self.buffer[text.clone()])).then_some(Frame::Part(text))?
             }
         };
         Some(self.shown(frame))
@@ -228,64 +201,57 @@ impl Frames {
     }
 
     /// Takes a line; gives the frame that it completes.
-    fn take(&mut self, line: Range<usize>) -> Option<Data> {
-        if self.state == State::Lines {
-            let trimmed = trimmed(&self.buffer, line);
-            return (!trimmed.is_empty()).then_some(Data::One(trimmed));
-        }
-        if line.is_empty() {
-            return self.dispatch();
-        }
-        self.field(line);
-        None
-    }
-
-    /// Takes a line of an event.
-    fn field(&mut self, line: Range<usize>) {
-        let text = &self.buffer[line.clone()];
-        let value = |at: usize| line.start + at..line.end;
-        if let Some(at) = value_of(text, b"data") {
-            self.add(value(at));
-        } else if let Some(at) = value_of(text, b"error") {
-            self.is_error = true;
-            self.add(value(at));
-        } else if value_of(text, b"event").is_some_and(|at| &text[at..] == b"error") {
-            self.is_error = true;
-        }
-    }
-
-    /// Adds a line to the data of the event.
-    fn add(&mut self, line: Range<usize>) {
-        self.data = match std::mem::take(&mut self.data) {
-            Data::None => Data::One(line),
-            Data::One(first) => Data::Many([&self.buffer[first], &self.buffer[line]].join(&b'\n')),
-            Data::Many(mut all) => {
-                all.push(b'\n');
-                all.extend_from_slice(&self.buffer[line]);
-                Data::Many(all)
+    fn take(&mut self, line: Range<usize>) -> Option<Frame> {
+        if self.state == State::Sse && !line.is_empty() {
+            // Comments before an event are not kept with it. An LF there belongs to the line before.
+            if self.buffer[line.start] == b':' && line.start <= self.start + 1 {
+                self.start = self.read;
             }
-        }
-    }
-
-    /// The frame of the event that ends here: its data, if it has any that is not empty.
-    fn dispatch(&mut self) -> Option<Data> {
-        let is_error = std::mem::take(&mut self.is_error);
-        let data = std::mem::take(&mut self.data);
-        if matches!(data, Data::None) || matches!(&data, Data::One(line) if line.is_empty()) {
             return None;
         }
-        Some(if is_error { Data::Many([b"{\"error\":", self.shown(data), b"}"].concat()) } else { data })
+        let lines = std::mem::replace(&mut self.start, self.read)..line.end;
+        if self.state == State::Sse {
+            return self.event(lines);
+        }
+        let text = trimmed(&self.buffer, line);
+        (!text.is_empty()).then_some(Frame::Part(text))
+    }
+
+    /// The frame of an event: its data, if it has any that is not empty.
+    fn event(&mut self, lines: Range<usize>) -> Option<Frame> {
+        let (mut data, mut is_error, mut start) = (None, false, lines.start);
+        self.joined.clear();
+        let ends = memchr::memchr2_iter(b'\r', b'\n', &self.buffer[lines.clone()]).map(|at| lines.start + at);
+        for end in ends.chain([lines.end]) {
+            let line = &self.buffer[start..end];
+            let error = value_of(line, b"error");
+            is_error |= error.is_some() || value_of(line, b"event").is_some_and(|at| &line[at..] == b"error");
+            if let Some(at) = value_of(line, b"data").or(error) {
+                let value = start + at..end;
+                if let Some(first) = &data {
+                    if self.joined.is_empty() {
+                        self.joined.extend_from_slice(&self.buffer[Range::clone(first)]);
+                    }
+                    self.joined.push(b'\n');
+                    self.joined.extend_from_slice(&self.buffer[value.clone()]);
+                }
+                data.get_or_insert(value);
+            }
+            start = end + 1;
+        }
+        let frame = if self.joined.is_empty() { Frame::Part(data.filter(|data| !data.is_empty())?) } else { Frame::Joined };
+        if !is_error {
+            return Some(frame);
+        }
+        self.joined = [b"{\"error\":", self.shown(frame), b"}"].concat();
+        Some(Frame::Joined)
     }
 
     /// The bytes of a frame.
-    fn shown(&mut self, frame: Data) -> &[u8] {
+    fn shown(&self, frame: Frame) -> &[u8] {
         match frame {
-            Data::None => &[],
-            Data::One(line) => &self.buffer[line],
-            Data::Many(all) => {
-                self.joined = all;
-                &self.joined
-            }
+            Frame::Part(part) => &self.buffer[part],
+            Frame::Joined => &self.joined,
         }
     }
 
@@ -294,16 +260,6 @@ impl Frames {
             return Ok(());
         }
         Err(Error::backend(format!("the backend sent one piece of more than {} bytes", self.limit)).with_code("frame_too_large"))
-    }
-}
-
-impl Data {
-    fn len(&self) -> usize {
-        match self {
-            Data::None => 0,
-            Data::One(line) => line.len(),
-            Data::Many(all) => all.len(),
-        }
     }
 }
 

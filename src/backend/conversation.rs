@@ -16,15 +16,14 @@ use serde_json::{Map, Value};
 
 use super::{
     Kind, Round, ToolMode,
-    chat::Chat,
     errors::{Refusal, says},
-    request::parameters_of,
+    request::{named, parameters_of},
 };
 use crate::{
     adapter::render::{self, System},
     error::Error,
     event::{ToolChoice, Tools},
-    openai::{Content, Message, added},
+    openai::{ChatRequest, Content, Message, added},
 };
 
 mod rewrites;
@@ -34,7 +33,6 @@ mod system;
 mod tests;
 
 pub use schema::each_schema;
-pub(super) use schema::subset;
 pub use system::join_system;
 
 /// A change of the requests to a backend. [`Learned`](super::Learned) keeps those that its refusals have taught.
@@ -205,7 +203,7 @@ const ROWS: &[Row] = &[
         rewrite: Rewrite::PlainSchemas,
         title: "schemas of tools are sent in plain words; calls are still checked against the whole ones",
         says: &[],
-        change: Change::Schema(schema::plain),
+        change: Change::Schema(|schema| *schema = schema::plain(schema)),
     },
 ];
 
@@ -234,11 +232,11 @@ fn needs(round: &Round<'_>, rewrite: Rewrite) -> bool {
 }
 
 /// Rewrites the messages and the fields of a chat.
-pub(super) fn fit(round: &Round<'_>, chat: &mut Chat<'_>) {
+pub(super) fn fit(round: &Round<'_>, chat: &mut ChatRequest) {
     for row in ROWS.iter().filter(|row| needs(round, row.rewrite)) {
         match row.change {
-            Change::Messages(change) => chat.rearrange(change),
-            Change::Message(change) => chat.rearrange(|messages| messages.iter_mut().for_each(change)),
+            Change::Messages(change) => change(&mut chat.messages),
+            Change::Message(change) => chat.messages.iter_mut().for_each(change),
             Change::Fields(change) => change(&mut chat.rest),
             Change::Schema(_) | Change::Choice => {}
         }
@@ -260,28 +258,20 @@ pub(super) fn fit_schema(round: &Round<'_>, schema: &mut Value) {
 }
 
 /// Says in words which call is required, at the end of the conversation, and removes the field.
-pub(super) fn choice_in_words(round: &Round<'_>, tools: &Tools, chat: &mut Chat<'_>) {
+pub(super) fn choice_in_words(round: &Round<'_>, tools: &Tools, chat: &mut ChatRequest) {
     if !needs(round, Rewrite::ChoiceInWords) {
         return;
     }
     chat.tool_choice = None;
-    let words = match &tools.choice {
-        ToolChoice::Auto | ToolChoice::None => return,
-        ToolChoice::Required => "In this answer you must use a tool.".to_owned(),
-        ToolChoice::Named(name) => {
-            let name = tools.get(name).map_or(name, |tool| &tool.wire_name);
-            format!("In this answer you must use the tool {name}.")
-        }
+    let words = match (&tools.choice, named(tools)) {
+        (_, Some(name)) => format!("In this answer you must use the tool {name}."),
+        (ToolChoice::Required, _) => "In this answer you must use a tool.".to_owned(),
+        _ => return,
     };
     let words = Content::Text(added(&words));
     match chat.messages.last_mut().filter(|last| matches!(last.role.as_str(), "user" | "tool")) {
-        Some(last) => {
-            let content = std::mem::take(&mut last.to_mut().content);
-            last.to_mut().content = render::concat(content, words);
-        }
-        None => chat.rearrange(|messages| {
-            messages.push(Message { role: "user".into(), content: words, ..Message::default() });
-        }),
+        Some(last) => last.content = render::concat(std::mem::take(&mut last.content), words),
+        None => chat.messages.push(Message { role: "user".into(), content: words, ..Message::default() }),
     }
 }
 
@@ -291,11 +281,7 @@ pub fn suspects_schemas(round: &Round<'_>, error: &Error) -> bool {
     let known =
         Refusal::of(error).is_some() || matches!(error.code.as_deref(), Some("context_length_exceeded" | "model_not_found"));
     let sent = round.offer && round.mode == ToolMode::Native && matches!(round.backend.kind, Kind::OpenAi | Kind::Ollama);
-    let is_plain = |parameters: &Value| {
-        let mut plain = parameters.clone();
-        schema::plain(&mut plain);
-        plain == *parameters
-    };
+    let is_plain = |parameters: &Value| schema::plain(parameters) == *parameters;
     matches!(error.status, 400 | 500)
         && !known
         && sent

@@ -164,9 +164,9 @@ fn unreadable(error: &serde_json::Error, frame: &[u8]) -> Error {
     Error::backend(format!("the backend sent something that cannot be read ({error}): {shown}")).with_code("backend_unreadable")
 }
 
-/// The error that a frame carries.
-fn reported(error: &RawValue) -> Result<(), Error> {
-    match serde_json::from_str(error.get()) {
+/// The error that a frame carries, if it does.
+fn reported(error: Option<&RawValue>) -> Result<(), Error> {
+    match serde_json::from_str(error.map_or("null", RawValue::get)) {
         Ok(serde_json::Value::Null) => Ok(()),
         Ok(value) => Err(errors::in_stream(&value)),
         Err(error) => Err(unreadable(&error, b"")),

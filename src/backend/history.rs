@@ -6,11 +6,11 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json, value::RawValue};
 
-use super::chat::Chat;
+use super::request::image_url;
 use crate::{
     adapter::quote::Turns,
     event::Note,
-    openai::{ChatRequest, Content, Message, ToolCall, Unanswered, VOID_EMPTY, VOID_FIELD, answer::call_id},
+    openai::{Content, Message, ToolCall, Unanswered, VOID_EMPTY, VOID_FIELD, answer::call_id},
 };
 
 /// The longest part of a MIME type, in bytes, and the longest name of a file, in characters, that a model is shown.
@@ -21,31 +21,28 @@ pub(super) mod leaked;
 #[cfg(test)]
 mod tests;
 
-/// The chat with a clean history and without `tools`, which are written separately for the backend. `turns`: the control
-/// tokens of the model's prompt, which are broken up in results.
-pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> Chat<'a> {
-    let mut messages = Vec::with_capacity(chat.messages.len());
+/// Cleans the messages of a chat. `turns`: the control tokens of the model's prompt, which are broken up in results.
+pub(super) fn clean(all: &mut Vec<Message>, turns: &Turns, notes: &mut Vec<Note>) {
+    let mut messages = Vec::with_capacity(all.len());
     let mut open = Unanswered::default();
     // The results that came together, each with the place of its call.
-    let mut results: Vec<(usize, Cow<'a, Message>)> = Vec::new();
-    for (at, message) in chat.messages.iter().enumerate() {
-        let mut message = Cow::Borrowed(message);
+    let mut results: Vec<(usize, Message)> = Vec::new();
+    for (at, mut message) in all.drain(..).enumerate() {
         // A verbatim history (`ToolMode::Client`) still has what `client` removed from the others.
-        let stays = |name: &str, value: &Value| name != VOID_FIELD && !value.is_null();
-        if !message.rest.iter().all(|(name, value)| stays(name, value)) {
-            message.to_mut().rest.retain(|name, value| stays(name, value));
-        }
+        message.rest.retain(|name, value| name != VOID_FIELD && !value.is_null());
         match message.role.as_str() {
-            "developer" => message.to_mut().role = "system".to_owned(),
+            "developer" => message.role = "system".to_owned(),
             "assistant" => {
                 if is_placeholder(&message.content) {
-                    message.to_mut().content = Content::None;
+                    message.content = Content::None;
                 }
                 say_refusal(&mut message);
                 if message.content.is_empty() && message.tool_calls.is_empty() {
                     continue;
                 }
-                mend(&mut message, at, notes);
+                for (position, call) in message.tool_calls.iter_mut().enumerate() {
+                    mend(call, [at, position], notes);
+                }
                 open.add(&message);
             }
             "tool" => {
@@ -63,52 +60,34 @@ pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<No
         messages.push(message);
     }
     settle(&mut results, &mut messages);
-    Chat {
-        model: &chat.model,
-        messages,
-        stream: chat.stream,
-        tools: Vec::new(),
-        tool_choice: chat.tool_choice.clone(),
-        rest: chat.rest.clone(),
-    }
+    *all = messages;
 }
 
 /// Makes a refusal text: it is in a field or in a part of its own, which only OpenAI's servers know.
-fn say_refusal(message: &mut Cow<'_, Message>) {
-    let refusal = |value: &Value| value.get("refusal").and_then(Value::as_str).map(|text| json!({"type": "text", "text": text}));
-    if let Content::Parts(parts) = &message.content
-        && parts.iter().any(|part| refusal(part).is_some())
-    {
-        let parts = parts.iter().map(|part| refusal(part).unwrap_or_else(|| part.clone())).collect();
-        message.to_mut().content = Content::Parts(parts);
-    }
-    if message.rest.contains_key("refusal") {
-        let message = message.to_mut();
-        match message.rest.shift_remove("refusal") {
-            Some(Value::String(text)) if message.content.text().is_empty() => message.content = Content::Text(text),
-            _ => {}
+fn say_refusal(message: &mut Message) {
+    if let Content::Parts(parts) = &mut message.content {
+        for part in parts {
+            if let Some(text) = part.get("refusal").and_then(Value::as_str) {
+                *part = json!({"type": "text", "text": text});
+            }
         }
+    }
+    match message.rest.shift_remove("refusal") {
+        Some(Value::String(text)) if message.content.text().is_empty() => message.content = Content::Text(text),
+        _ => {}
     }
 }
 
 /// Makes every part of a result a text, an image or a file. A part of another kind is named, and the client gets a warning.
-fn say_parts(message: &mut Cow<'_, Message>, at: usize, notes: &mut Vec<Note>) {
+fn say_parts(message: &mut Message, at: usize, notes: &mut Vec<Note>) {
     let is_known = |part: &Value| ["text", "image_url", "file"].iter().any(|name| part.get(*name).is_some());
-    let Content::Parts(parts) = &message.content else { return };
-    if parts.iter().all(is_known) {
-        return;
-    }
-    let said = parts.iter().map(|part| {
-        if is_known(part) {
-            return part.clone();
-        }
+    let Content::Parts(parts) = &mut message.content else { return };
+    for part in parts.iter_mut().filter(|part| !is_known(part)) {
         let text = format!("`{}` cannot be a part of a tool's result and was left out", in_message(at, part));
         notes.push(Note::Warning { code: "field_dropped", text });
         let kind = part.get("type").and_then(Value::as_str).unwrap_or("unknown");
-        json!({"type": "text", "text": format!("[a part of type {kind}: not supported]")})
-    });
-    let said = said.collect();
-    message.to_mut().content = Content::Parts(said);
+        *part = json!({"type": "text", "text": format!("[a part of type {kind}: not supported]")});
+    }
 }
 
 /// Where in the conversation a part of a message is.
@@ -117,7 +96,7 @@ pub(super) fn in_message(at: usize, part: &Value) -> String {
 }
 
 /// Adds results in the order of their calls: many prompts show no ids, so that the order alone says what answers which call.
-fn settle<'a>(results: &mut Vec<(usize, Cow<'a, Message>)>, messages: &mut Vec<Cow<'a, Message>>) {
+fn settle(results: &mut Vec<(usize, Message)>, messages: &mut Vec<Message>) {
     results.sort_by_key(|(place, _)| *place);
     messages.extend(results.drain(..).map(|(_, result)| result));
 }
@@ -135,29 +114,19 @@ pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
 
 /// Moves the images and files of tool results, which backends do not accept there, into a user message after the results of that
 /// turn. Without `vision`, or if the backend takes no `files`, a line of text names them instead.
-pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool, files: bool) {
-    let has_parts = |message: &Message| message.role == "tool" && matches!(message.content, Content::Parts(_));
-    if !messages.iter().any(|message| has_parts(message)) {
-        return;
-    }
+pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool, files: bool) {
     let mut shown = Vec::with_capacity(messages.len());
     let mut images: Vec<Value> = Vec::new();
     for mut message in messages.drain(..) {
-        if message.role != "tool" && !images.is_empty() {
-            shown.push(Cow::Owned(attached(&mut images)));
-        }
-        if has_parts(&message) {
-            let message = message.to_mut();
-            if let Content::Parts(parts) = &mut message.content {
-                parts.iter_mut().for_each(|part| show_image(part, &mut images, vision, files));
-            }
+        if message.role != "tool" {
+            shown.extend(attached(&mut images));
+        } else if let Content::Parts(parts) = &mut message.content {
+            parts.iter_mut().for_each(|part| show_image(part, &mut images, vision, files));
             message.content = Content::Text(message.content.to_text());
         }
         shown.push(message);
     }
-    if !images.is_empty() {
-        shown.push(Cow::Owned(attached(&mut images)));
-    }
+    shown.extend(attached(&mut images));
     *messages = shown;
 }
 
@@ -186,29 +155,30 @@ fn show_image(part: &mut Value, images: &mut Vec<Value>, vision: bool, files: bo
 }
 
 /// Breaks up control tokens in a result: a result is data, but backends interpret control tokens anywhere in a prompt.
-fn break_turns(message: &mut Cow<'_, Message>, turns: &Turns) {
+fn break_turns(message: &mut Message, turns: &Turns) {
     let broken = |text: &str| match turns.broken(text) {
         Cow::Owned(broken) => Some(broken),
         Cow::Borrowed(_) => None,
     };
     if let Some(content) = message.content.with_texts(broken) {
-        message.to_mut().content = content;
+        message.content = content;
     }
 }
 
-/// The user message with these images and files; leaves `images` empty.
-fn attached(images: &mut Vec<Value>) -> Message {
+/// The user message with these images and files, if there are any; leaves `images` empty.
+fn attached(images: &mut Vec<Value>) -> Option<Message> {
+    if images.is_empty() {
+        return None;
+    }
     let what = if images.iter().any(|part| part.get("file").is_some()) { "files" } else { "images" };
     let mut parts = vec![json!({"type": "text", "text": format!("The {what} of the results above:")})];
     parts.append(images);
-    Message { role: "user".to_owned(), content: Content::Parts(parts), ..Message::default() }
+    Some(Message { role: "user".to_owned(), content: Content::Parts(parts), ..Message::default() })
 }
 
 /// The MIME type in the `data:` URL of an image part. What is written differently may be anything, and is not shown.
 fn mime(part: &Value) -> Option<&str> {
-    let url = part.get("image_url")?;
-    let url = url.as_str().or_else(|| url.get("url")?.as_str())?;
-    let kind = url.strip_prefix("data:")?.split([';', ',']).next()?;
+    let kind = image_url(part)?.strip_prefix("data:")?.split([';', ',']).next()?;
     let is_name = |name: &str| {
         let is_written = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
         (1..=MIME_BYTES).contains(&name.len()) && name.bytes().all(is_written)
@@ -231,56 +201,40 @@ fn is_placeholder(content: &Content) -> bool {
     }
 }
 
-/// Makes the arguments of each call one JSON object, and adds ids where there are none.
-fn mend(message: &mut Cow<'_, Message>, at: usize, notes: &mut Vec<Note>) {
-    for position in 0..message.tool_calls.len() {
-        if let Some(call) = mended(&message.tool_calls[position], at, position, notes) {
-            message.to_mut().tool_calls[position] = call;
-        }
-    }
-}
-
-/// The mended call; `None` if nothing is wrong with it.
-fn mended(call: &ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) -> Option<ToolCall> {
-    let arguments = match object(&call.arguments) {
+/// Makes the arguments of a call one JSON object, and adds an id if there is none. `place`: the places of the message and of the
+/// call in it.
+fn mend(call: &mut ToolCall, place: [usize; 2], notes: &mut Vec<Note>) {
+    let mended = match object(&call.arguments) {
         Some(Cow::Borrowed(text)) if text.len() == call.arguments.len() => None,
         Some(text) => Some(text.into_owned()),
         None => Some("{}".to_owned()),
     };
-    if arguments.is_none() && !call.id.is_empty() {
-        return None;
-    }
-    let mut call = call.clone();
-    if let Some(mended) = arguments {
+    if let Some(mended) = mended {
         if !call.arguments.trim().is_empty() {
             let text = format!(
-                "`messages[{at}]`: the arguments of the call of `{}` are not one JSON object; backends get {mended}",
-                call.name
+                "`messages[{}]`: the arguments of the call of `{}` are not one JSON object; backends get {mended}",
+                place[0], call.name
             );
             notes.push(Note::Warning { code: "history_mended", text });
         }
         call.arguments = mended;
     }
     if call.id.is_empty() {
-        let place = [(at as u64).to_le_bytes(), (position as u64).to_le_bytes()];
-        call.id = call_id(&[&place.concat(), call.name.as_bytes(), call.arguments.as_bytes()]);
+        let place = place.map(|at| (at as u64).to_le_bytes()).concat();
+        call.id = call_id(&[&place, call.name.as_bytes(), call.arguments.as_bytes()]);
     }
-    Some(call)
 }
 
 /// Connects a result to its call, and returns the call's place. A result without a call becomes user text, because backends
 /// refuse it.
-fn answer(message: &mut Cow<'_, Message>, open: &mut Unanswered) -> Option<usize> {
+fn answer(message: &mut Message, open: &mut Unanswered) -> Option<usize> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     match open.take(id, None) {
         Some((place, answered)) => {
-            if answered != id {
-                message.to_mut().tool_call_id = Some(answered);
-            }
+            message.tool_call_id = Some(answered);
             Some(place)
         }
         None => {
-            let message = message.to_mut();
             message.tool_call_id = None;
             message.role = "user".to_owned();
             let name = message.rest.shift_remove("name");

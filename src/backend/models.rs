@@ -66,16 +66,16 @@ pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Er
         Kind::OpenAi => ("/models", "data", openai_model),
         Kind::Google => ("/models", "models", google_model),
     };
-    let models = list(client, backend, path, field).await?;
+    let models = list(client, backend, &backend.url, path, field).await?;
     if models.len() > MODELS {
         tracing::warn!(backend = backend.name, listed = models.len(), "only the first {MODELS} models are used");
     }
     Ok(models.iter().take(MODELS).filter_map(read).collect())
 }
 
-/// The entries of a list of models.
-pub(super) async fn list(client: &Client, backend: &Backend, path: &str, field: &str) -> Result<Vec<Value>, Error> {
-    let mut answer = get(client, backend, &backend.url, path).await?;
+/// The entries of a list of models at `base` and `path`.
+pub(super) async fn list(client: &Client, backend: &Backend, base: &str, path: &str, field: &str) -> Result<Vec<Value>, Error> {
+    let mut answer = get(client, backend, base, path).await?;
     let found = if answer.is_array() { answer } else { answer.get_mut(field).map(Value::take).unwrap_or_default() };
     match found {
         Value::Array(models) => Ok(models),
@@ -99,11 +99,8 @@ pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Mo
             Ok(llama_facts(listed, &get(client, backend, backend.origin(), "/props").await?))
         }
         (Kind::OpenAi, Profile::LmStudio) => {
-            let list = get(client, backend, backend.origin(), "/api/v0/models").await?;
-            let found = list
-                .get("data")
-                .and_then(Value::as_array)
-                .and_then(|models| models.iter().find(|model| model.get("id").and_then(Value::as_str) == Some(id)));
+            let models = list(client, backend, backend.origin(), "/api/v0/models", "data").await?;
+            let found = models.iter().find(|model| model.get("id").is_some_and(|own| own == id));
             Ok(found.map_or_else(|| Model::named(id), |model| lm_studio_facts(id, model)))
         }
         _ => listed(client, backend, id).await,
@@ -123,8 +120,7 @@ pub async fn show(client: &Client, backend: &Backend, question: &Value) -> Resul
 /// # Errors
 /// As [`models`]. The backend must be an Ollama.
 pub async fn running(client: &Client, backend: &Backend) -> Result<Vec<Value>, Error> {
-    let mut list = get(client, backend, &backend.url, "/api/ps").await?;
-    Ok(list.get_mut("models").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default())
+    list(client, backend, &backend.url, "/api/ps", "models").await
 }
 
 /// How a model is loaded in Ollama's memory; `None` if it is not loaded, and for other backends.
@@ -173,6 +169,11 @@ pub(super) async fn send(
 ) -> Result<Value, Error> {
     let body = body.map(Value::to_string).unwrap_or_default().into();
     let request = HttpRequest { method, url, headers: backend.headers(None), body };
+    ask(client, backend, request).await.map_err(|error| error.without(backend.secrets()))
+}
+
+/// Sends a request and parses its JSON answer. An error still has the secrets that the backend repeats in it.
+pub(super) async fn ask(client: &Client, backend: &Backend, request: HttpRequest) -> Result<Value, Error> {
     let mut response = client.send(&Outgoing::Http(request)).await?;
     if let Some(error) = unusable(response.status, &response.headers) {
         return Err(error);
@@ -184,8 +185,7 @@ pub(super) async fn send(
     }
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);
-        let error = Error { headers, ..refusal_of(backend, response.status.as_u16(), &answer) };
-        return Err(error.without(backend.secrets()));
+        return Err(Error { headers, ..refusal_of(backend, response.status.as_u16(), &answer) });
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Backend, Kind, Model, Prepared, Round, ToolMode,
-    models::{loaded, send},
+    models::{ask, loaded, send},
+    prevent::completion,
 };
 use crate::upstream::{Client, HttpRequest, Outgoing};
 
@@ -37,22 +38,21 @@ pub async fn garbles_tools(client: &Client, round: &Round<'_>, prepared: &Prepar
     }
     let body: Map<String, Value> = serde_json::from_slice(&request.body).ok()?;
     body.get("tools")?;
-    Some(prompt(client, round, &body).await.is_some_and(|prompt| prompt.contains(STRUCT)))
+    Some(prompt(client, round, request, body).await.is_some_and(|prompt| prompt.contains(STRUCT)))
 }
 
 /// The prompt for the body of a chat. `None`: this Ollama does not report it; a version that does not know the field generates one
 /// token instead.
-async fn prompt(client: &Client, round: &Round<'_>, body: &Map<String, Value>) -> Option<String> {
-    let mut body = body.clone();
+async fn prompt(client: &Client, round: &Round<'_>, request: &HttpRequest, mut body: Map<String, Value>) -> Option<String> {
     body.insert("_debug_render_only".into(), true.into());
     body.insert("stream".into(), false.into());
     let options = body.entry("options").or_insert_with(|| json!({}));
     if let Value::Object(options) = options {
         options.insert("num_predict".into(), 1.into());
     }
-    let url = format!("{}/api/chat", round.backend.url);
-    let told = send(client, round.backend, Method::POST, url, Some(&Value::Object(body))).await;
-    let told = told.inspect_err(|error| tracing::debug!(model = round.chat.model, "no prompt: {error}")).ok()?;
+    let asked = HttpRequest { body: Value::Object(body).to_string().into(), ..request.clone() };
+    let told = ask(client, round.backend, asked).await;
+    let told = told.inspect_err(|error| tracing::debug!(model = round.chat.model, status = error.status, "no prompt")).ok()?;
     told.get("_debug_info")?.get("rendered_template")?.as_str().map(str::to_owned)
 }
 
@@ -67,22 +67,16 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     if round.backend.kind != Kind::Ollama || round.learned.tools != ToolMode::Raw {
         return None;
     }
-    let mut body: Map<String, Value> = serde_json::from_slice(&request.body).ok()?;
+    let body: Map<String, Value> = serde_json::from_slice(&request.body).ok()?;
     let shows_images = |message: &Value| message.get("images").is_some();
     if body.get("messages")?.as_array()?.iter().any(shows_images) {
         return None;
     }
-    let prompt = prompt(client, round, &body).await?;
-    let mut opens = round.adapter.framing.reasoning.iter().flat_map(|region| &region.open);
-    if opens.any(|open| !open.is_empty() && prompt.trim_end().ends_with(open.as_str())) {
-        return None;
-    }
-    body.retain(|field, _| field != "messages" && field != "tools");
-    body.insert("prompt".into(), prompt.into());
-    body.insert("raw".into(), true.into());
-    let url = format!("{}/api/generate", round.backend.url);
-    let request = HttpRequest { url, body: Value::Object(body).to_string().into(), ..request.clone() };
-    Some(Prepared { outgoing: Outgoing::Http(request), ..prepared.clone() })
+    let prompt = prompt(client, round, request, body).await?;
+    completion(round, prepared, "/api/generate", &prompt, |body| {
+        body.retain(|field, _| field != "messages" && field != "tools");
+        body.insert("raw".into(), true.into());
+    })
 }
 
 /// Reloads a model whose parser has failed. In Ollama 0.17.4, the failed request may wait forever until the rest of its answer is

@@ -3,11 +3,9 @@
 //! `grammar_triggers`) only for text completions. So toolglot first asks for the prompt that the server's chat template makes
 //! (`/apply-template`), then for its completion.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Prepared, Profile, Round, ToolMode, error_from, request::parameters_of};
+use super::{Kind, Prepared, Profile, Round, ToolMode, models::ask, request::parameters_of};
 use crate::{
     adapter::{Adapter, Call, Syntax},
     error::Error,
@@ -19,23 +17,11 @@ mod grammar;
 
 use grammar::{Grammar, literal};
 
-/// A grammar that holds a model to its tools, and what triggers it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Held {
-    grammar: String,
-    triggers: Vec<Value>,
-    preserved: Vec<String>,
-    /// Markers that open reasoning. If the prompt ends in one, no grammar is used.
-    thinks: Vec<String>,
-}
-
 /// Types of triggers, with llama.cpp's numbers (`common_grammar_trigger_type`).
 const WORD: u8 = 1;
 const PATTERN: u8 = 2;
 /// A larger grammar costs more than it prevents, in bytes.
 const GRAMMAR_BYTES: usize = 256 * 1024;
-/// Longest prompt that is read from the server, in bytes.
-const PROMPT_BYTES: usize = 64 * 1024 * 1024;
 /// Fields of a chat that a text completion does not have. All others are about sampling and are kept.
 const CHAT_ONLY: [&str; 8] = [
     "messages", "tools", "tool_choice", "parallel_tool_calls", "chat_template_kwargs", "reasoning_effort", "reasoning_format",
@@ -44,76 +30,68 @@ const CHAT_ONLY: [&str; 8] = [
 /// Fields that request another form of the answer.
 const OTHER_FORMS: [&str; 6] = ["response_format", "grammar", "json_schema", "logprobs", "n", "logit_bias"];
 
-impl Held {
-    /// The grammar for this round. `None` if it does not apply: another server, no tools, a required call (the server handles
-    /// that itself), the client's own form, an answer in another form, images, a family whose calls are not JSON.
-    pub fn of(round: &Round<'_>) -> Option<Held> {
-        let llama = round.backend.kind == Kind::OpenAi && round.backend.profile == Profile::LlamaCpp;
-        let free =
-            round.offer && round.mode != ToolMode::Client && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
-        let plain = !OTHER_FORMS.iter().any(|field| round.chat.rest.contains_key(*field));
-        let mut parts = round.chat.messages.iter().flat_map(|message| message.content.parts());
-        let text = parts.all(|part| part.get("text").is_some());
-        if !(llama && free && plain && text && round.adapter.framing.recipient.is_none()) {
-            return None;
-        }
-        let family = round.adapter;
-        let own = family.own().first();
-        let markers = markers(own.into_iter().chain(family.calls.iter()).map(Arc::as_ref))?;
-        if own.is_some_and(|own| !is_plain_json(own)) {
-            return None;
-        }
-        let several = round.chat.rest.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
-        let parameters: Vec<(String, Value)> =
-            round.tools.iter().map(|tool| (tool.wire_name.clone(), parameters_of(tool))).collect();
-        let grammar = write(&parameters, &markers, several);
-        if grammar.len() > GRAMMAR_BYTES {
-            return None;
-        }
-        let words = markers.iter().map(|(open, _)| json!({"type": WORD, "value": open}));
-        let bare = json!({"type": PATTERN, "value": pattern(round.tools)});
-        Some(Held {
-            grammar,
-            triggers: words.chain([bare]).collect(),
-            preserved: preserved(family, &markers),
-            thinks: family.framing.reasoning.iter().flat_map(|region| region.open.clone()).collect(),
-        })
+/// The same request as a completion with a grammar that holds the model to its tools. `None` if that does not apply: another
+/// server, no tools, a required call (the server handles that itself), the client's own form, an answer in another form, images,
+/// a family whose calls are not JSON, a prompt that ends inside reasoning.
+///
+/// # Errors
+/// The server refuses `/apply-template`, or cannot be reached.
+pub async fn held(client: &Client, round: &Round<'_>, prepared: &Prepared) -> Result<Option<Prepared>, Error> {
+    let Outgoing::Http(request) = &prepared.outgoing else { return Ok(None) };
+    let Some(markers) = markers(round.adapter).filter(|_| may_be_held(round)) else { return Ok(None) };
+    let several = round.chat.rest.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
+    let parameters: Vec<(String, Value)> = round.tools.iter().map(|tool| (tool.wire_name.clone(), parameters_of(tool))).collect();
+    let grammar = write(&parameters, &markers, several);
+    if grammar.len() > GRAMMAR_BYTES {
+        return Ok(None);
     }
-
-    /// The same request with the grammar; `None` if the prompt ends inside reasoning.
-    ///
-    /// # Errors
-    /// The server refuses `/apply-template`, or cannot be reached.
-    pub async fn prepare(self, client: &Client, round: &Round<'_>, prepared: &Prepared) -> Result<Option<Prepared>, Error> {
-        let Outgoing::Http(request) = &prepared.outgoing else { return Ok(None) };
-        let mut body: Map<String, Value> = serde_json::from_slice(&request.body)
-            .map_err(|error| Error::proxy(format!("the request is no JSON object: {error}")))?;
-        let url = format!("{}/apply-template", round.backend.origin());
-        let asked = HttpRequest { url, ..request.clone() };
-        let mut answer = client.send(&Outgoing::Http(asked)).await?;
-        let bytes = answer.collect(PROMPT_BYTES).await?;
-        if !answer.status.is_success() {
-            return Err(error_from(answer.status.as_u16(), &bytes));
-        }
-        let told: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        let prompt = told.get("prompt").and_then(Value::as_str);
-        let prompt = prompt.ok_or_else(|| Error::backend("`/apply-template` gave no prompt"))?;
-        if self.thinks.iter().any(|open| prompt.trim_end().ends_with(open.as_str())) {
-            return Ok(None); // the answer would begin inside reasoning, without a marker
-        }
+    let asked = HttpRequest { url: format!("{}/apply-template", round.backend.origin()), ..request.clone() };
+    let told = ask(client, round.backend, asked).await?;
+    let prompt = told.get("prompt").and_then(Value::as_str);
+    let prompt = prompt.ok_or_else(|| Error::backend("`/apply-template` gave no prompt"))?;
+    let words = markers.iter().map(|(open, _)| json!({"type": WORD, "value": open}));
+    let bare = json!({"type": PATTERN, "value": pattern(round.tools)});
+    Ok(completion(round, prepared, "/completions", prompt, |body| {
         if let Some(limit) = body.get("max_tokens").cloned() {
             body.insert("n_predict".into(), limit);
         }
         body.retain(|field, _| !CHAT_ONLY.contains(&field.as_str()));
-        body.insert("prompt".into(), prompt.into());
-        body.insert("grammar".into(), self.grammar.into());
+        body.insert("grammar".into(), grammar.into());
         body.insert("grammar_lazy".into(), true.into());
-        body.insert("grammar_triggers".into(), self.triggers.into());
-        body.insert("preserved_tokens".into(), self.preserved.into());
-        let url = format!("{}/completions", round.backend.url);
-        let request = HttpRequest { url, body: Value::Object(body).to_string().into(), ..request.clone() };
-        Ok(Some(Prepared { outgoing: Outgoing::Http(request), ..prepared.clone() }))
+        body.insert("grammar_triggers".into(), words.chain([bare]).collect());
+        body.insert("preserved_tokens".into(), preserved(round.adapter, &markers).into());
+    }))
+}
+
+/// A prepared chat as a completion of the prompt that the server makes of it. `change` gets the fields of the chat. `None`: the
+/// answer would begin inside reasoning, without a marker.
+pub(super) fn completion(
+    round: &Round<'_>,
+    prepared: &Prepared,
+    path: &str,
+    prompt: &str,
+    change: impl FnOnce(&mut Map<String, Value>),
+) -> Option<Prepared> {
+    let Outgoing::Http(request) = &prepared.outgoing else { return None };
+    let mut opens = round.adapter.framing.reasoning.iter().flat_map(|region| &region.open);
+    if opens.any(|open| prompt.trim_end().ends_with(open.as_str())) {
+        return None;
     }
+    let mut body = serde_json::from_slice(&request.body).ok()?;
+    change(&mut body);
+    body.insert("prompt".into(), prompt.into());
+    let url = format!("{}{path}", round.backend.url);
+    let request = HttpRequest { url, body: Value::Object(body).to_string().into(), ..request.clone() };
+    Some(Prepared { outgoing: Outgoing::Http(request), ..prepared.clone() })
+}
+
+/// Whether the server, the tools and the wanted answer are such that a grammar can hold the model.
+fn may_be_held(round: &Round<'_>) -> bool {
+    let llama = round.backend.kind == Kind::OpenAi && round.backend.profile == Profile::LlamaCpp;
+    let free = round.offer && round.mode != ToolMode::Client && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
+    let plain = !OTHER_FORMS.iter().any(|field| round.chat.rest.contains_key(*field));
+    let mut parts = round.chat.messages.iter().flat_map(|message| message.content.parts());
+    llama && free && plain && parts.all(|part| part.get("text").is_some()) && round.adapter.framing.recipient.is_none()
 }
 
 /// Whether a call in this form is one JSON object of name and arguments between markers.
@@ -122,9 +100,11 @@ fn is_plain_json(form: &Call) -> bool {
     plain && form.open.iter().any(|open| !open.is_empty())
 }
 
-/// The openers of the first such form, each with what closes it.
-fn markers<'c>(mut forms: impl Iterator<Item = &'c Call>) -> Option<Vec<(String, String)>> {
-    let form = forms.find(|form| is_plain_json(form))?;
+/// The openers of the family's own form, else of the first that it can read, each with what closes it; `None` if its calls are not
+/// such JSON.
+fn markers(family: &Adapter) -> Option<Vec<(String, String)>> {
+    let own = family.own().first();
+    let form = own.or_else(|| family.calls.iter().find(|form| is_plain_json(form))).filter(|form| is_plain_json(form))?;
     let close = |at: usize| form.close.get(at).or(form.close.last()).cloned().unwrap_or_default();
     let open = form.open.iter().enumerate().filter(|(_, open)| !open.is_empty());
     Some(open.map(|(at, open)| (open.clone(), close(at))).collect())
@@ -163,12 +143,7 @@ fn write(tools: &[(String, Value)], markers: &[(String, String)], several: bool)
 
 /// The pattern of an answer that begins with a bare or fenced call of an offered tool. The grammar applies from the name on.
 fn pattern(tools: &Tools) -> String {
-    let escape = |name: &str| {
-        let escaped = name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c.to_string() } else { format!("\\{c}") });
-        escaped.collect::<String>()
-    };
-    let names: Vec<String> = tools.iter().map(|tool| escape(&tool.wire_name)).collect();
-    let names = names.join("|");
+    let names = tools.iter().map(|tool| regex::escape(&tool.wire_name)).collect::<Vec<_>>().join("|");
     format!(r#"^\s*(?:```\w*\s*)?\{{\s*"name"\s*:\s*("(?:{names})"\s*,\s*"(?:arguments|parameters)"\s*:)"#)
 }
 

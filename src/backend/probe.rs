@@ -17,7 +17,7 @@ mod tests;
 /// # Errors
 /// The backend cannot be reached, or sends no list of models.
 pub async fn profile(client: &Client, backend: &Backend) -> Result<Profile, Error> {
-    let models = list(client, backend, "/models", "data").await?;
+    let models = list(client, backend, &backend.url, "/models", "data").await?;
     let owner = models.first().and_then(|model| model.get("owned_by")?.as_str()).unwrap_or_default();
     Ok(match owner {
         "llamacpp" => Profile::LlamaCpp,

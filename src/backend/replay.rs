@@ -81,7 +81,7 @@ impl Replay {
         let asked = place(chat);
         Ok(match of_model.iter().find(|round| place(&round.request) == asked) {
             Some(round) => prepared(round.wire, &round.reads),
-            None => said(&explained(&of_model, &asked)),
+            None => prepared(None, &[Read { after: Duration::ZERO, bytes: explained(&of_model, &asked).into_bytes() }]),
         })
     }
 
@@ -100,43 +100,30 @@ impl Replay {
     }
 }
 
-/// The last question of a conversation, and the number of tool results after it.
-#[derive(PartialEq)]
-struct Place {
-    question: String,
-    results: usize,
-}
-
-/// Where in a recording this conversation is.
-fn place(chat: &ChatRequest) -> Place {
+/// Where in a recording this conversation is: its last question, and the number of tool results after it.
+fn place(chat: &ChatRequest) -> (String, usize) {
     let last = chat.messages.iter().rposition(|message| message.role == "user");
     let said = last.and_then(|at| chat.messages.get(at)).map(|message| message.content.to_text()).unwrap_or_default();
     let since = chat.messages.get(last.unwrap_or(0)..).unwrap_or_default();
     let results = since.iter().filter(|message| message.role == "tool").count();
-    Place { question: said.trim().to_owned(), results }
+    (said.trim().to_owned(), results)
 }
 
 /// The answer to a question that was not recorded.
-fn explained(recorded: &[&Round], asked: &Place) -> String {
+fn explained(recorded: &[&Round], (question, results): &(String, usize)) -> String {
     let mut questions: Vec<String> = Vec::new();
-    for question in recorded.iter().map(|round| place(&round.request).question) {
-        if !questions.contains(&question) {
-            questions.push(question);
+    for (recorded, _) in recorded.iter().map(|round| place(&round.request)) {
+        if !questions.contains(&recorded) {
+            questions.push(recorded);
         }
     }
-    if asked.results > 0 && questions.contains(&asked.question) {
+    if *results > 0 && questions.contains(question) {
         return "[toolglot] The recording ends here: connect a model to go on.".to_owned();
     }
-    let questions: Vec<String> = questions.iter().map(|question| format!("\"{question}\"")).collect();
     format!(
-        "[toolglot] This is a recording, not a model. It answers: {}. For anything else, start Ollama or another server.",
-        questions.join(", ")
+        "[toolglot] This is a recording, not a model. It answers: \"{}\". For anything else, start Ollama or another server.",
+        questions.join("\", \"")
     )
-}
-
-/// One line of text as an answer.
-fn said(text: &str) -> Prepared {
-    prepared(None, &[Read { after: Duration::ZERO, bytes: text.as_bytes().to_vec() }])
 }
 
 /// A recorded answer as a request that is ready to send.

@@ -8,12 +8,12 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, conversation, history, spelling};
+use super::{Dialect, Kind, Prepared, Round, ToolMode, conversation, history, spelling};
 use crate::{
     adapter::render,
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
-    openai::Message,
+    openai::{ChatRequest, Definitions, Message},
     upstream::{HttpRequest, Outgoing},
 };
 
@@ -29,22 +29,29 @@ const QUIET: &[&str] = &[
     "stream_options", "user", "store", "metadata", "service_tier", "parallel_tool_calls", "safety_identifier", "prompt_cache_key",
 ];
 
+/// The body of a request in the form of OpenAI or Ollama. The definitions of tools are the client's own, not copies.
+#[derive(Serialize)]
+struct Body<'a, M> {
+    model: String,
+    messages: Vec<M>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Cow<'a, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
 /// Initial capacity of a body, in bytes.
 const BODY_BYTES: usize = 4 * 1024;
 
 /// The names of the calls so far, by id. If an id repeats, the last message counts.
-#[derive(Default)]
-struct Called<'a>(HashMap<&'a str, &'a str>);
+type Called<'a> = HashMap<&'a str, &'a str>;
 
-impl<'a> Called<'a> {
-    fn add(&mut self, message: &'a Message) {
-        // Within a message, the first call with an id counts.
-        self.0.extend(message.tool_calls.iter().rev().map(|call| (call.id.as_str(), call.name.as_str())));
-    }
-
-    fn name(&self, id: &str) -> Option<&'a str> {
-        self.0.get(id).copied()
-    }
+/// The names of a message's calls. If an id repeats, the first call counts.
+fn names(message: &Message) -> impl Iterator<Item = (&str, &str)> {
+    message.tool_calls.iter().rev().map(|call| (call.id.as_str(), call.name.as_str()))
 }
 
 /// The request for this round. It always asks the backend for a stream.
@@ -62,8 +69,8 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let chat = fitted(round, &mut notes)?;
     let offered = (round.mode == ToolMode::Native && round.offer).then_some(&**round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
-        Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)), Dialect::Ollama),
-        Kind::Google => (google::path(chat.model), written(&google::body(&chat, offered, &mut notes)), Dialect::Google),
+        Kind::Ollama => ("/api/chat".into(), written(&ollama::body(chat, offered, round, &mut notes)), Dialect::Ollama),
+        Kind::Google => (google::path(&chat.model), written(&google::body(&chat, offered, &mut notes)), Dialect::Google),
         Kind::OpenAi | Kind::Replay => {
             ("/chat/completions".into(), written(&openai::body(chat, offered, round, &mut notes)), Dialect::OpenAi)
         }
@@ -85,8 +92,10 @@ fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
 }
 
 /// The conversation in the form that the backend's model accepts.
-fn fitted<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>, Error> {
-    let mut chat = history::clean(round.chat, round.adapter.turns(), notes);
+fn fitted(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
+    // The tools are written separately for the backend.
+    let mut chat = ChatRequest { tools: Definitions::default(), ..round.chat.clone() };
+    history::clean(&mut chat.messages, round.adapter.turns(), notes);
     if !round.tools.is_empty() {
         without_logprobs(&mut chat.rest, notes);
     }
@@ -94,18 +103,16 @@ fn fitted<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>, Erro
         return Ok(addressed(round, chat));
     }
     history::leaked::clean(&mut chat.messages, round.adapter, round.tools);
-    for message in &mut chat.messages {
-        with_wire_names(message, round);
-    }
+    chat.messages.iter_mut().for_each(|message| with_wire_names(message, round));
     if let Some(words) = constrain::answer(round, &mut chat.rest) {
-        chat.rearrange(|messages| render::instruct(messages, words));
+        render::instruct(&mut chat.messages, words);
     }
     if round.mode != ToolMode::Native {
         let mut tools = Cow::Borrowed(&**round.tools);
         if !round.offer {
             tools.to_mut().choice = ToolChoice::None;
         }
-        chat = chat.changed(|chat| render::render(round.adapter, round.mode == ToolMode::Raw, chat, &tools))?;
+        chat = render::render(round.adapter, round.mode == ToolMode::Raw, &chat, &tools)?;
         if round.mode == ToolMode::Prompt && round.offer {
             constrain::required(round, &mut chat.rest);
         }
@@ -115,21 +122,17 @@ fn fitted<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>, Erro
 }
 
 /// Writes the names of a message's calls as the backend knows them, also of tools that are not offered any more.
-fn with_wire_names(message: &mut Cow<'_, Message>, round: &Round<'_>) {
-    for at in 0..message.tool_calls.len() {
-        let name = &message.tool_calls[at].name;
-        let wire_name = match round.tools.get(name) {
-            Some(tool) => Cow::Borrowed(&tool.wire_name),
-            None => Cow::Owned(spelling::spelt_apart(round.backend, round.adapter.names, name, round.tools)),
+fn with_wire_names(message: &mut Message, round: &Round<'_>) {
+    for call in &mut message.tool_calls {
+        call.name = match round.tools.get(&call.name) {
+            Some(tool) => tool.wire_name.clone(),
+            None => spelling::spelt_apart(round.backend, round.adapter.names, &call.name, round.tools),
         };
-        if *wire_name != *name {
-            message.to_mut().tool_calls[at].name = wire_name.into_owned();
-        }
     }
 }
 
 /// Adapts images and the form of the conversation to what the model and its backend support.
-fn addressed<'a>(round: &Round<'a>, mut chat: Chat<'a>) -> Chat<'a> {
+fn addressed(round: &Round<'_>, mut chat: ChatRequest) -> ChatRequest {
     history::show_images(&mut chat.messages, round.vision, round.backend.kind == Kind::OpenAi);
     conversation::fit(round, &mut chat);
     chat
@@ -217,7 +220,7 @@ fn has_booleans(schema: &Value) -> bool {
 }
 
 /// The wire name of the one tool that must be called.
-fn named(tools: &Tools) -> Option<&str> {
+pub(super) fn named(tools: &Tools) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
         _ => None,
@@ -276,7 +279,7 @@ fn image(part: &Value) -> Option<(&str, &str)> {
     inline(image_url(part)?)
 }
 
-fn image_url(part: &Value) -> Option<&str> {
+pub(super) fn image_url(part: &Value) -> Option<&str> {
     let url = part.get("image_url")?;
     url.as_str().or_else(|| url.get("url")?.as_str())
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Backend, traits::Spelling};
+use super::Backend;
 use crate::{
     adapter::Names,
     event::{Tool, Tools},
@@ -42,21 +42,19 @@ pub(super) fn spelt_apart(backend: &Backend, names: Names, name: &str, tools: &T
 
 /// The wire name of a tool, if no other tool has it.
 fn spelt(backend: &Backend, names: Names, name: &str) -> String {
-    let plain = limited(names, spelled(backend, name));
+    let plain = limited(names, (backend.traits().spelling)(name));
     if plain.len() > NAME_BYTES { distinct(&plain, name) } else { plain }
 }
 
-/// The name in the characters that the backend accepts.
-fn spelled(backend: &Backend, name: &str) -> String {
-    match backend.traits().spelling {
-        Spelling::Snake => snake_case(name),
-        Spelling::Plain => letters(name, "-"),
-        Spelling::Google => {
-            let plain = letters(name, "-.");
-            if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { plain } else { format!("_{plain}") }
-        }
-        Spelling::Any => name.to_owned(),
-    }
+/// Letters, digits, `_` and `-`.
+pub(super) fn plain(name: &str) -> String {
+    letters(name, "-")
+}
+
+/// Letters, digits, `_`, `-` and `.`, beginning with a letter or `_`.
+pub(super) fn google(name: &str) -> String {
+    let plain = letters(name, "-.");
+    if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { plain } else { format!("_{plain}") }
 }
 
 /// The name in the letters of the model's family.
@@ -73,8 +71,9 @@ fn letters(name: &str, signs: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || signs.contains(c) { c } else { '_' }).collect()
 }
 
-/// The name as LM Studio spells it: `readFile` and `Read-File` become `read_file`.
-fn snake_case(name: &str) -> String {
+/// Snake case: LM Studio converts every name to it (`readFile`, `Read-File`: `read_file`), so toolglot does it first and can map the
+/// name back.
+pub(super) fn snake_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let letters: Vec<char> = name.chars().collect();
     for (at, &letter) in letters.iter().enumerate() {

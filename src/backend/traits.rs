@@ -1,7 +1,7 @@
 //! The differences between the servers that run models, one row per server. Differences of the wire formats are in `request`,
 //! `decode` and `models`.
 
-use super::{Backend, Kind, Profile};
+use super::{Backend, Kind, Profile, spelling};
 
 /// A row of the table.
 #[derive(Debug)]
@@ -14,24 +14,12 @@ pub struct Traits {
     pub(super) version: Option<(&'static str, &'static str)>,
     /// Whether it reports more about one model ([`describe`](super::describe)) than its list of models does.
     pub describes: bool,
-    /// How it spells the names of tools.
-    pub(super) spelling: Spelling,
+    /// How it spells the name of a tool.
+    pub(super) spelling: fn(&str) -> String,
     /// The field of a request that holds the answer to a schema: [`FORMAT`] or [`RESPONSE_FORMAT`].
     pub(super) form: Option<&'static str>,
     /// Whether it removes special tokens from text unless it parses calls itself.
     pub(super) removes_markers: bool,
-}
-
-/// The characters that a tool's name may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelling {
-    Any,
-    /// Letters, digits, `_` and `-`.
-    Plain,
-    /// Snake case: LM Studio converts every name to it, so toolglot does it first and can map the name back.
-    Snake,
-    /// Letters, digits, `_`, `-` and `.`, beginning with a letter or `_`.
-    Google,
 }
 
 /// Ollama's field for the schema of an answer, which is its value.
@@ -45,7 +33,7 @@ const OPENAI: Traits = Traits {
     provider: "openai",
     version: None,
     describes: false,
-    spelling: Spelling::Plain,
+    spelling: spelling::plain,
     form: None,
     removes_markers: false,
 };
@@ -54,7 +42,7 @@ const OLLAMA: Traits = Traits {
     provider: "ollama",
     version: Some(("/api/version", "version")),
     describes: true,
-    spelling: Spelling::Any,
+    spelling: str::to_owned,
     form: Some(FORMAT),
     ..OPENAI
 };
@@ -79,12 +67,12 @@ const LM_STUDIO: Traits = Traits {
     title: "LM Studio",
     provider: "lm_studio",
     describes: true,
-    spelling: Spelling::Snake,
+    spelling: spelling::snake_case,
     form: Some(RESPONSE_FORMAT),
     ..OPENAI
 };
-const GOOGLE: Traits = Traits { title: "Google", provider: "gcp.gemini", spelling: Spelling::Google, ..OPENAI };
-const REPLAY: Traits = Traits { title: "recordings", provider: "replay", spelling: Spelling::Any, ..OPENAI };
+const GOOGLE: Traits = Traits { title: "Google", provider: "gcp.gemini", spelling: spelling::google, ..OPENAI };
+const REPLAY: Traits = Traits { title: "recordings", provider: "replay", spelling: str::to_owned, ..OPENAI };
 
 impl Backend {
     /// The row of this backend's server.

@@ -9,6 +9,7 @@ use crate::{
     adapter::{
         Adapter,
         quote::{self, Turns},
+        render,
     },
     backend::each_schema,
     client::Incoming,
@@ -16,7 +17,6 @@ use crate::{
     error::Error,
     event::{Note, Origin, ToolChoice},
     mcp::catalogue::{Catalogue, Offered},
-    openai::{ChatRequest, Content, Message},
     redact,
 };
 
@@ -67,7 +67,7 @@ impl React {
             })
             .collect();
         if !about.is_empty() {
-            instruct(&mut incoming.request, &about.join("\n\n"));
+            render::instruct(&mut incoming.request.messages, about.join("\n\n"));
         }
         Ok(())
     }
@@ -132,15 +132,4 @@ fn break_prose(schema: &mut Value, turns: &Turns) {
             }
         }
     });
-}
-
-/// Puts text after the system text.
-fn instruct(request: &mut ChatRequest, text: &str) {
-    match request.messages.first_mut() {
-        Some(first) if matches!(first.role.as_str(), "system" | "developer") => {
-            let before = first.content.to_text();
-            first.content = Content::Text(if before.is_empty() { text.to_owned() } else { format!("{before}\n\n{text}") });
-        }
-        _ => request.messages.insert(0, Message::text("system", text)),
-    }
 }

@@ -4,10 +4,11 @@
 use std::{
     collections::{BTreeSet, HashMap, hash_map},
     sync::Mutex,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use super::{Common, Key, Store, Stored, VALUE_BYTES};
 use crate::lock::Hold;

@@ -12,8 +12,8 @@ use std::{
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use redis::{
-    Cmd, ConnectionInfo, FromRedisValue, IntoConnectionInfo, Pipeline, RedisError, aio::MultiplexedConnection,
-    cluster::ClusterClient, cluster_async::ClusterConnection,
+    Cmd, ConnectionInfo, FromRedisValue, IntoConnectionInfo, RedisError, aio::MultiplexedConnection, cluster::ClusterClient,
+    cluster_async::ClusterConnection,
 };
 use sha2::{Digest, Sha256};
 use tokio::{
@@ -33,13 +33,13 @@ const SAYING: Duration = Duration::from_secs(10);
 /// The key of the probe. The probe is a write, because a full server and a replica still answer reads.
 const PROBE: &str = "toolglot:probe";
 
-/// A store on Redis. Its task runs as long as the runtime that it was opened in.
-pub struct Redis {
-    shared: Arc<Shared>,
-}
+/// Counts, and says how much is left of the window, which the first count begins.
+const COUNT: &str = "local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return {count, redis.call('PTTL', KEYS[1])}";
 
-/// The state that requests and the task share.
-struct Shared {
+/// A store on Redis, which requests and its task share. The task runs as long as the runtime that it was opened in.
+pub struct Redis {
     nodes: Vec<ConnectionInfo>,
     cluster: bool,
     patience: Duration,
@@ -61,21 +61,15 @@ enum Connection {
     Cluster(ClusterConnection),
 }
 
-/// A command, or several that are answered together.
-enum Ask {
-    One(Cmd),
-    Together(Pipeline),
-}
-
 impl Redis {
     /// A store at this place. Connects in the background.
     ///
     /// # Errors
     /// `configuration` if this is not the address of a store.
     #[allow(clippy::disallowed_methods, reason = "the connection belongs to all requests")]
-    pub fn open(place: &Place<'_>) -> Result<Redis, Error> {
+    pub fn open(place: &Place<'_>) -> Result<Arc<Redis>, Error> {
         let nodes = nodes(place).map_err(|error| Error::proxy(format!("`store`: {error}")).with_code("configuration"))?;
-        let shared = Arc::new(Shared {
+        let store = Arc::new(Redis {
             nodes,
             cluster: place.cluster,
             patience: place.patience,
@@ -86,23 +80,17 @@ impl Redis {
             unsent: Memory::default(),
             said: Mutex::default(),
         });
-        tokio::spawn(Arc::clone(&shared).keep());
-        Ok(Redis { shared })
+        tokio::spawn(Arc::clone(&store).keep());
+        Ok(store)
     }
 }
 
 impl Store for Redis {
     fn get<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
         if is_own(key) {
-            return self.shared.copies.get(key);
+            return self.copies.get(key);
         }
-        Box::pin(async move {
-            match self.shared.ask::<Option<Vec<u8>>>(Ask::One(command("GET", key))).await {
-                Some(Some(value)) => Some(Bytes::from(value)),
-                Some(None) => self.shared.unsent.get(key).await,
-                None => self.shared.own(key).await,
-            }
-        })
+        Box::pin(async move { self.get_all(std::slice::from_ref(key)).await.pop().flatten() })
     }
 
     fn get_all<'a>(&'a self, keys: &'a [Key]) -> Stored<'a, Vec<Option<Bytes>>> {
@@ -112,13 +100,13 @@ impl Store for Redis {
             }
             let mut command = redis::cmd("MGET");
             keys.iter().for_each(|key| _ = command.arg(name(key)));
-            let found: Vec<Option<Vec<u8>>> = self.shared.ask(Ask::One(command)).await.unwrap_or_default();
+            let found: Vec<Option<Vec<u8>>> = self.ask(command).await.unwrap_or_default();
             let mut all = Vec::with_capacity(keys.len());
             for (at, key) in keys.iter().enumerate() {
                 all.push(match found.get(at) {
                     Some(Some(value)) => Some(Bytes::copy_from_slice(value)),
-                    Some(None) => self.shared.unsent.get(key).await,
-                    None => self.shared.own(key).await,
+                    Some(None) => self.unsent.get(key).await,
+                    None => self.own(key).await,
                 });
             }
             all
@@ -127,29 +115,27 @@ impl Store for Redis {
 
     fn put<'a>(&'a self, key: Key, value: Bytes, ttl: Duration) -> Stored<'a, bool> {
         if is_own(&key) {
-            return self.shared.copies.put(key, value, ttl);
+            return self.copies.put(key, value, ttl);
         }
         Box::pin(async move {
-            let shared = &self.shared;
             if value.len() > VALUE_BYTES {
                 return false;
             }
-            if shared.ask::<()>(Ask::One(set(&key, &value, ttl))).await.is_none() {
-                return shared.unsent.put(key, value, ttl).await;
+            if self.ask::<()>(set(&key, &value, ttl)).await.is_none() {
+                return self.unsent.put(key, value, ttl).await;
             }
-            shared.unsent.take(&key).await;
-            shared.copy(key, value, ttl).await;
+            self.unsent.take(&key).await;
+            self.copy(key, value, ttl).await;
             true
         })
     }
 
     fn take<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
         Box::pin(async move {
-            let shared = &self.shared;
-            let unsent = shared.unsent.take(key).await;
-            shared.copies.take(key).await;
+            let unsent = self.unsent.take(key).await;
+            self.copies.take(key).await;
             // Atomic: of two instances one gets it.
-            let taken = shared.ask::<Option<Vec<u8>>>(Ask::One(command("GETDEL", key))).await.flatten();
+            let taken = self.ask::<Option<Vec<u8>>>(command("GETDEL", key)).await.flatten();
             taken.map(Bytes::from).or(unsent)
         })
     }
@@ -158,33 +144,30 @@ impl Store for Redis {
 impl Common for Redis {
     fn count<'a>(&'a self, key: &'a Key, window: Duration) -> Stored<'a, (u64, Duration)> {
         Box::pin(async move {
-            let name = name(key);
-            let mut counting = redis::pipe();
-            counting.atomic();
-            counting.cmd("SET").arg(&name).arg(0).arg("NX").arg("PX").arg(milliseconds(window)).ignore();
-            counting.cmd("INCR").arg(&name).cmd("PTTL").arg(&name);
-            match self.shared.ask::<(u64, i64)>(Ask::Together(counting)).await {
+            let mut counting = redis::cmd("EVAL");
+            counting.arg(COUNT).arg(1).arg(name(key)).arg(milliseconds(window));
+            match self.ask::<(u64, i64)>(counting).await {
                 Some((count, left)) => (count, Duration::from_millis(left.try_into().unwrap_or_default())),
-                None => self.shared.copies.count(key, window).await,
+                None => self.copies.count(key, window).await,
             }
         })
     }
 
     fn link(&self) -> Option<&Link> {
-        Some(&self.shared.link)
+        Some(&self.link)
     }
 
     fn held_bytes(&self) -> usize {
-        self.shared.copies.held_bytes() + self.shared.unsent.held_bytes()
+        self.copies.held_bytes() + self.unsent.held_bytes()
     }
 }
 
-impl Shared {
+impl Redis {
     /// Sends a command. `None`: it failed or took too long, and Redis counts as absent from now on.
-    async fn ask<T: FromRedisValue>(&self, ask: Ask) -> Option<T> {
+    async fn ask<T: FromRedisValue>(&self, command: Cmd) -> Option<T> {
         let connection = self.connection.load_full()?;
         self.link.operations.fetch_add(1, Relaxed);
-        let why = match timeout(self.patience, connection.as_ref().clone().send(&ask)).await {
+        let why = match timeout(self.patience, connection.as_ref().clone().send(&command)).await {
             Ok(Ok(answer)) => return Some(answer),
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} ms", self.patience.as_millis()),
@@ -238,7 +221,7 @@ impl Shared {
         };
         let mut probe = redis::cmd("SET");
         probe.arg(PROBE).arg("").arg("PX").arg(milliseconds(CONNECTING));
-        match timeout(self.patience, connection.send::<()>(&Ask::One(probe))).await {
+        match timeout(self.patience, connection.send::<()>(&probe)).await {
             Ok(written) => written.map(|()| connection),
             Err(_) => Err((redis::ErrorKind::Io, "it is too slow").into()),
         }
@@ -247,12 +230,12 @@ impl Shared {
     /// Sends what was kept while it was absent.
     async fn hand_in(&self, mut connection: Connection) {
         while let Some((key, value, left)) = self.unsent.pop() {
-            let ask = match key.kind {
+            let command = match key.kind {
                 // This instance has handed the call to its own machine; one that has arrived nevertheless must not run twice.
                 Kind::SpooledCall => command("DEL", &key),
                 _ => set(&key, &value, left),
             };
-            if !matches!(timeout(CONNECTING, connection.send::<()>(&Ask::One(ask))).await, Ok(Ok(()))) {
+            if !matches!(timeout(CONNECTING, connection.send::<()>(&command)).await, Ok(Ok(()))) {
                 self.unsent.put(key, value, left).await;
                 return;
             }
@@ -283,12 +266,10 @@ impl Shared {
 }
 
 impl Connection {
-    async fn send<T: FromRedisValue>(&mut self, ask: &Ask) -> Result<T, RedisError> {
-        match (self, ask) {
-            (Connection::One(connection), Ask::One(command)) => command.query_async(connection).await,
-            (Connection::One(connection), Ask::Together(commands)) => commands.query_async(connection).await,
-            (Connection::Cluster(connection), Ask::One(command)) => command.query_async(connection).await,
-            (Connection::Cluster(connection), Ask::Together(commands)) => commands.query_async(connection).await,
+    async fn send<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, RedisError> {
+        match self {
+            Connection::One(connection) => command.query_async(connection).await,
+            Connection::Cluster(connection) => command.query_async(connection).await,
         }
     }
 }

@@ -34,7 +34,7 @@ use super::{
     tap::Taps,
 };
 use crate::{
-    backend::{self, Held},
+    backend,
     client::shape::Shape,
     error::Error,
     event::{Event, Note, Sink, Tools, Usage},
@@ -230,10 +230,7 @@ impl<O: Sink> Rounds<O> {
                 continue;
             }
             prepared = backend::unparsed(&self.shared.client, &round, &prepared).await.unwrap_or(prepared);
-            let held = match Held::of(&round).filter(|_| may_hold) {
-                Some(held) => held.prepare(&self.shared.client, &round, &prepared).await,
-                None => Ok(None),
-            };
+            let held = if may_hold { backend::held(&self.shared.client, &round, &prepared).await } else { Ok(None) };
             let holds = matches!(held, Ok(Some(_)));
             match held {
                 Ok(Some(held)) => prepared = held,

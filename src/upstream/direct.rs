@@ -11,23 +11,23 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, tcp},
     task::yield_now,
     time::timeout,
 };
+use url::{Host, Position, Url};
 
 use super::{
     BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Source, Timeouts, USER_AGENT, broke_off, fell_silent,
     http1::{self, Framing, Head},
     idle::{Idle, Server},
 };
-use crate::error::{Error, innermost};
-
-const HTTP: &str = "http://";
-const HTTP_PORT: u16 = 80;
+use crate::{
+    dial::is_loopback,
+    error::{Error, innermost},
+};
 
 /// Initial space for one read, in bytes: enough for a piece. It grows up to a batch if reads fill it.
 const READ_BYTES: usize = 2 * 1024;
@@ -57,45 +57,31 @@ pub(super) struct Answer {
     failed: Option<Error>,
 }
 
-/// A URL of a server on this machine.
-pub(super) struct Target {
-    uri: Uri,
-    addresses: Vec<SocketAddr>,
-}
-
-impl Target {
-    /// The target of a URL, if it is this machine's own. Only reqwest handles TLS, and a user's name in the URL.
-    pub(super) fn of(url: &str) -> Option<Target> {
-        // Other URLs must be spelled in ASCII first.
-        let uri: Uri = url.is_ascii().then_some(url)?.parse().ok()?;
-        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'))?;
-        if uri.scheme() != Some(&Scheme::HTTP) {
-            return None;
-        }
-        let hosts: Vec<IpAddr> = match authority.host() {
-            // RFC 6761, section 6.3: always this machine; servers listen on either address.
-            host if host.eq_ignore_ascii_case("localhost") => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
-            host => vec![host.trim_matches(['[', ']']).parse().ok()?],
-        };
-        let port = match authority.as_str().strip_prefix(authority.host())? {
-            "" => HTTP_PORT,
-            _ => authority.port_u16()?,
-        };
-        let addresses = hosts.iter().map(|host| (*host, port).into()).collect();
-        hosts.iter().all(IpAddr::is_loopback).then_some(Target { uri, addresses })
+/// The addresses of a server on this machine; `None` for others. Only reqwest handles TLS, and a user's name in the URL.
+pub(super) fn addresses(url: &Url) -> Option<Vec<SocketAddr>> {
+    if url.scheme() != "http" || !url.username().is_empty() || url.password().is_some() || !is_loopback(url) {
+        return None;
     }
+    let hosts: Vec<IpAddr> = match url.host()? {
+        // Servers listen on either address.
+        Host::Domain(_) => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        Host::Ipv4(ip) => vec![ip.into()],
+        Host::Ipv6(ip) => vec![ip.into()],
+    };
+    let port = url.port_or_known_default()?;
+    Some(hosts.into_iter().map(|host| (host, port).into()).collect())
 }
 
-/// Sends the request and waits for the head of the answer.
+/// Sends the request and waits for the head of the answer. `url`, `addresses`: its target.
 pub(super) async fn send(
     idle: &Idle,
-    Target { uri, addresses }: &Target,
+    url: &Url,
+    addresses: &[SocketAddr],
     request: &HttpRequest,
     timeouts: Timeouts,
 ) -> Result<Response, Error> {
-    let host = uri.authority().map_or("", Authority::as_str);
-    let origin = request.url.get(..HTTP.len() + host.len()).unwrap_or_default();
-    let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let origin = &url[..Position::AfterPort];
+    let (host, path) = (&url[Position::BeforeHost..Position::AfterPort], &url[Position::BeforePath..Position::AfterQuery]);
     let written: Bytes = http1::request_head(request, path, host, USER_AGENT).into();
     let server = idle.server(origin);
     let waiting = server.waiting();
@@ -123,10 +109,6 @@ pub(super) async fn send(
     let (room, idle) = (READ_BYTES, timeouts.idle);
     let body = Answer { wire: Some(wire), server, framing, stays, rest, room, silence, idle, busy: 0, failed: None };
     Ok(Response { status, headers, body: Body(Source::Direct(body)) })
-}
-
-fn closed(error: &std::io::Error) -> Fault {
-    Fault::Closed(innermost(error))
 }
 
 impl Wire {
@@ -176,7 +158,7 @@ async fn head(reader: &mut tcp::ReadHalf<'_>, read: &mut BytesMut) -> Result<Hea
             return Ok(head);
         }
         read.reserve(READ_BYTES);
-        if reader.read_buf(read).await.map_err(|error| closed(&error))? == 0 {
+        if reader.read_buf(read).await.map_err(|error| Fault::Closed(innermost(&error)))? == 0 {
             return Err(Fault::Closed("the connection has ended".into()));
         }
     }

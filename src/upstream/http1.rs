@@ -2,7 +2,7 @@
 //! its framing. Our own, because every piece of an answer passes through it: hyper hands a body over through a channel, at more
 //! than three times the cost.
 
-use std::{fmt::Write as _, ops::Range};
+use std::fmt::Write as _;
 
 use bytes::{Buf, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -30,26 +30,32 @@ pub(super) enum Framing {
 }
 
 /// A position in a chunked body (RFC 9112, section 7.1).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Chunk {
-    /// In the line with a chunk's size, which is `None` before its first digit and complete in an extension.
-    Size { size: Option<u64>, is_complete: bool },
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Chunk {
     /// This many bytes of the chunk remain.
-    Data(u64),
-    /// After a chunk, before the end of its line.
+    data: u64,
+    /// The line of framing that follows them.
+    line: Line,
+    /// What was read of that line.
+    read: Vec<u8>,
+}
+
+/// A line between the data of chunks. It may end without a carriage return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Line {
+    /// With the size of the next chunk.
+    #[default]
+    Size,
+    /// The end of the line after a chunk.
     Behind,
-    /// After the last chunk: in a line of this many bytes so far.
-    Trailer(usize),
+    /// After the last chunk.
+    Trailer,
 }
 
 /// Maximum number of headers of an answer.
 const HEADERS: usize = 100;
 /// Maximum size of a head, and of each part of a body's framing, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
-
-const LINE_END: &[u8] = b"\r\n";
-/// Maximum number of digits of a chunk's size.
-const SIZE_DIGITS: usize = 16;
 
 /// Space for the head of a request, in bytes.
 const REQUEST_BYTES: usize = 512;
@@ -120,7 +126,7 @@ impl Framing {
         }
         if headers.contains_key(header::TRANSFER_ENCODING) {
             let is_chunked = has_word(headers, &header::TRANSFER_ENCODING, "chunked");
-            return Ok(if is_chunked { Framing::Chunked(Chunk::NEXT) } else { Framing::UntilClosed });
+            return Ok(if is_chunked { Framing::Chunked(Chunk::default()) } else { Framing::UntilClosed });
         }
         let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
         let Some(first) = lengths.next() else { return Ok(Framing::UntilClosed) };
@@ -153,95 +159,65 @@ impl Framing {
     pub(super) fn strip(&mut self, read: &mut BytesMut, start: usize) -> Result<usize, String> {
         // What comes before `kept` stays; what comes before `at` was looked at.
         let (mut kept, mut at) = (start, start);
-        while at < read.len() && !self.is_over() {
-            // Most chunks come whole. Byte by byte, their frames would cost more than all the rest.
-            if *self == Framing::Chunked(Chunk::NEXT)
-                && let Some(Range { start, end }) = whole_chunk(&read[at..])
-            {
-                read.copy_within(at + start..at + end, kept);
-                (kept, at) = (kept + end - start, at + end + LINE_END.len());
-                continue;
-            }
+        let mut fault = Ok(());
+        while at < read.len() && !self.is_over() && fault.is_ok() {
             let left = read.len() - at;
             let data = match self {
-                Framing::Sized(more) | Framing::Chunked(Chunk::Data(more)) => {
+                Framing::Sized(more) | Framing::Chunked(Chunk { data: more, .. }) => {
                     let data = usize::try_from(*more).map_or(left, |more| more.min(left));
                     *more -= data as u64;
                     data
                 }
                 Framing::UntilClosed => left,
-                Framing::Chunked(_) | Framing::Over => 0,
+                Framing::Over => 0,
             };
-            if data > 0 {
-                read.copy_within(at..at + data, kept);
-                (kept, at) = (kept + data, at + data);
-            }
+            read.copy_within(at..at + data, kept);
+            (kept, at) = (kept + data, at + data);
             match self {
                 Framing::Sized(0) => *self = Framing::Over,
-                Framing::Chunked(Chunk::Data(0)) => *self = Framing::Chunked(Chunk::Behind),
-                Framing::Chunked(Chunk::Data(_)) | Framing::Sized(_) | Framing::UntilClosed | Framing::Over => {}
-                Framing::Chunked(chunk) => {
-                    match chunk.next(read[at]) {
-                        Ok(Some(next)) => *chunk = next,
-                        Ok(None) => *self = Framing::Over,
-                        Err(wrong) => {
-                            read.truncate(kept);
-                            return Err(wrong);
-                        }
+                Framing::Chunked(chunk) if chunk.data == 0 => {
+                    let rest = &read[at..];
+                    let line = &rest[..memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1)];
+                    at += line.len();
+                    match chunk.take(line) {
+                        Ok(true) => *self = Framing::Over,
+                        taken => fault = taken.map(drop),
                     }
-                    at += 1;
                 }
+                _ => {}
             }
         }
         let behind = read.len() - at;
         read.truncate(kept);
-        Ok(behind)
+        fault.map(|()| behind)
     }
-}
-
-/// The place of the data of the chunk with which `read` begins, if the chunk is whole and not the last one, and its frame holds
-/// nothing else.
-fn whole_chunk(read: &[u8]) -> Option<Range<usize>> {
-    let (mut size, mut digits) = (0_u64, 0);
-    while let Some(digit) = read.get(digits).and_then(|byte| char::from(*byte).to_digit(16)).filter(|_| digits < SIZE_DIGITS) {
-        (size, digits) = (size << 4 | u64::from(digit), digits + 1);
-    }
-    let start = digits + LINE_END.len();
-    let end = usize::try_from(size).ok()?.checked_add(start)?;
-    let is_whole = size > 0 && read[digits..].starts_with(LINE_END) && read.get(end..)?.starts_with(LINE_END);
-    is_whole.then_some(start..end)
 }
 
 impl Chunk {
-    /// Before a chunk's size.
-    const NEXT: Chunk = Chunk::Size { size: None, is_complete: false };
-
-    /// The position after this byte, which belongs to the framing; `None`: the body is over. A line may end without a carriage
-    /// return.
-    fn next(&self, byte: u8) -> Result<Option<Chunk>, String> {
-        let wrong = || Err(format!("byte {byte:#04x} where a chunk's frame is expected"));
-        Ok(Some(match (self, byte) {
-            (Chunk::Size { size: Some(0), .. }, b'\n') => Chunk::Trailer(0),
-            (Chunk::Size { size: Some(size), .. }, b'\n') => Chunk::Data(*size),
-            (Chunk::Size { size, is_complete: true }, _) => Chunk::Size { size: *size, is_complete: true },
-            (Chunk::Size { size: Some(size), .. }, b'\r' | b';' | b' ' | b'\t') => {
-                Chunk::Size { size: Some(*size), is_complete: true }
+    /// Takes a part of the line of framing; it may be its end. `true`: the body is over.
+    fn take(&mut self, part: &[u8]) -> Result<bool, String> {
+        self.read.extend_from_slice(part);
+        let line = self.read.trim_ascii();
+        let is_whole = self.read.ends_with(b"\n");
+        if self.read.len() > HEAD_BYTES || self.line == Line::Behind && !line.is_empty() {
+            return Err("a chunk is not framed".into());
+        }
+        if !is_whole {
+            return Ok(false);
+        }
+        let is_over = self.line == Line::Trailer && line.is_empty();
+        self.line = match self.line {
+            Line::Size => {
+                let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii_end();
+                let size = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
+                self.data = size.ok_or("the size of a chunk is no number")?;
+                if self.data == 0 { Line::Trailer } else { Line::Behind }
             }
-            (Chunk::Size { size, .. }, _) => {
-                let Some(digit) = char::from(byte).to_digit(16) else { return wrong() };
-                let Some(size) = size.unwrap_or(0).checked_mul(16).and_then(|size| size.checked_add(digit.into())) else {
-                    return wrong();
-                };
-                Chunk::Size { size: Some(size), is_complete: false }
-            }
-            (Chunk::Behind, b'\r') => Chunk::Behind,
-            (Chunk::Behind, b'\n') => Chunk::NEXT,
-            (Chunk::Trailer(0), b'\n') => return Ok(None),
-            (Chunk::Trailer(_), b'\n') => Chunk::Trailer(0),
-            (Chunk::Trailer(length), b'\r') => Chunk::Trailer(*length),
-            (Chunk::Trailer(length), _) if *length < HEAD_BYTES => Chunk::Trailer(length + 1),
-            (Chunk::Behind | Chunk::Trailer(_) | Chunk::Data(_), _) => return wrong(),
-        }))
+            Line::Behind => Line::Size,
+            Line::Trailer => Line::Trailer,
+        };
+        self.read.clear();
+        Ok(is_over)
     }
 }
 
@@ -319,7 +295,7 @@ mod tests {
         }
         // Nothing from there on is body.
         let mut read = BytesMut::from(&b"2\r\nab\r\nzz\r\ndata: x\n\n"[..]);
-        assert!(Framing::Chunked(Chunk::NEXT).strip(&mut read, 0).is_err());
+        assert!(Framing::Chunked(Chunk::default()).strip(&mut read, 0).is_err());
         assert_eq!(&read[..], b"ab");
         assert!(Framing::Sized(1).closed().is_err() && Framing::UntilClosed.closed().is_ok());
     }

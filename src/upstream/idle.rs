@@ -26,8 +26,8 @@ pub(super) struct Server(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// Number of requests that wait for the head of their answer.
-    waiting: usize,
+    /// Each request that waits for the head of its answer has a clone.
+    waiting: Arc<()>,
     /// The oldest first.
     kept: Vec<Kept>,
     /// Closes unused connections; runs while any is kept.
@@ -40,9 +40,6 @@ struct Kept {
     /// The runtime that has opened the socket: no other one can use it.
     runtime: runtime::Id,
 }
-
-/// Counts a request as waiting until it is dropped.
-pub(super) struct Waiting<'a>(&'a Mutex<State>);
 
 /// How long a connection is kept. Some servers close idle connections after 5 s, and a half-closed one must not be used.
 const KEPT: Duration = Duration::from_secs(3);
@@ -67,10 +64,9 @@ impl std::fmt::Debug for Idle {
 }
 
 impl Server {
-    /// A request to the server begins.
-    pub(super) fn waiting(&self) -> Waiting<'_> {
-        self.0.hold().waiting += 1;
-        Waiting(&self.0)
+    /// A request to the server begins. It counts as waiting until the result is dropped.
+    pub(super) fn waiting(&self) -> Arc<()> {
+        Arc::clone(&self.0.hold().waiting)
     }
 
     /// The most recently used connection of the current runtime, if one is fresh.
@@ -85,7 +81,7 @@ impl Server {
     pub(super) fn keep(&self, wire: Wire) {
         let Ok(handle) = Handle::try_current() else { return };
         let mut state = self.0.hold();
-        if state.waiting > 0 || state.kept.len() >= MOST {
+        if Arc::strong_count(&state.waiting) > 1 || state.kept.len() >= MOST {
             return;
         }
         state.kept.push(Kept { wire, since: Instant::now(), runtime: handle.id() });
@@ -112,12 +108,6 @@ impl Server {
 impl Kept {
     fn is_fresh(&self) -> bool {
         self.since.elapsed() < KEPT
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.hold().waiting -= 1;
     }
 }
 

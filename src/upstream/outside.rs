@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
-use futures_util::FutureExt;
 use tokio::task::yield_now;
 use url::Url;
 
@@ -14,12 +13,11 @@ use crate::{
     error::{Error, innermost},
 };
 
-/// The body of an answer, and the failure to report after the last bytes.
+/// The body of an answer.
 pub(super) struct Answer {
     response: reqwest::Response,
-    /// Bytes returned since the task last waited.
+    /// Bytes returned since other tasks had their turn.
     busy: usize,
-    failed: Option<Error>,
 }
 
 /// How long a connection is kept. Some servers close idle connections after 5 s, and a half-closed one must not be used.
@@ -55,47 +53,22 @@ pub(super) async fn send(clients: &dial::Clients, request: HttpRequest, url: Url
     Ok(Response {
         status: response.status(),
         headers: response.headers().clone(),
-        body: Body(Source::Outside(Answer { response, busy: 0, failed: None })),
+        body: Body(Source::Outside(Answer { response, busy: 0 })),
     })
 }
 
 impl Answer {
     /// See [`super::Body::read`].
     pub(super) async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
         if self.busy >= BATCH_BYTES {
             self.busy = 0;
             yield_now().await;
         }
-        // `chunk` is cancel safe, and what was appended stays appended.
-        let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
-        let before = into.len();
-        into.extend_from_slice(&first);
-        // The connection yields one piece per poll, so it is polled as long as one is ready.
-        let mut asked = false;
-        while into.len() - before < BATCH_BYTES {
-            match self.response.chunk().now_or_never() {
-                Some(Ok(Some(more))) => {
-                    into.extend_from_slice(&more);
-                    asked = false;
-                }
-                // What arrived before a failure is handed over first.
-                Some(Err(error)) => {
-                    self.failed = Some(broken(&error));
-                    break;
-                }
-                None if !asked => {
-                    (asked, self.busy) = (true, 0);
-                    yield_now().await;
-                }
-                Some(Ok(None)) | None => break,
-            }
-        }
-        let read = into.len() - before;
-        self.busy += read;
-        Ok(read)
+        // `chunk` is cancel safe.
+        let Some(bytes) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
+        into.extend_from_slice(&bytes);
+        self.busy += bytes.len();
+        Ok(bytes.len())
     }
 }
 

@@ -62,7 +62,6 @@ const LOCKS: &[&str] = &[
     "core/src/schema/cache.rs",       // compiled schemas
     "src/store/memory.rs",            // the store of a single process
     "src/store/redis.rs",             // when the log last heard of its absence
-    "src/backend/pace.rs",            // when requests were sent, for a minute
     "src/upstream/idle.rs",           // connections between two requests, for seconds
     "src/server/log.rs",              // the last lines of the log
     "src/server/account.rs",          // what became of a request, until its end

@@ -163,11 +163,7 @@ fn schemas_lose_what_a_grammar_cannot_take_and_nothing_else() {
         "at": {"type": "string", "format": "date-time", "maxLength": 100000, "enum": [{"pattern": "x"}]},
         "list": {"type": "array", "maxItems": 5, "items": {"anyOf": [{"type": "string", "pattern": "a"}, {"type": "null"}]}},
     }});
-    let plain = {
-        let mut plain = schema.clone();
-        super::schema::plain(&mut plain);
-        plain
-    };
+    let plain = super::schema::plain(&schema);
     super::schema::without_patterns(&mut schema);
     assert_eq!(
         schema,
@@ -180,7 +176,7 @@ fn schemas_lose_what_a_grammar_cannot_take_and_nothing_else() {
     assert_eq!(
         plain,
         json!({"type": "object", "required": ["pattern"], "properties": {
-            "pattern": {"type": "string"}, "at": {"type": "string"}, "list": {"type": "array", "items": {"type": "string", "nullable": true}},
+            "pattern": {"type": "string"}, "at": {"type": "string", "enum": [{"pattern": "x"}]}, "list": {"type": "array", "items": {"type": "string"}},
         }})
     );
 }

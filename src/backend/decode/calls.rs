@@ -88,11 +88,6 @@ impl Calls {
         }
     }
 
-    /// Takes a whole call.
-    pub(super) fn take_whole(&mut self, fragment: Fragment<'_>, out: &mut Out<'_>) {
-        self.give(&Pending::new(&fragment), out);
-    }
-
     /// Yields a call, unless the same one was yielded under its id. Another call of that id gets none.
     fn give(&mut self, call: &Pending, out: &mut Out<'_>) {
         self.given += 1;

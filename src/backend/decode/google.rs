@@ -75,9 +75,7 @@ struct Feedback<'a> {
 /// Decodes an event.
 pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
     let event: Event<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
-    if let Some(error) = event.error {
-        reported(error)?;
-    }
+    reported(event.error)?;
     if let Some(counts) = event.usage_metadata {
         let reasoning_tokens = counts.thoughts_token_count.0.unwrap_or_default();
         answer.usage = Some(Usage {

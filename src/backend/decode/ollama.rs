@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use super::{
     Answer, Out,
-    calls::Fragment,
-    loose::{Function, Number, Text},
+    loose::{Number, Text},
+    openai::{self, Message},
     reported, unreadable,
 };
 use crate::{
@@ -30,44 +30,20 @@ struct Line<'a> {
     error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Message<'a> {
-    content: Text<'a>,
-    thinking: Text<'a>,
-    tool_calls: Option<Vec<Call<'a>>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Call<'a> {
-    id: Text<'a>,
-    function: Option<Function<'a>>,
-}
-
 /// Decodes a line.
 pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
     let line: Line<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
-    if let Some(error) = line.error {
-        reported(error)?;
+    reported(line.error)?;
+    for (channel, text) in [(Channel::Reasoning, line.thinking), (Channel::Content, line.response)] {
+        if let Some(text) = text.some() {
+            out(Delta::Text(channel, text));
+        }
     }
-    let mut text = |thinking: Text<'_>, content: Text<'_>| {
-        if let Some(text) = thinking.some() {
-            out(Delta::Text(Channel::Reasoning, text));
-        }
-        if let Some(text) = content.some() {
-            out(Delta::Text(Channel::Content, text));
-        }
-    };
-    text(line.thinking, line.response);
-    if let Some(message) = line.message {
-        text(message.thinking, message.content);
-        for call in message.tool_calls.unwrap_or_default() {
-            let Some(function) = call.function else { continue };
-            let arguments = function.arguments.0.as_deref().unwrap_or_default();
-            let call = Fragment { index: None, id: &call.id.0, name: &function.name.0, arguments, extra: None };
-            answer.calls.take_whole(call, out);
-        }
+    if let Some(mut message) = line.message {
+        let functions = message.tool_calls.iter_mut().flatten().filter_map(|call| call.function.as_mut());
+        functions.for_each(|function| _ = function.arguments.0.get_or_insert("{}".into()));
+        openai::take(message, answer, out);
+        answer.calls.flush(out);
     }
     if line.done == Some(true) {
         answer.finish = Some(if line.done_reason.0 == "length" { FinishReason::Length } else { FinishReason::Stop });

@@ -46,22 +46,22 @@ struct Choice<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Message<'a> {
+pub(super) struct Message<'a> {
     content: Content<'a>,
     refusal: Text<'a>,
     reasoning_content: Text<'a>,
     reasoning: Text<'a>,
     thinking: Text<'a>,
-    tool_calls: Option<Vec<Call<'a>>>,
+    pub(super) tool_calls: Option<Vec<Call<'a>>>,
     function_call: Option<Function<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Call<'a> {
+pub(super) struct Call<'a> {
     index: Number,
     id: Text<'a>,
-    function: Option<Function<'a>>,
+    pub(super) function: Option<Function<'a>>,
     #[serde(borrow)]
     extra_content: Option<&'a RawValue>,
 }
@@ -85,9 +85,7 @@ struct Details {
 /// Decodes a frame.
 pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
     let chunk: Chunk<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
-    if let Some(error) = chunk.error {
-        reported(error)?;
-    }
+    reported(chunk.error)?;
     // vLLM marks its errors; others send nothing but what is wrong (`{"detail": ..}`).
     if chunk.object.0 == "error" || (chunk.choices.is_none() && chunk.usage.is_none()) {
         let value = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
@@ -134,7 +132,7 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
 }
 
 /// Yields the content of a message or delta.
-fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
+pub(super) fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
     // Some servers write the same reasoning under two names.
     let reasoning = [&message.reasoning_content, &message.reasoning, &message.thinking, &message.content.thinking];
     if let Some(text) = reasoning.into_iter().find_map(Text::some) {
@@ -143,15 +141,13 @@ fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
     for text in [&message.content.text, &message.refusal].into_iter().filter_map(Text::some) {
         answer.text(Channel::Content, text, out);
     }
-    let calls = message.tool_calls.unwrap_or_default();
+    let mut calls = message.tool_calls.unwrap_or_default();
     // A server that writes both means one call.
-    let legacy = message.function_call.filter(|_| calls.is_empty());
+    if calls.is_empty() {
+        calls.extend(message.function_call.map(|function| Call { function: Some(function), ..Call::default() }));
+    }
     answer.called |= !calls.is_empty();
     take_calls(calls, answer, out);
-    if let Some(function) = legacy {
-        let arguments = function.arguments.0.as_deref().unwrap_or_default();
-        answer.calls.take(Fragment { index: None, id: "", name: &function.name.0, arguments, extra: None }, out);
-    }
 }
 
 /// Yields native calls.

@@ -2,37 +2,20 @@
 //! scanner takes for a call of an offered tool is removed, and so are control tokens outside of code. Everything else, and all
 //! reasoning, stays unchanged.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
-    event::{Channel, Event, FinishReason, Sink, Tools},
+    event::{Channel, Event, FinishReason, Tools},
     openai::Message,
 };
-
-/// The text of an answer without its calls.
-#[derive(Default)]
-struct Said {
-    text: String,
-    calls: usize,
-}
 
 /// How many bytes of marked text of a history are read again. The oldest come first, so that the prefix in the backend's cache
 /// stays the same. A model's context holds less than this; reading so much takes seconds.
 const READ_BYTES: usize = 1 << 20;
 
-impl Sink for Said {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) | Event::Reasoning(text) => self.text.push_str(text),
-            Event::Call(_) => self.calls += 1,
-            _ => {}
-        }
-    }
-}
-
 /// Cleans the answers in a history, up to [`READ_BYTES`] of them. Answers that contain nothing else are removed.
-pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
+pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
     let mut left = READ_BYTES;
     messages.retain_mut(|message| {
         if message.role != "assistant" {
@@ -46,7 +29,7 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &
             (left > 0).then(|| cleaned(text, adapter, tools))
         };
         let Some(content) = message.content.with_texts(clean) else { return true };
-        message.to_mut().content = content;
+        message.content = content;
         !message.tool_calls.is_empty() || !message.content.text().trim().is_empty()
     });
 }
@@ -66,10 +49,15 @@ pub fn marked_bytes(messages: &[Message], adapter: &Adapter, least: usize) -> us
 fn cleaned(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> String {
     let options = Options { framing: false, ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::default(), options);
-    let mut said = Said::default();
-    scanner.push(Channel::Content, text, &mut said);
-    scanner.finish(FinishReason::Stop, &mut said);
-    let text = if said.calls > 0 { said.text.trim_end() } else { text };
+    let (mut said, mut calls) = (String::new(), 0);
+    let mut sink = |event: Event<'_>| match event {
+        Event::Text(text) | Event::Reasoning(text) => said.push_str(text),
+        Event::Call(_) => calls += 1,
+        _ => {}
+    };
+    scanner.push(Channel::Content, text, &mut sink);
+    scanner.finish(FinishReason::Stop, &mut sink);
+    let text = if calls > 0 { said.trim_end() } else { text };
     without(text, &adapter.framing.drop)
 }
 

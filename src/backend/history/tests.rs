@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::adapter::Adapter;
+use crate::{adapter::Adapter, openai::ChatRequest};
 
 fn adapter(name: &str) -> Arc<Adapter> {
     Arc::clone(crate::seen::library().get(name).expect("an adapter"))
@@ -9,10 +9,10 @@ fn adapter(name: &str) -> Arc<Adapter> {
 
 /// The cleaned messages in wire form, and how many notes there are.
 fn cleaned(messages: Value) -> (Value, usize) {
-    let chat = ChatRequest::from_value(json!({"model": "m", "messages": messages})).expect("a request");
+    let mut chat = ChatRequest::from_value(json!({"model": "m", "messages": messages})).expect("a request");
     let mut notes = Vec::new();
-    let clean = clean(&chat, adapter("hermes").turns(), &mut notes);
-    (json!(clean.messages), notes.len())
+    clean(&mut chat.messages, adapter("hermes").turns(), &mut notes);
+    (json!(chat.messages), notes.len())
 }
 
 fn call(id: &str, arguments: &str) -> Value {
@@ -136,7 +136,7 @@ fn images_of_results_are_shown_or_named() {
     ]);
     let shown = |vision| {
         let chat = ChatRequest::from_value(json!({"model": "m", "messages": conversation})).expect("a request");
-        let mut messages = chat.messages.iter().map(Cow::Borrowed).collect();
+        let mut messages = chat.messages;
         show_images(&mut messages, vision, true);
         messages.iter().map(|message| json!(message)).collect::<Vec<_>>()
     };
@@ -193,7 +193,7 @@ fn files_of_results_are_shown_below_them_or_named() {
     ]});
     let chat = ChatRequest::from_value(json!({"model": "m", "messages": [call("c", "{}"), result]})).unwrap();
     for files in [true, false] {
-        let mut messages: Vec<Cow<'_, Message>> = chat.messages.iter().map(Cow::Borrowed).collect();
+        let mut messages = chat.messages.clone();
         show_images(&mut messages, true, files);
         assert_eq!(messages.len(), if files { 3 } else { 2 });
         let text = messages[1].content.to_text();
@@ -213,7 +213,8 @@ fn the_name_of_a_file_and_the_type_of_an_image_are_no_markup() {
     let result = json!({"role": "tool", "tool_call_id": "c", "content": parts});
     let chat = ChatRequest::from_value(json!({"model": "m", "messages": [super::tests::call("c", "{}"), result]})).unwrap();
     for (vision, files) in [(true, true), (false, false)] {
-        let mut messages = clean(&chat, adapter("hermes").turns(), &mut Vec::new()).messages;
+        let mut messages = chat.messages.clone();
+        clean(&mut messages, adapter("hermes").turns(), &mut Vec::new());
         show_images(&mut messages, vision, files);
         let text = messages[1].content.to_text();
         assert!(!text.contains(['<', '{', '|']), "{text}");

@@ -179,21 +179,9 @@ impl<'s> Grammar<'s> {
     }
 }
 
-/// A text as a terminal of the grammar.
+/// A text as a terminal of the grammar, which is written like a JSON string.
 pub(super) fn literal(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    Value::from(text).to_string()
 }
 
 #[cfg(test)]

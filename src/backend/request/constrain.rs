@@ -38,69 +38,46 @@ pub(super) fn required(round: &Round<'_>, fields: &mut Map<String, Value>) {
         ToolChoice::Named(name) => Some(name),
         ToolChoice::Auto | ToolChoice::None => return,
     };
-    if !describable(round) {
-        return;
-    }
-    let forms = calls(round, only.map(String::as_str));
-    let form = match forms.as_slice() {
+    let Some(field) = round.backend.traits().form.filter(|_| describable(round)) else { return };
+    let tools = round.tools.iter().filter(|tool| only.is_none_or(|only| *only == tool.name));
+    let form = match tools.map(|tool| call(round, tool)).collect::<Vec<_>>().as_mut_slice() {
         [] => return,
-        [one] => one.clone(),
-        _ => json!({"anyOf": forms}),
+        [one] => one.take(),
+        many => json!({"anyOf": many}),
     };
-    if let Some(by) = round.backend.traits().form {
-        hold(by, "call", form, fields);
-    }
-}
-
-/// The schemas of the calls that prompt mode asks for. `only`: the one tool that may be called.
-fn calls(round: &Round<'_>, only: Option<&str>) -> Vec<Value> {
-    let tools = round.tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name));
-    let form = |tool: &Tool| {
-        let mut parameters = parameters_of(tool);
-        conversation::fit_schema(round, &mut parameters);
-        // A reference would point into the surrounding schema.
-        let parameters = if tool.schema.contains("\"$ref\"") { json!({"type": "object"}) } else { parameters };
-        json!({
-            "type": "object",
-            "properties": {"name": {"type": "string", "enum": [tool.wire_name]}, "arguments": parameters},
-            "required": ["name", "arguments"],
-        })
-    };
-    tools.map(form).collect()
-}
-
-/// Holds the answer to a schema.
-fn hold(field: &str, name: &str, schema: Value, fields: &mut Map<String, Value>) {
-    let form = match field {
-        FORMAT => schema,
-        _ => json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema}}),
-    };
+    let form =
+        if field == FORMAT { form } else { json!({"type": "json_schema", "json_schema": {"name": "call", "schema": form}}) };
     fields.insert(field.into(), form);
+}
+
+/// The schema of a call that prompt mode asks for.
+fn call(round: &Round<'_>, tool: &Tool) -> Value {
+    let mut parameters = parameters_of(tool);
+    conversation::fit_schema(round, &mut parameters);
+    // A reference would point into the surrounding schema.
+    let parameters = if tool.schema.contains("\"$ref\"") { json!({"type": "object"}) } else { parameters };
+    json!({
+        "type": "object",
+        "properties": {"name": {"type": "string", "enum": [tool.wire_name]}, "arguments": parameters},
+        "required": ["name", "arguments"],
+    })
 }
 
 /// Fields in which a client asks for an answer in its own form.
 const FORMS: [&str; 2] = [RESPONSE_FORMAT, FORMAT];
 
 /// Where the model may call tools and a call is text to the backend, the client's form of the answer would forbid every call. So
-/// it is not enforced: the returned words for the prompt ask for it. If the calls have a schema too, the answer is held to one of
-/// both. The words also ask a backend that refuses `response_format`. `None`: the fields stay as they are.
+/// it is not enforced: the returned words for the prompt ask for it. The words also ask a backend that refuses `response_format`.
+/// `None`: the fields stay as they are.
 pub(super) fn answer(round: &Round<'_>, fields: &mut Map<String, Value>) -> Option<String> {
     let is_text = round.mode != ToolMode::Native || round.backend.kind == Kind::Ollama;
     let may_call = round.offer && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
-    let is_refused = round.learned.refuses(RESPONSE_FORMAT);
-    let by_words = is_refused || (is_text && may_call);
+    let by_words = round.learned.refuses(RESPONSE_FORMAT) || (is_text && may_call);
     if !by_words {
         return None;
     }
     let schema = FORMS.iter().find_map(|field| wanted(fields.get(*field)?))?;
     FORMS.iter().for_each(|field| drop(fields.shift_remove(*field)));
-    let by = round.backend.traits().form.or((round.backend.kind == Kind::OpenAi).then_some(RESPONSE_FORMAT));
-    if let (ToolMode::Prompt, Style::Json, Some(by)) = (round.mode, round.adapter.prompt.style(), by)
-        && !is_refused
-        && let Some(form) = either(calls(round, None), &schema)
-    {
-        hold(by, "answer", form, fields);
-    }
     let form = if schema == json!({"type": "object"}) {
         "one JSON object".into()
     } else {
@@ -122,24 +99,6 @@ fn wanted(form: &Value) -> Option<Value> {
         (Value::Object(_), _) => Some(form.clone()),
         _ => None,
     }
-}
-
-/// The schema of one of the calls or the answer; `None` if the answer's refers to itself as a whole.
-fn either(mut forms: Vec<Value>, answer: &Value) -> Option<Value> {
-    let mut answer = answer.clone();
-    let mut out = Map::new();
-    // References are relative to the whole document.
-    for place in ["$defs", "definitions"] {
-        out.extend(answer.as_object_mut().and_then(|answer| answer.shift_remove_entry(place)));
-    }
-    let text = format!("{answer}{}", Value::Object(out.clone()));
-    let inside = text.matches("\"$ref\":\"#/$defs/").count() + text.matches("\"$ref\":\"#/definitions/").count();
-    if text.matches("\"$ref\":").count() != inside {
-        return None;
-    }
-    forms.push(answer);
-    out.insert("anyOf".into(), Value::Array(forms));
-    Some(Value::Object(out))
 }
 
 /// Tells vLLM and SGLang to keep special tokens. Otherwise they remove them, and with them the markers of calls, unless they parse

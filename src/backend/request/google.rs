@@ -1,13 +1,12 @@
-//! Writes the body for Google's `streamGenerateContent`: roles `user` and `model`, parts, function declarations in Google's subset
-//! of JSON Schema, signatures returned with their calls.
+//! Writes the body for Google's `streamGenerateContent`: roles `user` and `model`, parts, function declarations, signatures returned
+//! with their calls.
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, image, left_out, named, parameters_of};
+use super::{Called, dropped, has_members, image, left_out, named, names, parameters_of};
 use crate::{
-    backend::{chat::Chat, conversation::subset},
     event::{Note, ToolChoice, Tools},
-    openai::{self, Content, Message},
+    openai::{self, ChatRequest, Content, Message},
 };
 
 /// OpenAI's name of a field, and its name in `generationConfig`.
@@ -32,13 +31,13 @@ pub(super) fn path(model: &str) -> String {
     format!("/models/{}:streamGenerateContent?alt=sse", name.collect::<String>())
 }
 
-pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
+pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
     let mut body = Map::new();
     let mut system = Vec::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut called = Called::default();
     for message in &chat.messages {
-        called.add(message);
+        called.extend(names(message));
         if message.role == "system" {
             system.extend(parts(message));
             continue;
@@ -60,9 +59,10 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>
     if let Some(tools) = tools {
         let declarations = tools.iter().map(|tool| {
             let mut declaration = json!({"name": tool.wire_name, "description": tool.description});
-            let parameters = parameters_of(tool);
-            if !parameters.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty) {
-                declaration["parameters"] = subset(&parameters);
+            let mut parameters = parameters_of(tool);
+            if let Some(schema) = parameters.as_object_mut().filter(|schema| schema.get("properties").is_some_and(has_members)) {
+                schema.shift_remove("$schema");
+                declaration["parametersJsonSchema"] = parameters;
             }
             declaration
         });
@@ -84,7 +84,7 @@ pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>
     Value::Object(body)
 }
 
-fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
+fn config(chat: &ChatRequest, notes: &mut Vec<Note>) -> Map<String, Value> {
     let mut config = Map::new();
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
         if let Some((_, key)) = CONFIG.iter().find(|(openai, _)| openai == name) {
@@ -101,7 +101,7 @@ fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
                 Some("json_schema") => {
                     config.insert("responseMimeType".into(), json!("application/json"));
                     if let Some(wanted) = form.get("json_schema").and_then(|form| form.get("schema")) {
-                        config.insert("responseSchema".into(), subset(wanted));
+                        config.insert("responseJsonSchema".into(), wanted.clone());
                     }
                 }
                 Some("text") => {}
@@ -150,7 +150,7 @@ fn parts(message: &Message) -> Vec<Value> {
 
 /// A result: Google wants an object, and the name of the function instead of an id.
 fn result(message: &Message, called: &Called<'_>) -> Vec<Value> {
-    let name = message.tool_call_id.as_ref().and_then(|id| called.name(id)).unwrap_or("tool");
+    let name = message.tool_call_id.as_ref().and_then(|id| called.get(id.as_str())).unwrap_or(&"tool");
     let text = message.content.to_text();
     let response = match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => Value::Object(object),

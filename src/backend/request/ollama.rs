@@ -1,16 +1,13 @@
 //! Writes the body for Ollama's `/api/chat`: arguments of past calls as objects, results with the tool's name, images separate
 //! from the text, sampling under `options`.
 
-use std::borrow::Cow;
-
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, functions, image, left_out};
+use super::{Body, Called, dropped, functions, image, left_out, names};
 use crate::{
-    backend::{Round, chat::Chat},
+    backend::Round,
     event::{Note, Tools},
-    openai::{self, Message},
+    openai::{self, ChatRequest, Message},
 };
 
 /// OpenAI's name of a field, and the name of Ollama's option.
@@ -32,44 +29,32 @@ const OPTIONS: &[(&str, &str)] = &[
 /// Ollama's own fields, passed on unchanged.
 const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
 
-/// The body of a request. The definitions of tools are the client's own, not copies.
-#[derive(Serialize)]
-pub(super) struct Body<'a> {
-    model: &'a str,
-    messages: Vec<Value>,
-    stream: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Cow<'a, Value>>,
-    #[serde(flatten)]
-    rest: Map<String, Value>,
-}
-
-pub(super) fn body<'a>(chat: &Chat<'a>, tools: Option<&'a Tools>, round: &Round<'a>, notes: &mut Vec<Note>) -> Body<'a> {
+pub(super) fn body<'a>(chat: ChatRequest, tools: Option<&'a Tools>, round: &Round<'a>, notes: &mut Vec<Note>) -> Body<'a, Value> {
     let mut called = Called::default();
     let messages = chat.messages.iter().map(|turn| {
-        called.add(turn);
+        called.extend(names(turn));
         message(turn, &called)
     });
     let messages = messages.collect();
     // Ollama has no `tool_choice`: if no call is wanted, no tool is offered.
     let tools = tools.filter(|tools| tools.wanted()).map(|tools| functions(round, tools.iter()));
     let (mut rest, mut options) = (Map::new(), Map::new());
-    for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
-        if let Some((_, option)) = OPTIONS.iter().find(|(openai, _)| openai == name) {
-            let value = if name == "stop" && value.is_string() { json!([value]) } else { value.clone() };
+    for (name, value) in chat.rest.into_iter().filter(|(_, value)| !value.is_null()) {
+        if let Some((_, option)) = OPTIONS.iter().find(|(openai, _)| *openai == name) {
+            let value = if name == "stop" && value.is_string() { json!([value]) } else { value };
             options.entry(*option).or_insert(value);
         } else if OWN.contains(&name.as_str()) {
-            rest.insert(name.clone(), value.clone());
+            rest.insert(name, value);
         } else {
             match (name.as_str(), value) {
-                ("options", Value::Object(own)) => options.extend(own.clone()),
+                ("options", Value::Object(own)) => options.extend(own),
                 ("reasoning_effort", effort) => drop(rest.entry("think").or_insert(think(effort))),
-                ("response_format", form) => match format(form) {
+                ("response_format", form) => match format(&form) {
                     Some(format) => drop(rest.insert("format".into(), format)),
                     None if form.get("type").and_then(Value::as_str) == Some("text") => {}
-                    None => dropped(notes, name, "Ollama"),
+                    None => dropped(notes, &name, "Ollama"),
                 },
-                _ => left_out(name, value, "Ollama", notes),
+                (_, value) => left_out(&name, &value, "Ollama", notes),
             }
         }
     }
@@ -79,7 +64,7 @@ pub(super) fn body<'a>(chat: &Chat<'a>, tools: Option<&'a Tools>, round: &Round<
     if !options.is_empty() {
         rest.insert("options".into(), Value::Object(options));
     }
-    Body { model: chat.model, messages, stream: true, tools: tools.unwrap_or_default(), rest }
+    Body { model: chat.model, messages, stream: true, tools: tools.unwrap_or_default(), tool_choice: None, rest }
 }
 
 fn message(message: &Message, called: &Called<'_>) -> Value {
@@ -101,7 +86,7 @@ fn message(message: &Message, called: &Called<'_>) -> Value {
         out["tool_calls"] = calls.collect();
     }
     if let Some(id) = &message.tool_call_id {
-        if let Some(name) = called.name(id) {
+        if let Some(name) = called.get(id.as_str()) {
             out["tool_name"] = json!(name);
         }
         out["tool_call_id"] = json!(id);
@@ -110,12 +95,12 @@ fn message(message: &Message, called: &Called<'_>) -> Value {
 }
 
 /// Ollama's `think` for a `reasoning_effort`; Ollama has fewer levels.
-fn think(effort: &Value) -> Value {
+fn think(effort: Value) -> Value {
     match effort.as_str() {
         Some("none") => json!(false),
         Some("minimal") => json!("low"),
         Some("xhigh") => json!("high"),
-        _ => effort.clone(),
+        _ => effort,
     }
 }
 

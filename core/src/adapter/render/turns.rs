@@ -40,7 +40,7 @@ pub fn alternate(messages: &mut Vec<Message>) {
 pub fn instruct(messages: &mut Vec<Message>, instruction: String) {
     let instruction = Message::text("system", instruction);
     match messages.first_mut() {
-        Some(first) if first.role == "system" => join(first, instruction),
+        Some(first) if matches!(first.role.as_str(), "system" | "developer") => join(first, instruction),
         _ => messages.insert(0, instruction),
     }
 }

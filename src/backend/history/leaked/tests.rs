@@ -12,10 +12,9 @@ fn cleaned_by(model: &str, contents: &[Value]) -> Vec<Value> {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     let tools = Arc::new(Tools::new([Tool::new("read_file", "", schema)], ToolChoice::Auto));
     let messages: Vec<Value> = contents.iter().map(|content| json!({"role": "assistant", "content": content})).collect();
-    let chat = ChatRequest::from_value(json!({"model": model, "messages": messages})).expect("a request");
-    let mut messages: Vec<Cow<'_, Message>> = chat.messages.iter().map(Cow::Borrowed).collect();
-    clean(&mut messages, &library.find(model, None).adapter, &tools);
-    messages.into_iter().map(|message| json!(message.content)).collect()
+    let mut chat = ChatRequest::from_value(json!({"model": model, "messages": messages})).expect("a request");
+    clean(&mut chat.messages, &library.find(model, None).adapter, &tools);
+    chat.messages.into_iter().map(|message| json!(message.content)).collect()
 }
 
 #[test]
