@@ -6,7 +6,7 @@ use std::{
 };
 
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
+    ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
         ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult,
@@ -14,6 +14,7 @@ use rmcp::{
         ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
+    transport::IntoTransport,
 };
 use serde_json::{Map, Value, json};
 
@@ -43,6 +44,18 @@ const REMEMBERED: usize = 16;
 impl Requests {
     pub(super) fn new(shared: Arc<Shared>) -> Requests {
         Requests { shared, context: Mutex::default() }
+    }
+
+    /// Serves one client until it leaves.
+    pub(super) async fn over<E: std::error::Error + Send + Sync + 'static, A>(
+        self,
+        transport: impl IntoTransport<RoleServer, E, A>,
+    ) {
+        match self.serve(transport).await {
+            // Why it ended does not matter: the client is gone.
+            Ok(running) => drop(running.waiting().await),
+            Err(error) => tracing::debug!(%error, "an MCP session was not begun"),
+        }
     }
 
     async fn offered(&self, asked: &RequestContext<RoleServer>) -> Catalogue {

@@ -169,17 +169,11 @@ impl Begun {
 type Boxed<'f, T> = Pin<Box<dyn Future<Output = Result<T, SessionStoreError>> + Send + 'f>>;
 
 impl SessionStore for Begun {
-    fn load<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, Option<SessionState>>
-    where
-        Self: 'f,
-    {
+    fn load<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, Option<SessionState>> {
         Box::pin(async move { Ok(store::read(&*self.0, &Begun::key(id)).await) })
     }
 
-    fn store<'a: 'f, 'b: 'f, 'c: 'f, 'f>(&'a self, id: &'b str, state: &'c SessionState) -> Boxed<'f, ()>
-    where
-        Self: 'f,
-    {
+    fn store<'a: 'f, 'b: 'f, 'c: 'f, 'f>(&'a self, id: &'b str, state: &'c SessionState) -> Boxed<'f, ()> {
         Box::pin(async move {
             let state = serde_json::to_vec(state)?;
             self.0.put(Begun::key(id), state.into(), store::DAY).await;
@@ -187,10 +181,7 @@ impl SessionStore for Begun {
         })
     }
 
-    fn delete<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, ()>
-    where
-        Self: 'f,
-    {
+    fn delete<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, ()> {
         Box::pin(async move {
             self.0.take(&Begun::key(id)).await;
             Ok(())

@@ -40,12 +40,12 @@ pub(super) struct Address {
 /// `GET /sse`. The session ends with its stream, which ends if the client does not greet. A client that has greeted may be silent
 /// as long as it likes: unlike one of streamable HTTP, it would not begin again by itself.
 pub(super) fn open(engine: &Engine, caller: Option<&Caller>) -> Response {
-    let session = engine.open(caller.map(|caller| Arc::clone(&caller.name)));
-    let endpoint = Event::default().event("endpoint").data(format!("/sse/message?session_id={}", session.id));
-    let messages = stream::unfold((session, IDLE), |(mut session, patience)| async move {
-        let message = tokio::time::timeout(patience, session.output.recv()).await.ok()??;
+    let (id, output) = engine.open(caller.map(|caller| Arc::clone(&caller.name)));
+    let endpoint = Event::default().event("endpoint").data(format!("/sse/message?session_id={id}"));
+    let messages = stream::unfold((output, IDLE), |(mut output, patience)| async move {
+        let message = tokio::time::timeout(patience, output.recv()).await.ok()??;
         let data = serde_json::to_string(&with_service_info(message)).ok()?;
-        Some((Event::default().event("message").data(data), (session, Duration::MAX)))
+        Some((Event::default().event("message").data(data), (output, Duration::MAX)))
     });
     let events = stream::once(std::future::ready(endpoint)).chain(messages).map(Ok::<_, Infallible>);
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
