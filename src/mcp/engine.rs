@@ -5,20 +5,16 @@
 //! delays nobody and answers may overtake each other. Transports only move messages; that of HTTP with SSE has an input queue and
 //! an output queue, and its session ends with the owner of the latter.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use futures_util::{sink, stream};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    model::ServerJsonRpcMessage,
     transport::{
         async_rw::AsyncRwTransport,
         streamable_http_server::{
             StreamableHttpServerConfig, StreamableHttpService,
-            session::{SessionStore, never::NeverSessionManager},
+            session::{SessionId, SessionStore, never::NeverSessionManager},
         },
     },
 };
@@ -55,8 +51,8 @@ pub struct Engine {
     shared: Arc<Shared>,
     /// Streamable HTTP with sessions.
     streamable: StreamableHttpService<Requests, Sessions>,
-    /// The sessions of that service.
-    known: Arc<Sessions>,
+    /// The sessions of that service, and of the legacy transport.
+    sessions: Arc<Sessions>,
     /// For callers that post a single request and read a single answer.
     direct: StreamableHttpService<Requests, NeverSessionManager>,
 }
@@ -66,11 +62,9 @@ struct Shared {
     pool: Arc<Pool>,
     options: Options,
     schemas: Schemas,
-    /// The sessions of the legacy transport, with their input queues.
-    sessions: Mutex<HashMap<String, (Used, mpsc::Sender<ClientJsonRpcMessage>)>>,
 }
 
-/// The largest request over HTTP, in bytes.
+/// The largest request over HTTP, in bytes; the SDK's default, too.
 const REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of messages in a queue.
 const QUEUE: usize = 64;
@@ -84,18 +78,18 @@ impl Engine {
     /// The same, but a session of streamable HTTP can continue at any instance that shares this store.
     pub fn sharing(pool: Arc<Pool>, options: Options, store: Option<Arc<dyn Common>>) -> Engine {
         // Hosts and origins are checked once, in front of all routes.
-        let mut http = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
+        let mut http = StreamableHttpServerConfig::default().disable_allowed_hosts();
         let common = store.filter(|store| store.link().is_some());
         http.session_store = common.map(|store| Arc::new(sessions::Begun(store)) as Arc<dyn SessionStore>);
         let single = http.clone().with_legacy_session_mode(false).with_json_response(true);
-        let known = Arc::new(Sessions::new(options.sessions));
-        let shared = Arc::new(Shared { pool, options, schemas: Schemas::default(), sessions: Mutex::default() });
+        let sessions = Arc::new(Sessions::new(options.sessions));
+        let shared = Arc::new(Shared { pool, options, schemas: Schemas::default() });
         let of_all = Arc::clone(&shared);
         let begin = move || Ok(Requests::new(Arc::clone(&of_all)));
         Engine {
             shared,
-            streamable: StreamableHttpService::new(begin.clone(), Arc::clone(&known), http),
-            known,
+            streamable: StreamableHttpService::new(begin.clone(), Arc::clone(&sessions), http),
+            sessions,
             direct: StreamableHttpService::new(begin, Arc::default(), single),
         }
     }
@@ -107,14 +101,14 @@ impl Engine {
 
     /// Number of open sessions of the legacy transport.
     pub fn open_sessions(&self) -> usize {
-        self.shared.sessions.hold().len()
+        self.sessions.used.hold().values().filter(|used| used.input.is_some()).count()
     }
 
     /// Ends all sessions and their streams; new requests are refused. The pool stays open.
     pub fn end_sessions(&self) {
         self.streamable.config.cancellation_token.cancel();
         // The loops see the end of their input, end, and with their output the streams end.
-        self.shared.sessions.hold().clear();
+        self.sessions.used.hold().clear();
     }
 
     /// Serves one client over standard input and output until its input ends, one message per line. Lines that are no JSON are
@@ -128,22 +122,14 @@ impl Engine {
     /// Opens a session of the legacy transport: its id and its output queue, whose end is the session's. If there are too many,
     /// another one is closed for it.
     #[allow(clippy::disallowed_methods, reason = "the loop of a session lives as long as the session, not as a request")]
-    fn open(&self, owner: Option<Arc<str>>) -> (String, mpsc::Receiver<ServerJsonRpcMessage>) {
-        let id = uuid::Uuid::new_v4().to_string();
+    async fn open(&self, owner: Option<Arc<str>>) -> (SessionId, mpsc::Receiver<ServerJsonRpcMessage>) {
+        let id = SessionId::from(uuid::Uuid::new_v4().to_string());
         let (to_input, input) = mpsc::channel(QUEUE);
         let (to_output, output) = mpsc::channel(QUEUE);
-        {
-            let mut sessions = self.shared.sessions.hold();
-            if sessions.len() >= self.shared.options.sessions.max(1)
-                && let Some(id) = sessions::makes_room(sessions.iter().map(|(id, (used, _))| (id, used))).cloned()
-            {
-                tracing::info!("too many MCP sessions; the one that was silent longest is closed");
-                sessions.remove(&id);
-            }
-            sessions.insert(id.clone(), (Used { at: Instant::now(), owner }, to_input));
-        }
-        let (shared, own) = (Arc::clone(&self.shared), id.clone());
-        let requests = Requests::new(Arc::clone(&shared));
+        self.sessions.make_room().await;
+        self.sessions.used.hold().insert(Arc::clone(&id), Used { at: Instant::now(), owner, input: Some(to_input) });
+        let (sessions, own) = (Arc::clone(&self.sessions), Arc::clone(&id));
+        let requests = Requests::new(Arc::clone(&self.shared));
         let input = stream::unfold(input, |mut input| async move { Some((input.recv().await?, input)) });
         let sending =
             sink::unfold(to_output.clone(), |output, message| async move { output.send(message).await.map(|()| output) });
@@ -152,7 +138,7 @@ impl Engine {
                 () = requests.over((Box::pin(sending), Box::pin(input))) => {}
                 () = to_output.closed() => {}
             }
-            shared.sessions.hold().remove(&own);
+            sessions.used.hold().remove(&own);
         });
         (id, output)
     }

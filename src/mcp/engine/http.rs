@@ -1,8 +1,6 @@
 //! The MCP routes: streamable HTTP at `/mcp`, the older SSE transport at `/sse`, the registry under `/mcp/`. Clients may be
 //! given either address, so both accept both transports if the request shows which one it means.
 
-use std::sync::Arc;
-
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -38,45 +36,34 @@ impl Engine {
         let begins = !request.headers().contains_key(SESSION);
         if request.method() == Method::POST && begins && !takes_events(request.headers()) {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-            return self.direct.handle(request).await.map(Body::new).into_response();
+            return self.direct.handle(request).await.into_response();
         }
         if request.method() == Method::DELETE {
             return self.end(request).await;
         }
-        let owner = request.extensions().get::<Caller>().map(|caller| Arc::clone(&caller.name));
-        let response = self.streamable.handle(request).await.map(Body::new).into_response();
-        let id = response.headers().get(SESSION).filter(|_| begins).and_then(|id| id.to_str().ok());
-        if let (Some(id), Some(owner)) = (id, owner) {
-            self.known.belongs(&SessionId::from(id), &owner);
-        }
-        response
+        self.streamable.handle(request).await.into_response()
     }
 
     /// Ends a session. The specification wants 404 for one that does not exist any more, and leaves the status of success to HTTP:
     /// the SDK's 202 would say that the session is still to be ended (RFC 9110, section 9.3.5).
     async fn end(&self, request: Request) -> Response {
         let id = request.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(SessionId::from);
-        if let Some(id) = id
-            && !self.is_open(&id).await
-        {
-            return (StatusCode::NOT_FOUND, "there is no such session").into_response();
+        if let Some(id) = id {
+            // Another instance that shares the store may have begun it.
+            let is_here = self.sessions.has_session(&id).await.unwrap_or(false);
+            let is_known = match &self.streamable.config.session_store {
+                Some(store) if !is_here => matches!(store.load(&id).await, Ok(Some(_))),
+                _ => is_here,
+            };
+            if !is_known {
+                return (StatusCode::NOT_FOUND, "there is no such session").into_response();
+            }
         }
-        let mut response = self.streamable.handle(request).await.map(Body::new).into_response();
+        let mut response = self.streamable.handle(request).await.into_response();
         if response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         response
-    }
-
-    /// Whether this instance has the session, or another one that shares the store began it.
-    async fn is_open(&self, id: &SessionId) -> bool {
-        if self.known.has_session(id).await.unwrap_or(false) {
-            return true;
-        }
-        match &self.streamable.config.session_store {
-            Some(store) => matches!(store.load(id).await, Ok(Some(_))),
-            None => false,
-        }
     }
 }
 
@@ -85,7 +72,7 @@ const SESSION: &str = "mcp-session-id";
 /// `/sse`: a GET without a session is of the old dialect, everything else of the new one.
 async fn either(State(engine): State<Engine>, head: Parts, body: Bytes) -> Response {
     if head.method == Method::GET && !head.headers.contains_key(SESSION) {
-        return sse::open(&engine, head.extensions.get::<Caller>());
+        return sse::open(&engine, head.extensions.get::<Caller>()).await;
     }
     streamable(State(engine), head, body).await
 }
