@@ -31,19 +31,6 @@ impl Engine {
             .with_state(self.clone())
     }
 
-    /// A request of streamable HTTP.
-    async fn passed(&self, mut request: Request) -> Response {
-        let begins = !request.headers().contains_key(SESSION);
-        if request.method() == Method::POST && begins && !takes_events(request.headers()) {
-            request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-            return self.direct.handle(request).await.into_response();
-        }
-        if request.method() == Method::DELETE {
-            return self.end(request).await;
-        }
-        self.streamable.handle(request).await.into_response()
-    }
-
     /// Ends a session. The specification wants 404 for one that does not exist any more, and leaves the status of success to HTTP:
     /// the SDK's 202 would say that the session is still to be ended (RFC 9110, section 9.3.5).
     async fn end(&self, request: Request) -> Response {
@@ -85,7 +72,16 @@ async fn streamable(State(engine): State<Engine>, head: Parts, body: Bytes) -> R
     {
         return *refused;
     }
-    engine.passed(Request::from_parts(head, Body::from(body))).await
+    let begins = !head.headers.contains_key(SESSION);
+    let mut request = Request::from_parts(head, Body::from(body));
+    if request.method() == Method::POST && begins && !takes_events(request.headers()) {
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        return engine.direct.handle(request).await.into_response();
+    }
+    if request.method() == Method::DELETE {
+        return engine.end(request).await;
+    }
+    engine.streamable.handle(request).await.into_response()
 }
 
 fn takes_events(headers: &HeaderMap) -> bool {

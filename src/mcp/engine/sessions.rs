@@ -49,12 +49,14 @@ pub(super) struct Used {
     pub(super) input: Option<mpsc::Sender<ClientJsonRpcMessage>>,
 }
 
-/// After this time without a message a session is closed, by the SDK's default.
+/// After this time without a message a session is closed.
 pub(super) const IDLE: Duration = Duration::from_secs(5 * 60);
 
 impl Sessions {
     pub(super) fn new(limit: usize) -> Sessions {
-        Sessions { inner: LocalSessionManager::default(), limit: limit.max(1), used: Mutex::default() }
+        let mut inner = LocalSessionManager::default();
+        inner.session_config.keep_alive = Some(IDLE);
+        Sessions { inner, limit: limit.max(1), used: Mutex::default() }
     }
 
     /// Notes that a session of streamable HTTP is used, and whose it is, if it is by a request.
