@@ -39,7 +39,7 @@ pub struct McpServing {
     pub token: Option<Secret>,
     /// Headers of a request that tool policies may read, in lower case.
     pub trusted_headers: Vec<String>,
-    /// Maximum number of sessions of each transport.
+    /// Maximum number of sessions over HTTP.
     pub sessions: usize,
 }
 

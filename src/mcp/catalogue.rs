@@ -30,16 +30,12 @@ pub struct Offered {
     pub service: ServiceInfo,
     /// Its full name in the characters that OpenAI's clients allow.
     pub wire_name: String,
-    /// A title for people.
-    pub title: Option<String>,
     /// The description.
     pub description: String,
     /// The input schema without what policies hide, as JSON text.
     pub schema: Arc<str>,
-    /// The schema of its structured results.
-    pub output_schema: Option<Value>,
-    /// The server's hints, unchanged.
-    pub annotations: Option<Value>,
+    /// The tool as clients of toolglot's MCP server see it, but for its name.
+    pub(super) described: rmcp::model::Tool,
     /// Its effect.
     pub effect: Effect,
     /// Whether it may be called; never [`Permission::Deny`].
@@ -69,8 +65,8 @@ impl Catalogue {
 
     /// Sorts the tools and gives each its wire name. `b__c` of server `a` and `c` of server `a__b` have one full name: only the tool
     /// of the longer name of a server is offered, because its name is the user's choice and that of a tool is the server's.
-    pub(super) fn with_names(self) -> Catalogue {
-        let Catalogue { mut tools, mut problems, instructions } = self;
+    pub(super) fn with_names(mut self) -> Catalogue {
+        let Catalogue { tools, problems, .. } = &mut self;
         tools.sort_by(|a, b| a.service.cmp(&b.service));
         tools.dedup_by(|later, first| later.service == first.service);
         let mut longest: HashMap<String, usize> = HashMap::new();
@@ -91,7 +87,7 @@ impl Catalogue {
         for (tool, wire) in tools.iter_mut().zip(names::wire_names(&services)) {
             tool.wire_name = wire;
         }
-        Catalogue { tools, problems, instructions }
+        self
     }
 
     /// The tool that a written name means. `context`: the services of the last results, the latest first.

@@ -5,19 +5,23 @@
 //! delays nobody and answers may overtake each other. Transports only move messages; that of HTTP with SSE has an input queue and
 //! an output queue, and its session ends with the owner of the latter.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use futures_util::{sink, stream};
 use rmcp::{
-    ServiceExt,
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
-    transport::streamable_http_server::{StreamableHttpServerConfig, session::SessionStore},
+    model::ServerJsonRpcMessage,
+    transport::{
+        async_rw::AsyncRwTransport,
+        streamable_http_server::{
+            StreamableHttpServerConfig, StreamableHttpService,
+            session::{SessionId, SessionStore, never::NeverSessionManager},
+        },
+    },
 };
-use tokio::sync::mpsc;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite},
+    sync::mpsc,
+};
 
 use super::pool::Pool;
 use crate::{fix::Schemas, lock::Hold, store::Common};
@@ -26,12 +30,11 @@ mod http;
 mod requests;
 mod sessions;
 mod sse;
-mod stdio;
 
 pub use crate::config::McpServing as Options;
 
 use requests::Requests;
-use sessions::Used;
+use sessions::{Sessions, Used};
 
 /// The sender of a request. An extension of the HTTP request.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +49,12 @@ pub struct Caller {
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
+    /// Streamable HTTP with sessions.
+    streamable: StreamableHttpService<Requests, Sessions>,
+    /// The sessions of that service, and of the legacy transport.
+    sessions: Arc<Sessions>,
+    /// For callers that post a single request and read a single answer.
+    direct: StreamableHttpService<Requests, NeverSessionManager>,
 }
 
 /// What all sessions share.
@@ -53,20 +62,9 @@ struct Shared {
     pool: Arc<Pool>,
     options: Options,
     schemas: Schemas,
-    /// How the SDK serves streamable HTTP; ends its sessions, too.
-    http: StreamableHttpServerConfig,
-    /// The sessions of the legacy transport, with their input queues.
-    sessions: Mutex<HashMap<String, (Used, mpsc::Sender<ClientJsonRpcMessage>)>>,
 }
 
-/// One session: its output queue. Dropping it ends the session.
-struct Session {
-    id: String,
-    output: mpsc::Receiver<ServerJsonRpcMessage>,
-    shared: Arc<Shared>,
-}
-
-/// The largest request over HTTP, in bytes.
+/// The largest request over HTTP, in bytes; the SDK's default, too.
 const REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of messages in a queue.
 const QUEUE: usize = 64;
@@ -80,11 +78,20 @@ impl Engine {
     /// The same, but a session of streamable HTTP can continue at any instance that shares this store.
     pub fn sharing(pool: Arc<Pool>, options: Options, store: Option<Arc<dyn Common>>) -> Engine {
         // Hosts and origins are checked once, in front of all routes.
-        let mut http = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
+        let mut http = StreamableHttpServerConfig::default().disable_allowed_hosts();
         let common = store.filter(|store| store.link().is_some());
         http.session_store = common.map(|store| Arc::new(sessions::Begun(store)) as Arc<dyn SessionStore>);
-        let shared = Shared { pool, options, schemas: Schemas::default(), http, sessions: Mutex::default() };
-        Engine { shared: Arc::new(shared) }
+        let single = http.clone().with_legacy_session_mode(false).with_json_response(true);
+        let sessions = Arc::new(Sessions::new(options.sessions));
+        let shared = Arc::new(Shared { pool, options, schemas: Schemas::default() });
+        let of_all = Arc::clone(&shared);
+        let begin = move || Ok(Requests::new(Arc::clone(&of_all)));
+        Engine {
+            shared,
+            streamable: StreamableHttpService::new(begin.clone(), Arc::clone(&sessions), http),
+            sessions,
+            direct: StreamableHttpService::new(begin, Arc::default(), single),
+        }
     }
 
     /// Its pool.
@@ -94,49 +101,45 @@ impl Engine {
 
     /// Number of open sessions of the legacy transport.
     pub fn open_sessions(&self) -> usize {
-        self.shared.sessions.hold().len()
+        self.sessions.used.hold().values().filter(|used| used.input.is_some()).count()
     }
 
     /// Ends all sessions and their streams; new requests are refused. The pool stays open.
     pub fn end_sessions(&self) {
-        self.shared.http.cancellation_token.cancel();
+        self.streamable.config.cancellation_token.cancel();
         // The loops see the end of their input, end, and with their output the streams end.
-        self.shared.sessions.hold().clear();
+        self.sessions.used.hold().clear();
     }
 
-    /// Opens a session of the legacy transport. If there are too many, another one is closed for it.
+    /// Serves one client over standard input and output until its input ends, one message per line. Lines that are no JSON are
+    /// passed over, and answers that are still due at the end of the input get a few seconds.
+    pub async fn stdio(&self, input: impl AsyncRead + Send + Unpin + 'static, output: impl AsyncWrite + Send + Unpin + 'static) {
+        // The last line may lack its end.
+        let lines = AsyncRwTransport::new_server(input.chain(&b"\n"[..]), output);
+        Requests::new(Arc::clone(&self.shared)).over(lines).await;
+    }
+
+    /// Opens a session of the legacy transport: its id and its output queue, whose end is the session's. If there are too many,
+    /// another one is closed for it.
     #[allow(clippy::disallowed_methods, reason = "the loop of a session lives as long as the session, not as a request")]
-    fn open(&self, owner: Option<Arc<str>>) -> Session {
-        let id = uuid::Uuid::new_v4().to_string();
+    async fn open(&self, owner: Option<Arc<str>>) -> (SessionId, mpsc::Receiver<ServerJsonRpcMessage>) {
+        let id = SessionId::from(uuid::Uuid::new_v4().to_string());
         let (to_input, input) = mpsc::channel(QUEUE);
         let (to_output, output) = mpsc::channel(QUEUE);
-        {
-            let mut sessions = self.shared.sessions.hold();
-            if sessions.len() >= self.shared.options.sessions.max(1)
-                && let Some(id) = sessions::makes_room(sessions.iter().map(|(id, (used, _))| (id, used))).cloned()
-            {
-                tracing::info!("too many MCP sessions; the one that was silent longest is closed");
-                sessions.remove(&id);
-            }
-            sessions.insert(id.clone(), (Used { at: Instant::now(), owner }, to_input));
-        }
+        self.sessions.make_room().await;
+        self.sessions.used.hold().insert(Arc::clone(&id), Used { at: Instant::now(), owner, input: Some(to_input) });
+        let (sessions, own) = (Arc::clone(&self.sessions), Arc::clone(&id));
         let requests = Requests::new(Arc::clone(&self.shared));
         let input = stream::unfold(input, |mut input| async move { Some((input.recv().await?, input)) });
-        let to_output = sink::unfold(to_output, |output, message| async move { output.send(message).await.map(|()| output) });
+        let sending =
+            sink::unfold(to_output.clone(), |output, message| async move { output.send(message).await.map(|()| output) });
         tokio::spawn(async move {
-            match requests.serve((Box::pin(to_output), Box::pin(input))).await {
-                // Why it ended does not matter: the client is gone.
-                Ok(running) => drop(running.waiting().await),
-                Err(error) => tracing::debug!(%error, "an MCP session was not begun"),
+            tokio::select! {
+                () = requests.over((Box::pin(sending), Box::pin(input))) => {}
+                () = to_output.closed() => {}
             }
+            sessions.used.hold().remove(&own);
         });
-        Session { id, output, shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // The loop sees the end of its input and ends.
-        self.shared.sessions.hold().remove(&self.id);
+        (id, output)
     }
 }

@@ -78,8 +78,7 @@ fn bare<'t>(written: &str, offered: &[Named<'t>], context: &[ServiceInfo]) -> Op
 }
 
 fn plain(full: &str) -> String {
-    let name: String = full.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect();
-    if name.is_empty() { "_".into() } else { name }
+    full.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }
 
 fn hashed(tool: &ServiceInfo, plain: &str) -> String {

@@ -3,10 +3,11 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use rmcp::model::Tool;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{pool::Definition, registry::Server};
+use super::registry::Server;
 use crate::{
     error::Error,
     store::{self, Key, Kind, Memory, Store},
@@ -29,12 +30,12 @@ pub(super) type Pin<'a> = (&'a str, String);
 pub(super) const INSTRUCTIONS: &str = "\ninstructions";
 
 /// The pins of these definitions.
-pub(super) fn of(tools: &[Definition]) -> Vec<Pin<'_>> {
-    tools.iter().map(|tool| (tool.name.as_str(), hash(tool))).collect()
+pub(super) fn of(tools: &[Tool]) -> Vec<Pin<'_>> {
+    tools.iter().map(|tool| (tool.name.as_ref(), hash(tool))).collect()
 }
 
 /// The pins of everything that a server says.
-pub(super) fn of_all<'a>(tools: &'a [Definition], instructions: Option<&str>) -> Vec<Pin<'a>> {
+pub(super) fn of_all<'a>(tools: &'a [Tool], instructions: Option<&str>) -> Vec<Pin<'a>> {
     of(tools).into_iter().chain([(INSTRUCTIONS, digest(instructions.unwrap_or_default()))]).collect()
 }
 
@@ -95,8 +96,10 @@ fn key(server: &Server) -> Key {
 }
 
 /// The hash of everything that a model or a policy reads of a tool. The order of keys does not matter.
-fn hash(tool: &Definition) -> String {
-    let mut parts = json!([tool.name, tool.title, tool.description, tool.schema, tool.output_schema, tool.annotations]);
+fn hash(tool: &Tool) -> String {
+    let description = tool.description.as_deref().unwrap_or_default();
+    let (schema, output) = (tool.input_schema.as_ref(), tool.output_schema.as_deref());
+    let mut parts = json!([tool.name, tool.title, description, schema, output, tool.annotations]);
     parts.sort_all_objects();
     digest(&parts.to_string())
 }
@@ -112,20 +115,13 @@ mod tests {
 
     #[tokio::test]
     async fn what_can_be_pinned_nowhere_is_not_offered() {
-        let tool = |at: usize| Definition {
-            name: format!("t{at}{}", "x".repeat(500)),
-            title: None,
-            description: String::new(),
-            schema: json!({}),
-            output_schema: None,
-            annotations: None,
-        };
-        let many: Vec<Definition> = (0..20_000).map(tool).collect();
+        let tool = |at: usize| Tool::new(format!("t{at}{}", "x".repeat(500)), "", serde_json::Map::new());
+        let many: Vec<Tool> = (0..20_000).map(tool).collect();
         let pins = Pins::new(Arc::new(Memory::default()));
         let entry = serde_json::Map::from_iter([("url".to_owned(), json!("http://a/"))]);
         let server = Server::parse("s", &entry, &Environment::default()).unwrap().unwrap();
         assert!(pins.changed(&server, &of(&many[..10])).await.is_empty());
         let changed = pins.changed(&server, &of(&many)).await;
-        assert_eq!((changed.len(), changed.contains(&many[0].name)), (many.len() - 10, false));
+        assert_eq!((changed.len(), changed.contains(&many[0].name.to_string())), (many.len() - 10, false));
     }
 }

@@ -11,13 +11,13 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::{model::Tool, transport::streamable_http_client::StreamableHttpError};
 use serde_json::{Map, Value};
 
 use super::{
     address,
     catalogue::{Catalogue, Problem},
-    parameters::{Values, View},
+    parameters::Values,
     pins::{self, Pins},
     registry::{Permission, Registry, Server},
     response::{INTERNAL_ERROR, INVALID_PARAMS, McpResponse, RpcError, ServiceInfo, ToolResult},
@@ -42,8 +42,7 @@ mod slot;
 mod sse;
 mod status;
 
-use connection::Connection;
-pub(super) use connection::Definition;
+use connection::{Connection, Listed};
 use slot::Slot;
 use status::Calls;
 pub use status::{Called, Status};
@@ -158,7 +157,7 @@ impl Pool {
         let server = self.server(server)?;
         let connection = self.slot(&server).connection(LONG).await?;
         connection.forget();
-        let tools = self.listed(&server, &connection, LONG).await?;
+        let tools = self.listed(&server, &connection, LONG).await?.tools;
         if let Some(tool) = tool.filter(|tool| !tools.iter().any(|own| own.name == *tool)) {
             return Err(Error::client(format!("`{}` has no tool `{tool}`", server.name)).with_status(404));
         }
@@ -193,12 +192,12 @@ impl Pool {
         let connection = self.slot(server).connection(patience).await?;
         // One patience for both.
         let rest = patience.saturating_sub(begun.elapsed());
-        let tools = self.listed(server, &connection, rest).await?;
+        let Listed { tools, left_out, .. } = self.listed(server, &connection, rest).await?;
         let instructions = connection.instructions();
         let changed = self.pins.changed(server, &pins::of_all(&tools, instructions.as_deref())).await;
         let is_changed = |name: &str| changed.iter().any(|own| own == name);
         let about_changes = changed.iter().map(|name| changed_message(server, name));
-        let left_out = connection.left_out().into_iter().map(|what| format!("left out: {what}"));
+        let left_out = left_out.into_iter().map(|what| format!("left out: {what}"));
         let problems = about_changes.chain(left_out).map(|message| Problem { server: server.name.clone(), message }).collect();
         let unchanged = tools.iter().filter(|tool| !is_changed(&tool.name));
         let instructions = instructions.filter(|_| !is_changed(pins::INSTRUCTIONS));
@@ -209,14 +208,9 @@ impl Pool {
         })
     }
 
-    async fn listed(
-        &self,
-        server: &Arc<Server>,
-        connection: &Arc<Connection>,
-        patience: Duration,
-    ) -> Result<Arc<Vec<Definition>>, Error> {
-        let tools = connection.tools(patience).await.inspect_err(|error| self.slot(server).give_up(connection, error))?;
-        tools.ok_or_else(|| Error::tool("its tools are still being listed"))
+    async fn listed(&self, server: &Arc<Server>, connection: &Arc<Connection>, patience: Duration) -> Result<Listed, Error> {
+        let listed = connection.tools(patience).await.inspect_err(|error| self.slot(server).give_up(connection, error))?;
+        listed.ok_or_else(|| Error::tool("its tools are still being listed"))
     }
 
     async fn call_external(
@@ -245,9 +239,8 @@ impl Pool {
             let name = service.full_name();
             return Err(refused(format!("{name} runs only if a person agrees; `allow` in {file} lets it run without")));
         }
-        let view = View::new(&definition.schema, &server.policy(&definition.name, &definition.schema));
         let values = Values { environment: self.registry.environment(), folder: self.registry.folder(), headers: &call.headers };
-        let applied = view.apply(&arguments, &values).map_err(failed)?;
+        let applied = offer::view(&server, &definition).apply(&arguments, &values).map_err(failed)?;
         if !applied.dropped.is_empty() {
             tracing::warn!(tool = service.full_name(), parameters = ?applied.dropped, "the model gave parameters that it cannot see; dropped");
         }
@@ -269,13 +262,13 @@ impl Pool {
         connection: &Arc<Connection>,
         name: &str,
         patience: Duration,
-    ) -> Result<Option<Definition>, Error> {
+    ) -> Result<Option<Tool>, Error> {
         for fresh in [false, true] {
             if fresh {
                 connection.forget();
             }
-            let tools = self.listed(server, connection, patience).await?;
-            if let Some(found) = tools.iter().find(|tool| tool.name == name) {
+            let listed = self.listed(server, connection, patience).await?;
+            if let Some(found) = listed.tools.iter().find(|tool| tool.name == name) {
                 return Ok(Some(found.clone()));
             }
         }
@@ -312,10 +305,6 @@ impl Pool {
         .with_status(404))
     }
 
-    fn known_slot(&self, server: &Arc<Server>) -> Option<Arc<Slot>> {
-        self.slots.hold().get(&server.name).filter(|slot| slot.server == *server).cloned()
-    }
-
     /// The slot of this server. A slot of the same name with another address is closed.
     fn slot(&self, server: &Arc<Server>) -> Arc<Slot> {
         let mut slots = self.slots.hold();
@@ -342,16 +331,11 @@ impl Drop for Pool {
 /// What people are told of a changed tool, or of changed instructions.
 fn changed_message(server: &Server, name: &str) -> String {
     let server = &server.name;
-    if name == pins::INSTRUCTIONS {
-        return format!(
-            "its instructions have changed since they were first seen and are not shown to models; `toolglot mcp accept {server}` \
-             accepts them and all of its tools"
-        );
-    }
-    format!(
-        "the definition of {server}__{name} has changed since it was first seen, or could not be noted then; `toolglot mcp accept \
-         {server}` accepts it"
-    )
+    let what = match name {
+        pins::INSTRUCTIONS => "its instructions have changed since they were first seen and are not shown to models".to_owned(),
+        _ => format!("the definition of {server}__{name} has changed since it was first seen, or could not be noted then"),
+    };
+    format!("{what}; `toolglot mcp accept {server}` accepts all that it says now")
 }
 
 /// An error with everything that caused it, as one line of readable length.

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use arc_swap::ArcSwap;
 use serde_json::{Map, Value, json};
 
 use super::address;
@@ -27,10 +26,9 @@ pub use server::{Permission, Server};
 pub struct Registry {
     file: PathBuf,
     environment: Environment,
-    current: ArcSwap<Snapshot>,
+    current: tokio::sync::watch::Sender<Arc<Snapshot>>,
     /// Locked while the file is read, changed and written; [`atomic::lock`] does the same for other processes.
     writing: Mutex<()>,
-    changed: tokio::sync::watch::Sender<u64>,
 }
 
 /// The state of the registry at one moment.
@@ -88,13 +86,7 @@ impl Registry {
     /// The file cannot be read or parsed.
     pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
         let file = file.into();
-        let registry = Registry {
-            file,
-            environment,
-            current: ArcSwap::default(),
-            writing: Mutex::new(()),
-            changed: tokio::sync::watch::Sender::new(0),
-        };
+        let registry = Registry { file, environment, current: Default::default(), writing: Mutex::new(()) };
         atomic::clear(registry.folder());
         registry.reload()?;
         Ok(registry)
@@ -117,17 +109,17 @@ impl Registry {
 
     /// The servers now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.current.load_full()
+        Arc::clone(&self.current.borrow())
     }
 
     /// The server of this name, if it can be used.
     pub fn get(&self, name: &str) -> Option<Arc<Server>> {
-        self.current.load().servers.iter().find(|server| server.name == name).cloned()
+        self.current.borrow().servers.iter().find(|server| server.name == name).cloned()
     }
 
-    /// A counter that increases with every change.
-    pub fn subscribe(&self) -> tokio::sync::watch::Receiver<u64> {
-        self.changed.subscribe()
+    /// Tells of every change.
+    pub fn subscribe(&self) -> tokio::sync::watch::Receiver<Arc<Snapshot>> {
+        self.current.subscribe()
     }
 
     /// Reads the file again. If that fails, nothing changes. Returns the names of the servers that came, went or changed.
@@ -137,11 +129,10 @@ impl Registry {
     pub fn reload(&self) -> Result<BTreeSet<String>, Error> {
         let document = self.read()?;
         let now = Snapshot::of(&document, &self.environment);
-        let before = self.current.load();
+        let before = self.snapshot();
         let differ = before.differ(&now);
-        if **before != now {
-            self.current.store(Arc::new(now));
-            self.changed.send_modify(|count| *count += 1);
+        if *before != now {
+            self.current.send_replace(Arc::new(now));
         }
         Ok(differ)
     }
@@ -196,12 +187,9 @@ impl Registry {
     /// # Errors
     /// 404 if there is none of this name.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
-        self.edit(|document| {
-            if document.remove(name) {
-                Ok(())
-            } else {
-                Err(Error::client(format!("there is no MCP server `{name}`")).with_status(404))
-            }
+        self.edit(|document| match document.remove(name) {
+            true => Ok(()),
+            false => Err(Error::client(format!("there is no MCP server `{name}`")).with_status(404)),
         })
     }
 
@@ -290,10 +278,6 @@ impl Snapshot {
                 let doubt = format!("another entry is named `\"{name}\"`, too; only the first one counts");
                 snapshot.doubts.push((name, doubt));
                 continue;
-            }
-            let unknown = server::unknown(&entry);
-            if !unknown.is_empty() {
-                tracing::debug!(server = name, keys = ?unknown, "keys that mean nothing here are kept");
             }
             for doubt in server::misspelt(&entry) {
                 tracing::warn!(server = name, "mcp.json: {doubt}");

@@ -66,11 +66,6 @@ pub struct ServiceInfo {
 }
 
 impl McpResponse {
-    /// A result of one text.
-    pub fn text(text: impl Into<String>) -> McpResponse {
-        McpResponse::result(ToolResult::text(text))
-    }
-
     /// A result.
     pub fn result(result: ToolResult) -> McpResponse {
         McpResponse { outcome: Ok(result) }

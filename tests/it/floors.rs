@@ -70,9 +70,8 @@ const LOCKS: &[&str] = &[
     "src/server/page/kept.rs",        // the same of one turn, while it runs
     "src/server/page/bypass.rs",      // until when what passes as it is
     "src/server/backends.rs",         // the models of each backend, for seconds
-    "src/mcp/engine.rs",              // the queues of sessions, as long as their streams are open
     "src/mcp/engine/requests.rs",     // the services of a session's last results
-    "src/mcp/engine/sessions.rs",     // when sessions were last used
+    "src/mcp/engine/sessions.rs",     // when sessions were last used, and the queues of the legacy ones
     "src/mcp/pool.rs",                // connections
     "src/mcp/pool/connection.rs",     // a server's list of tools, until it is stale
     "src/mcp/pool/fault.rs",          // why a connection ended

@@ -1,145 +1,88 @@
 //! The MCP routes: streamable HTTP at `/mcp`, the older SSE transport at `/sse`, the registry under `/mcp/`. Clients may be
 //! given either address, so both accept both transports if the request shows which one it means.
 
-use std::{error::Error as _, sync::Arc};
-
 use axum::{
     Router,
-    body::{Body, Bytes, to_bytes},
+    body::{Body, Bytes},
     extract::{DefaultBodyLimit, Query, Request, State},
     response::{IntoResponse, Response},
     routing::{any, delete, get, post},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use http_body_util::LengthLimitError;
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpService,
-    session::{SessionId, SessionManager, never::NeverSessionManager},
-};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Engine, REQUEST_BYTES, requests::Requests, sessions::Sessions, sse};
+use super::{Caller, Engine, REQUEST_BYTES, sse};
 use crate::{config::RegistryHttp, error::Error, mcp::pool::Status, openai::answer::error_body};
-
-#[derive(Clone)]
-struct Routes {
-    engine: Engine,
-    sessions: StreamableHttpService<Requests, Sessions>,
-    /// The sessions of that service.
-    known: Arc<Sessions>,
-    /// For callers that post a single request and read a single answer.
-    direct: StreamableHttpService<Requests, NeverSessionManager>,
-}
 
 impl Engine {
     /// All routes of our MCP server and of the registry. Checks of Host, Origin and key belong in front of them
     /// (`server::guard`).
     pub fn routes<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
-        let make = |engine: &Engine| {
-            let shared = Arc::clone(&engine.shared);
-            move || Ok(Requests::new(Arc::clone(&shared)))
-        };
-        let config = self.shared.http.clone();
-        let direct = config.clone().with_legacy_session_mode(false).with_json_response(true);
-        let sessions = Arc::new(Sessions::new(self.shared.options.sessions));
-        let routes = Routes {
-            engine: self.clone(),
-            sessions: StreamableHttpService::new(make(self), Arc::clone(&sessions), config),
-            known: sessions,
-            direct: StreamableHttpService::new(make(self), Arc::default(), direct),
-        };
         Router::new()
             .route("/mcp", any(streamable))
             .route("/sse", any(either))
-            .with_state(routes)
-            .merge(
-                Router::new()
-                    .route("/sse/message", post(sse::message))
-                    .route("/mcp/add", post(add))
-                    .route("/mcp/remove", delete(remove))
-                    .route("/mcp/list", get(list))
-                    .with_state(self.clone()),
-            )
+            .route("/sse/message", post(sse::message))
+            .route("/mcp/add", post(add))
+            .route("/mcp/remove", delete(remove))
+            .route("/mcp/list", get(list))
             .layer(DefaultBodyLimit::max(REQUEST_BYTES))
-    }
-}
-
-/// `/sse`: a GET without a session is of the old dialect, everything else of the new one.
-async fn either(State(routes): State<Routes>, request: Request) -> Response {
-    if request.method() == Method::GET && !request.headers().contains_key(SESSION) {
-        return sse::open(&routes.engine, request.extensions().get::<Caller>());
-    }
-    streamable(State(routes), request).await
-}
-
-/// `/mcp`.
-async fn streamable(State(routes): State<Routes>, request: Request) -> Response {
-    let (head, body) = request.into_parts();
-    let body = match to_bytes(body, REQUEST_BYTES).await {
-        Ok(body) => body,
-        Err(error) if error.source().is_some_and(|error| error.is::<LengthLimitError>()) => {
-            return (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response();
-        }
-        Err(error) => return (StatusCode::REQUEST_TIMEOUT, error.to_string()).into_response(),
-    };
-    // The SDK answers such a body in plain text.
-    if head.method == Method::POST
-        && let Err(refused) = sse::read(&body)
-    {
-        return *refused;
-    }
-    routes.passed(Request::from_parts(head, Body::from(body))).await
-}
-
-impl Routes {
-    async fn passed(&self, mut request: Request) -> Response {
-        if request.method() == Method::POST && !request.headers().contains_key(SESSION) && !takes_events(request.headers()) {
-            request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-            return self.direct.handle(request).await.map(Body::new).into_response();
-        }
-        if request.method() == Method::DELETE {
-            return self.end(request).await;
-        }
-        let begins = !request.headers().contains_key(SESSION);
-        let owner = request.extensions().get::<Caller>().map(|caller| Arc::clone(&caller.name));
-        let response = self.sessions.handle(request).await.map(Body::new).into_response();
-        let id = response.headers().get(SESSION).filter(|_| begins).and_then(|id| id.to_str().ok());
-        if let (Some(id), Some(owner)) = (id, owner) {
-            self.known.belongs(&SessionId::from(id), &owner);
-        }
-        response
+            .with_state(self.clone())
     }
 
     /// Ends a session. The specification wants 404 for one that does not exist any more, and leaves the status of success to HTTP:
     /// the SDK's 202 would say that the session is still to be ended (RFC 9110, section 9.3.5).
     async fn end(&self, request: Request) -> Response {
         let id = request.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(SessionId::from);
-        if let Some(id) = id
-            && !self.is_open(&id).await
-        {
-            return (StatusCode::NOT_FOUND, "there is no such session").into_response();
+        if let Some(id) = id {
+            // Another instance that shares the store may have begun it.
+            let is_here = self.sessions.has_session(&id).await.unwrap_or(false);
+            let is_known = match &self.streamable.config.session_store {
+                Some(store) if !is_here => matches!(store.load(&id).await, Ok(Some(_))),
+                _ => is_here,
+            };
+            if !is_known {
+                return (StatusCode::NOT_FOUND, "there is no such session").into_response();
+            }
         }
-        let mut response = self.sessions.handle(request).await.map(Body::new).into_response();
+        let mut response = self.streamable.handle(request).await.into_response();
         if response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         response
     }
-
-    /// Whether this instance has the session, or another one that shares the store began it.
-    async fn is_open(&self, id: &SessionId) -> bool {
-        if self.known.has_session(id).await.unwrap_or(false) {
-            return true;
-        }
-        match &self.engine.shared.http.session_store {
-            Some(store) => matches!(store.load(id).await, Ok(Some(_))),
-            None => false,
-        }
-    }
 }
 
 const SESSION: &str = "mcp-session-id";
+
+/// `/sse`: a GET without a session is of the old dialect, everything else of the new one.
+async fn either(State(engine): State<Engine>, head: Parts, body: Bytes) -> Response {
+    if head.method == Method::GET && !head.headers.contains_key(SESSION) {
+        return sse::open(&engine, head.extensions.get::<Caller>()).await;
+    }
+    streamable(State(engine), head, body).await
+}
+
+/// `/mcp`.
+async fn streamable(State(engine): State<Engine>, head: Parts, body: Bytes) -> Response {
+    // The SDK answers such a body in plain text.
+    if head.method == Method::POST
+        && let Err(refused) = sse::read(&body)
+    {
+        return *refused;
+    }
+    let begins = !head.headers.contains_key(SESSION);
+    let mut request = Request::from_parts(head, Body::from(body));
+    if request.method() == Method::POST && begins && !takes_events(request.headers()) {
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        return engine.direct.handle(request).await.into_response();
+    }
+    if request.method() == Method::DELETE {
+        return engine.end(request).await;
+    }
+    engine.streamable.handle(request).await.into_response()
+}
 
 fn takes_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
+    ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
         ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult,
@@ -14,8 +14,9 @@ use rmcp::{
         ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
+    transport::IntoTransport,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Caller, Shared};
 use crate::{
@@ -35,14 +36,24 @@ pub(super) struct Requests {
     context: Mutex<VecDeque<ServiceInfo>>,
 }
 
-/// The methods with parameters that every session has. Whether there is an `initialize` depends on the protocol's version.
-const METHODS: [&str; 2] = ["tools/call", "tools/list"];
 /// How many results a session remembers, to know which server a bare name means.
 const REMEMBERED: usize = 16;
 
 impl Requests {
     pub(super) fn new(shared: Arc<Shared>) -> Requests {
         Requests { shared, context: Mutex::default() }
+    }
+
+    /// Serves one client until it leaves.
+    pub(super) async fn over<E: std::error::Error + Send + Sync + 'static, A>(
+        self,
+        transport: impl IntoTransport<RoleServer, E, A>,
+    ) {
+        match self.serve(transport).await {
+            // Why it ended does not matter: the client is gone.
+            Ok(running) => drop(running.waiting().await),
+            Err(error) => tracing::debug!(%error, "an MCP session was not begun"),
+        }
     }
 
     async fn offered(&self, asked: &RequestContext<RoleServer>) -> Catalogue {
@@ -56,10 +67,7 @@ impl Requests {
     async fn call(&self, name: &str, arguments: Map<String, Value>, asked: &RequestContext<RoleServer>) -> McpResponse {
         let headers = self.trusted_headers(asked);
         let offered = self.offered(asked).await;
-        let context: Vec<ServiceInfo> = {
-            let context = self.context.hold();
-            context.iter().cloned().collect()
-        };
+        let context: Vec<ServiceInfo> = self.context.hold().iter().cloned().collect();
         // The built-in tools are offered under their own names.
         let built_in = offered.tools.iter().find(|tool| tool.is_built_in() && tool.service.tool == name);
         let Some(tool) = built_in.or_else(|| offered.resolve(name, &context)) else {
@@ -92,26 +100,19 @@ impl Requests {
     }
 
     fn to_result(&self, response: McpResponse) -> Result<CallToolResult, ErrorData> {
-        let as_text = self.shared.options.errors_as_text;
+        let as_text = self.shared.options.errors_as_text && response.is_error();
         match response.outcome {
             Err(error) if as_text => Ok(CallToolResult::success(vec![ContentBlock::text(format!("ERROR: {}", error.message))])),
+            Ok(_) if as_text => Ok(CallToolResult::success(vec![ContentBlock::text(format!("ERROR: {}", response.to_text()))])),
             Err(error) => Err(ErrorData::new(ErrorCode(error.code.try_into().unwrap_or(-32603)), error.message, None)),
             Ok(result) => {
-                let mut content: Vec<ContentBlock> =
-                    result.content.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect();
+                let items = result.content.into_iter();
+                let mut content: Vec<ContentBlock> = items.filter_map(|item| serde_json::from_value(item).ok()).collect();
                 if content.is_empty() {
                     // Older clients read the content only, and some take an empty one for a failure.
                     content.push(ContentBlock::text(result.structured.as_ref().map(Value::to_string).unwrap_or_default()));
                 }
-                if result.is_error && as_text {
-                    if let Some(ContentBlock::Text(first)) = content.first_mut() {
-                        first.text = format!("ERROR: {}", first.text);
-                    } else {
-                        content.insert(0, ContentBlock::text("ERROR: the tool failed"));
-                    }
-                }
-                let mut out =
-                    if result.is_error && !as_text { CallToolResult::error(content) } else { CallToolResult::success(content) };
+                let mut out = if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
                 out.structured_content = result.structured;
                 Ok(out)
             }
@@ -132,8 +133,11 @@ impl ServerHandler for Requests {
         asked: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let offered = self.offered(&asked).await;
-        let tools = offered.tools.iter().filter_map(|tool| serde_json::from_value(described(tool)).ok());
-        Ok(ListToolsResult::with_all_items(tools.collect()))
+        let described = |mut tool: Offered| {
+            tool.described.name = shown_name(&tool).to_owned().into();
+            tool.described
+        };
+        Ok(ListToolsResult::with_all_items(offered.tools.into_iter().map(described).collect()))
     }
 
     async fn call_tool(
@@ -150,12 +154,11 @@ impl ServerHandler for Requests {
 
     /// The SDK takes a request that it cannot read for one of an unknown method.
     async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
-        let method = request.method;
-        if !METHODS.contains(&method.as_str()) {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
-        }
-        let what = if method == METHODS[0] { ": `name` must be a string, `arguments` an object" } else { "" };
-        Err(ErrorData::invalid_params(format!("the parameters of `{method}` are not valid{what}"), None))
+        Err(match request.method.as_str() {
+            "tools/call" => ErrorData::invalid_params("`name` must be a string, `arguments` an object", None),
+            "tools/list" => ErrorData::invalid_params("`cursor` must be a string", None),
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
+        })
     }
 
     // The SDK answers these with empty lists; a client would take that for a capability.
@@ -187,19 +190,6 @@ impl ServerHandler for Requests {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
     }
-}
-
-/// The tool in MCP's form.
-fn described(tool: &Offered) -> Value {
-    let schema: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
-    json!({
-        "name": shown_name(tool),
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
-    })
 }
 
 fn shown_name(tool: &Offered) -> &str {

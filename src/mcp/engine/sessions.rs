@@ -1,6 +1,5 @@
-//! The SDK's sessions of streamable HTTP with two additions: their number is limited (of the sender that has most of them, the one
-//! that was silent longest makes room), and every item of content gets its `serviceInfo`. A session that is silent for
-//! [`IDLE`] ends.
+//! The sessions over HTTP. Their number is limited: of the sender that has most of them, the one that was silent longest makes room.
+//! Those of streamable HTTP are the SDK's, but every item of content gets its `serviceInfo`; one that is silent for [`IDLE`] ends.
 
 use std::{
     collections::HashMap,
@@ -10,8 +9,9 @@ use std::{
 };
 
 use futures_util::{Stream, StreamExt};
+use http::request::Parts;
 use rmcp::{
-    model::{ClientJsonRpcMessage, CustomResult, ServerJsonRpcMessage, ServerResult},
+    model::{ClientJsonRpcMessage, CustomResult, GetExtensions, ServerJsonRpcMessage, ServerResult},
     transport::{
         common::server_side_http::ServerSseMessage,
         streamable_http_server::session::{
@@ -21,7 +21,9 @@ use rmcp::{
     },
 };
 use serde_json::Value;
+use tokio::sync::mpsc;
 
+use super::Caller;
 use crate::{
     lock::Hold,
     mcp::response::ServiceInfo,
@@ -35,26 +37,20 @@ pub(super) struct Begun(pub(super) Arc<dyn Common>);
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     limit: usize,
-    used: Mutex<HashMap<SessionId, Used>>,
+    pub(super) used: Mutex<HashMap<SessionId, Used>>,
 }
 
-/// When a session was last used, and whose it is. The SDK opens a session without telling for whom: until the answer is known,
-/// it has no owner.
+/// When a session was last used, and whose it is. The SDK opens a session without telling for whom: until its first message, it has
+/// no owner.
 pub(super) struct Used {
     pub(super) at: Instant,
     pub(super) owner: Option<Arc<str>>,
+    /// The input queue, if it is one of the legacy transport. Without it the session ends.
+    pub(super) input: Option<mpsc::Sender<ClientJsonRpcMessage>>,
 }
 
 /// After this time without a message a session is closed.
 pub(super) const IDLE: Duration = Duration::from_secs(5 * 60);
-
-/// The session to close before another one is opened: of the owner that has most of them, the one that was silent longest.
-pub(super) fn makes_room<'s, Id>(open: impl Iterator<Item = (&'s Id, &'s Used)> + Clone) -> Option<&'s Id> {
-    let mut counts: HashMap<&Option<Arc<str>>, usize> = HashMap::new();
-    open.clone().for_each(|(_, used)| *counts.entry(&used.owner).or_default() += 1);
-    let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    open.filter(|(_, used)| used.owner == *most).min_by_key(|(_, used)| used.at).map(|(id, _)| id)
-}
 
 impl Sessions {
     pub(super) fn new(limit: usize) -> Sessions {
@@ -63,29 +59,42 @@ impl Sessions {
         Sessions { inner, limit: limit.max(1), used: Mutex::default() }
     }
 
-    fn touch(&self, id: &SessionId) {
-        self.used.hold().entry(id.clone()).or_insert(Used { at: Instant::now(), owner: None }).at = Instant::now();
-    }
-
-    /// The session is this sender's.
-    pub(super) fn belongs(&self, id: &SessionId, owner: &Arc<str>) {
-        if let Some(used) = self.used.hold().get_mut(id) {
-            used.owner = Some(Arc::clone(owner));
-        }
+    /// Notes that a session of streamable HTTP is used, and whose it is, if it is by a request.
+    fn touch(&self, id: &SessionId, message: Option<&ClientJsonRpcMessage>) {
+        let parts = message.and_then(|message| match message {
+            ClientJsonRpcMessage::Request(request) => request.request.extensions().get::<Parts>(),
+            _ => None,
+        });
+        let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
+        let mut used = self.used.hold();
+        let before = used.remove(id).and_then(|used| used.owner);
+        let owner = caller.map(|caller| Arc::clone(&caller.name)).or(before);
+        used.insert(Arc::clone(id), Used { at: Instant::now(), owner, input: None });
     }
 
     /// Closes a session, if another one would be too many. Forgets those that have ended by themselves.
-    async fn make_room(&self) -> Result<(), LocalSessionManagerError> {
+    pub(super) async fn make_room(&self) {
         let oldest = {
             let open = self.inner.sessions.read().await;
             let mut used = self.used.hold();
-            used.retain(|id, _| open.contains_key(id));
-            if open.len() < self.limit { None } else { makes_room(used.iter()).cloned() }
+            used.retain(|id, used| used.input.is_some() || open.contains_key(id));
+            if used.len() < self.limit { None } else { oldest_of_most(&used) }
         };
-        let Some(oldest) = oldest else { return Ok(()) };
-        tracing::info!("too many MCP sessions; the one that was silent longest is closed");
-        self.close_session(&oldest).await
+        if let Some(oldest) = oldest {
+            tracing::info!("too many MCP sessions; the one that was silent longest is closed");
+            // Closed is also what cannot be told so any more.
+            let _ = self.close_session(&oldest).await;
+        }
     }
+}
+
+/// Of the owner that has most sessions, the one that was silent longest.
+fn oldest_of_most(open: &HashMap<SessionId, Used>) -> Option<SessionId> {
+    let mut counts: HashMap<&Option<Arc<str>>, usize> = HashMap::new();
+    open.values().for_each(|used| *counts.entry(&used.owner).or_default() += 1);
+    let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let own = open.iter().filter(|(_, used)| used.owner == *most);
+    own.min_by_key(|(_, used)| used.at).map(|(id, _)| Arc::clone(id))
 }
 
 impl SessionManager for Sessions {
@@ -93,9 +102,9 @@ impl SessionManager for Sessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        self.make_room().await?;
+        self.make_room().await;
         let created = self.inner.create_session().await?;
-        self.touch(&created.0);
+        self.touch(&created.0, None);
         Ok(created)
     }
 
@@ -104,6 +113,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.touch(id, Some(&message));
         self.inner.initialize_session(id, message).await
     }
 
@@ -121,7 +131,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.touch(id);
+        self.touch(id, Some(&message));
         Ok(self.inner.create_stream(id, message).await?.map(|mut event| {
             event.message = event.message.map(|message| match Arc::try_unwrap(message) {
                 Ok(message) => Arc::new(with_service_info(message)),
@@ -132,7 +142,7 @@ impl SessionManager for Sessions {
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        self.touch(id);
+        self.touch(id, Some(&message));
         self.inner.accept_message(id, message).await
     }
 
@@ -152,8 +162,8 @@ impl SessionManager for Sessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        self.make_room().await?;
-        self.touch(&id);
+        self.make_room().await;
+        self.touch(&id, None);
         self.inner.restore_session(id).await
     }
 }
@@ -169,17 +179,11 @@ impl Begun {
 type Boxed<'f, T> = Pin<Box<dyn Future<Output = Result<T, SessionStoreError>> + Send + 'f>>;
 
 impl SessionStore for Begun {
-    fn load<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, Option<SessionState>>
-    where
-        Self: 'f,
-    {
+    fn load<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, Option<SessionState>> {
         Box::pin(async move { Ok(store::read(&*self.0, &Begun::key(id)).await) })
     }
 
-    fn store<'a: 'f, 'b: 'f, 'c: 'f, 'f>(&'a self, id: &'b str, state: &'c SessionState) -> Boxed<'f, ()>
-    where
-        Self: 'f,
-    {
+    fn store<'a: 'f, 'b: 'f, 'c: 'f, 'f>(&'a self, id: &'b str, state: &'c SessionState) -> Boxed<'f, ()> {
         Box::pin(async move {
             let state = serde_json::to_vec(state)?;
             self.0.put(Begun::key(id), state.into(), store::DAY).await;
@@ -187,10 +191,7 @@ impl SessionStore for Begun {
         })
     }
 
-    fn delete<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, ()>
-    where
-        Self: 'f,
-    {
+    fn delete<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, ()> {
         Box::pin(async move {
             self.0.take(&Begun::key(id)).await;
             Ok(())
@@ -217,13 +218,22 @@ pub(super) fn with_service_info(message: ServerJsonRpcMessage) -> ServerJsonRpcM
 mod tests {
     use super::*;
 
+    fn ping(owner: &str) -> ClientJsonRpcMessage {
+        let (mut parts, ()) = http::Request::new(()).into_parts();
+        parts.extensions.insert(Caller { name: owner.into(), servers: None });
+        let mut message: ClientJsonRpcMessage =
+            serde_json::from_value(serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).unwrap();
+        message.insert_extension(parts);
+        message
+    }
+
     #[tokio::test]
     async fn whoever_has_most_sessions_makes_room() {
         let sessions = Sessions::new(3);
         let mut ids = Vec::new();
         for owner in ["ann", "bob", "bob", "bob", "ann"] {
             let (id, _transport) = sessions.create_session().await.unwrap();
-            sessions.belongs(&id, &Arc::from(owner));
+            sessions.touch(&id, Some(&ping(owner)));
             ids.push(id);
         }
         let open = futures_util::future::join_all(ids.iter().map(|id| sessions.has_session(id))).await;

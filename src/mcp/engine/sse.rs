@@ -17,7 +17,7 @@ use axum::{
 };
 use futures_util::{StreamExt, stream};
 use http::{StatusCode, request::Parts};
-use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
+use rmcp::model::ClientJsonRpcMessage;
 use serde_json::json;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -39,13 +39,13 @@ pub(super) struct Address {
 
 /// `GET /sse`. The session ends with its stream, which ends if the client does not greet. A client that has greeted may be silent
 /// as long as it likes: unlike one of streamable HTTP, it would not begin again by itself.
-pub(super) fn open(engine: &Engine, caller: Option<&Caller>) -> Response {
-    let session = engine.open(caller.map(|caller| Arc::clone(&caller.name)));
-    let endpoint = Event::default().event("endpoint").data(format!("/sse/message?session_id={}", session.id));
-    let messages = stream::unfold((session, IDLE), |(mut session, patience)| async move {
-        let message = tokio::time::timeout(patience, session.output.recv()).await.ok()??;
+pub(super) async fn open(engine: &Engine, caller: Option<&Caller>) -> Response {
+    let (id, output) = engine.open(caller.map(|caller| Arc::clone(&caller.name))).await;
+    let endpoint = Event::default().event("endpoint").data(format!("/sse/message?session_id={id}"));
+    let messages = stream::unfold((output, IDLE), |(mut output, patience)| async move {
+        let message = tokio::time::timeout(patience, output.recv()).await.ok()??;
         let data = serde_json::to_string(&with_service_info(message)).ok()?;
-        Some((Event::default().event("message").data(data), (session, Duration::MAX)))
+        Some((Event::default().event("message").data(data), (output, Duration::MAX)))
     });
     let events = stream::once(std::future::ready(endpoint)).chain(messages).map(Ok::<_, Infallible>);
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
@@ -58,18 +58,19 @@ pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<
         Err(refused) => return *refused,
     };
     // As the SDK does it for streamable HTTP: policies may read headers.
-    if let ClientJsonRpcMessage::Request(request) = &mut message {
-        request.request.extensions_mut().insert(parts);
-    }
-    // Not sent: whether the queue is full.
-    let sent = engine.shared.sessions.hold().get_mut(&address.session_id).map(|(used, input)| {
+    message.insert_extension(parts);
+    let sent = engine.sessions.used.hold().get_mut(&*address.session_id).and_then(|used| {
         used.at = Instant::now();
-        input.try_send(message).map_err(|error| matches!(error, TrySendError::Full(_)))
+        Some(used.input.as_ref()?.try_send(message))
     });
     match sent {
         Some(Ok(())) => (StatusCode::ACCEPTED, "Accepted").into_response(),
-        Some(Err(true)) => error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many messages of this MCP session wait"),
-        Some(Err(false)) | None => error(StatusCode::NOT_FOUND, -32001, "there is no such MCP session; open one with GET /sse"),
+        Some(Err(TrySendError::Full(_))) => {
+            error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many messages of this MCP session wait")
+        }
+        Some(Err(TrySendError::Closed(_))) | None => {
+            error(StatusCode::NOT_FOUND, -32001, "there is no such MCP session; open one with GET /sse")
+        }
     }
 }
 

@@ -41,7 +41,7 @@ impl View {
     /// A value of the operator is missing. The message names the parameter and the source, never a value.
     pub fn apply(&self, given: &Map<String, Value>, values: &Values<'_>) -> Result<Applied, String> {
         let mut applied = Applied { arguments: given.clone(), ..Applied::default() };
-        let mut merged: Vec<(String, Value)> = Vec::new();
+        let mut merged: Map<String, Value> = Map::new();
         for binding in &self.bindings {
             // Where the name of a hidden parameter is also what a visible one is called at the tool, it is still the
             // model's spelling that is read here.
@@ -60,10 +60,11 @@ impl View {
                 (None, None) => given,
             };
             let Some(value) = value else { continue };
-            match merged.iter_mut().find(|(target, _)| *target == binding.target) {
-                Some((_, before)) => *before = overlay(before, value),
-                None => merged.push((binding.target.clone(), value)),
-            }
+            let value = match merged.get(&binding.target) {
+                Some(before) => overlay(before, value),
+                None => value,
+            };
+            merged.insert(binding.target.clone(), value);
         }
         for (target, internal) in &self.internal {
             // A name that only the operator fills is not the model's to use.
@@ -71,11 +72,8 @@ impl View {
                 applied.dropped.push(target.clone());
             }
             internal.values().for_each(|value| note_secrets(value, &mut applied.secrets));
-            let at = merged.iter().position(|(own, _)| own == target);
-            let signature = at.map(|at| merged.remove(at).1);
-            if let Some(value) = merge_tool(internal, signature.as_ref()) {
-                merged.push((target.clone(), value));
-            }
+            let signature = merged.shift_remove(target);
+            merged.extend(merge_tool(internal, signature.as_ref()).map(|value| (target.clone(), value)));
         }
         applied.arguments.extend(merged);
         applied.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));

@@ -173,10 +173,8 @@ fn show(schema: &mut Map<String, Value>, binding: &Binding) {
 
 /// The object that a property points to inside the same schema.
 fn definition(schema: &Map<String, Value>, property: &Value) -> Option<Map<String, Value>> {
-    let path = property.get("$ref")?.as_str()?.strip_prefix("#/")?;
-    let mut steps = path.split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
-    let first = schema.get(&steps.next()?)?;
-    steps.try_fold(first, |value, step| value.get(&step))?.as_object().cloned()
+    let (first, rest) = property.get("$ref")?.as_str()?.strip_prefix("#/")?.split_once('/')?;
+    schema.get(first)?.pointer(&format!("/{rest}"))?.as_object().cloned()
 }
 
 fn properties(schema: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
@@ -207,39 +205,29 @@ fn not_required(schema: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Removes definitions that nothing refers to any more, repeatedly.
+/// Removes definitions that nothing refers to, other than definitions that are removed.
 fn drop_unused_definitions(schema: &mut Map<String, Value>) {
     for key in ["$defs", "definitions"] {
-        while let Some(Value::Object(definitions)) = schema.get(key) {
-            let is_used = |name: &String| {
-                let pointer = format!("#/{key}/{}", name.replace('~', "~0").replace('/', "~1"));
-                let elsewhere = schema.iter().filter(|(own, _)| *own != key).any(|(_, value)| points(value, &pointer));
-                elsewhere || definitions.iter().any(|(other, value)| other != name && points(value, &pointer))
-            };
-            let kept: Map<String, Value> =
-                definitions.iter().filter(|(name, _)| is_used(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
-            if kept.len() == definitions.len() {
-                break;
-            }
-            if kept.is_empty() {
-                schema.shift_remove(key)
-            } else {
-                schema.insert(key.to_owned(), Value::Object(kept))
-            };
+        let Some(Value::Object(definitions)) = schema.get_mut(key) else { continue };
+        let (mut rest, mut used) = (std::mem::take(definitions), Map::new());
+        let mut text = json!(schema).to_string();
+        while !text.is_empty() {
+            let (found, others): (Map<_, _>, Map<_, _>) = rest.into_iter().partition(|(name, _)| points(&text, key, name));
+            text = if found.is_empty() { String::new() } else { json!(found).to_string() };
+            used.extend(found);
+            rest = others;
+        }
+        if used.is_empty() {
+            schema.shift_remove(key);
+        } else {
+            schema.insert(key.to_owned(), Value::Object(used));
         }
     }
 }
 
-fn points(value: &Value, pointer: &str) -> bool {
-    match value {
-        Value::Object(object) => object.iter().any(|(key, value)| {
-            let here = key == "$ref"
-                && value
-                    .as_str()
-                    .is_some_and(|to| to == pointer || to.strip_prefix(pointer).is_some_and(|rest| rest.starts_with('/')));
-            here || points(value, pointer)
-        }),
-        Value::Array(list) => list.iter().any(|value| points(value, pointer)),
-        _ => false,
-    }
+/// Whether a schema, as text, refers to this definition or to a part of it.
+fn points(schema: &str, key: &str, name: &str) -> bool {
+    let pointer = json!(format!("#/{key}/{}", name.replace('~', "~0").replace('/', "~1"))).to_string();
+    let inside = format!("{}/", pointer.trim_end_matches('"'));
+    schema.contains(&pointer) || schema.contains(&inside)
 }

@@ -14,6 +14,7 @@ use rmcp::{
     ClientHandler,
     model::{
         CallToolRequestParams, CallToolResponse, ClientConfig, ContentBlock, PaginatedRequestParams, ProgressNotificationParam,
+        Tool,
     },
     service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError},
     transport::streamable_http_client::StreamableHttpError,
@@ -50,22 +51,12 @@ struct Listing {
 /// A list that was requested. It makes progress while somebody waits for it, and can be awaited again later.
 type Pending = Shared<BoxFuture<'static, Result<Listed, Error>>>;
 
-/// A tool as its server describes it.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::mcp) struct Definition {
-    pub(in crate::mcp) name: String,
-    pub(in crate::mcp) title: Option<String>,
-    pub(in crate::mcp) description: String,
-    pub(in crate::mcp) schema: Value,
-    pub(in crate::mcp) output_schema: Option<Value>,
-    pub(in crate::mcp) annotations: Option<Value>,
-}
-
+/// A server's list of tools.
 #[derive(Clone)]
-struct Listed {
-    tools: Arc<Vec<Definition>>,
+pub(super) struct Listed {
+    pub(super) tools: Arc<Vec<Tool>>,
     /// The tools that cannot be read, and why.
-    left_out: Vec<String>,
+    pub(super) left_out: Vec<String>,
     until: Instant,
     /// How many changes the server had announced when it was asked for.
     changes: u64,
@@ -94,10 +85,6 @@ const PAGES: usize = 100;
 const TOOLS: usize = 2000;
 
 impl Connection {
-    fn new(service: RunningService<RoleClient, Listener>, dialect: &'static str, fault: Fault) -> Connection {
-        Connection { service, dialect, listing: Mutex::default(), fault }
-    }
-
     /// Whether nothing can be sent any more.
     pub(super) fn is_closed(&self) -> bool {
         self.service.is_closed() || self.service.is_transport_closed()
@@ -118,11 +105,11 @@ impl Connection {
     ///
     /// # Errors
     /// The connection is unusable.
-    pub(super) async fn tools(&self, patience: Duration) -> Result<Option<Arc<Vec<Definition>>>, Error> {
+    pub(super) async fn tools(&self, patience: Duration) -> Result<Option<Listed>, Error> {
         let (since, pending) = {
             let mut listing = self.listing.hold();
             if let Some(known) = listing.known.as_ref().filter(|known| self.is_fresh(known)) {
-                return Ok(Some(Arc::clone(&known.tools)));
+                return Ok(Some(known.clone()));
             }
             listing.asked.get_or_insert_with(|| (Instant::now(), self.ask())).clone()
         };
@@ -131,30 +118,20 @@ impl Connection {
         if listed.is_ok() && listing.asked.as_ref().is_some_and(|(own, _)| *own == since) {
             listing.asked = None;
         }
-        let old = listing.known.as_ref().map(|known| Arc::clone(&known.tools));
-        match (listed, old) {
-            (Ok(Ok(listed)), _) => {
-                let tools = Arc::clone(&listed.tools);
-                listing.known = Some(listed);
-                Ok(Some(tools))
+        match listed {
+            Ok(Ok(listed)) => listing.known = Some(listed),
+            Ok(Err(error)) if listing.known.is_none() || self.is_closed() || error.code.as_deref() == Some(SILENT) => {
+                return Err(error);
             }
-            (Ok(Err(error)), Some(old)) if !self.is_closed() && !is_silence(&error) => {
-                tracing::warn!(%error, "the tools could not be listed again; the old list stays");
-                Ok(Some(old))
-            }
-            (Ok(Err(error)), _) => Err(error),
-            (Err(_), old) => Ok(old),
+            Ok(Err(error)) => tracing::warn!(%error, "the tools could not be listed again; the old list stays"),
+            Err(_) => {}
         }
+        Ok(listing.known.clone())
     }
 
-    /// The last known tools, however old.
-    pub(super) fn known_tools(&self) -> Option<Arc<Vec<Definition>>> {
-        Some(Arc::clone(&self.listing.hold().known.as_ref()?.tools))
-    }
-
-    /// Which tools of that list cannot be read, and why.
-    pub(super) fn left_out(&self) -> Vec<String> {
-        self.listing.hold().known.as_ref().map(|known| known.left_out.clone()).unwrap_or_default()
+    /// The last list, however old.
+    pub(super) fn known(&self) -> Option<Listed> {
+        self.listing.hold().known.clone()
     }
 
     /// Marks the list as outdated.
@@ -171,10 +148,7 @@ impl Connection {
         let changes = self.service.service().changes.load(Ordering::Acquire);
         let listing = async move {
             match tokio::time::timeout(LISTING, list(&peer, &fault)).await {
-                Ok(Ok((tools, left_out, fresh))) => {
-                    Ok(Listed { tools: Arc::new(tools), left_out, until: Instant::now() + fresh, changes })
-                }
-                Ok(Err(error)) => Err(error),
+                Ok(listed) => listed.map(|listed| Listed { changes, ..listed }),
                 Err(_) => Err(Error::tool(format!("no list of tools within {} s", LISTING.as_secs())).with_code(SILENT)),
             }
         };
@@ -233,28 +207,9 @@ impl Connection {
         self.service.cancellation_token().cancel();
     }
 
-    /// Waits until it is closed and its process has ended.
-    pub(super) async fn closed(&self, limit: Duration) {
-        let closed = async {
-            while !self.service.is_transport_closed() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        // A process that outlasts even this is killed with the transport.
-        let _ = tokio::time::timeout(limit, closed).await;
-    }
-}
-
-impl Definition {
-    fn of(tool: &rmcp::model::Tool) -> Definition {
-        Definition {
-            name: tool.name.to_string(),
-            title: tool.title.clone(),
-            description: tool.description.as_deref().unwrap_or_default().to_owned(),
-            schema: Value::Object(tool.input_schema.as_ref().clone()),
-            output_schema: tool.output_schema.as_ref().map(|schema| Value::Object(schema.as_ref().clone())),
-            annotations: tool.annotations.as_ref().and_then(|annotations| serde_json::to_value(annotations).ok()),
-        }
+    /// Whether it is closed and its process has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.service.is_transport_closed()
     }
 }
 
@@ -275,40 +230,40 @@ impl ClientHandler for Listener {
     }
 }
 
-/// All pages of a server's tools, which tools cannot be read, and how long the list is good.
-async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>, Vec<String>, Duration), Error> {
+/// All pages of a server's tools.
+async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<Listed, Error> {
     let (mut tools, mut left_out, mut long) = (Vec::new(), Vec::new(), 0);
     let mut fresh = FRESH;
-    let mut cursors: Vec<String> = Vec::new();
+    let (mut cursor, mut pages) = (None, 0);
     loop {
-        let page = cursors.last().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.clone())));
-        let page = peer.list_tools(page).await.map_err(|error| Error::tool(describe(fault, &error)))?;
+        let page = PaginatedRequestParams::default().with_cursor(cursor);
+        let page = peer.list_tools(Some(page)).await.map_err(|error| Error::tool(describe(fault, &error)))?;
         if let Some(milliseconds) = page.ttl_ms {
             fresh = fresh.min(Duration::from_millis(milliseconds));
         }
         let wrong = page.meta.as_ref().and_then(|meta| meta.get(LEFT_OUT)).and_then(Value::as_array);
         left_out.extend(wrong.into_iter().flatten().filter_map(|what| what.as_str().map(str::to_owned)));
-        for tool in &page.tools {
+        for tool in page.tools {
             match tool.name.len() {
                 _ if tool.name.trim().is_empty() => left_out.push("a tool of its list: its name is empty".to_owned()),
-                ..=NAME_BYTES => tools.push(Definition::of(tool)),
+                ..=NAME_BYTES => tools.push(tool),
                 _ => long += 1,
             }
         }
-        let Some(cursor) = page.next_cursor else { break };
-        if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
-            return Err(Error::tool(format!(
-                "the list of tools does not end ({} tools in {} pages so far)",
-                tools.len(),
-                cursors.len() + 1
-            )));
+        pages += 1;
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
         }
-        cursors.push(cursor);
+        if pages >= PAGES || tools.len() > TOOLS {
+            let so_far = format!("{} tools in {pages} pages so far", tools.len());
+            return Err(Error::tool(format!("the list of tools does not end ({so_far})")));
+        }
     }
     if long > 0 {
         left_out.push(format!("tools of its list with names of more than {NAME_BYTES} bytes: {long}"));
     }
-    Ok((tools, left_out, fresh))
+    Ok(Listed { tools: Arc::new(tools), left_out, until: Instant::now() + fresh, changes: 0 })
 }
 
 /// The items of a result. Texts beyond the first [`ITEMS`] items are one, and what else there is beyond them is left out: what is
@@ -339,10 +294,6 @@ fn describe(fault: &Fault, error: &ServiceError) -> String {
             other => super::causes(other),
         },
     }
-}
-
-fn is_silence(error: &Error) -> bool {
-    error.code.as_deref() == Some(SILENT)
 }
 
 /// Whether the request certainly never reached the tool: nobody took it, or it was turned away.

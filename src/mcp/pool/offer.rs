@@ -1,8 +1,10 @@
 //! Combines a tool's description by its server with the operator's decisions.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use super::{BUILT_IN, Definition};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+
+use super::BUILT_IN;
 use crate::{
     builtin,
     event::Effect,
@@ -15,10 +17,10 @@ use crate::{
 };
 
 /// A tool as it is offered; `None` if it is denied.
-pub(super) fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
-    let hint = |name: &str| tool.annotations.as_ref().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
+pub(super) fn offered(server: &Server, tool: &Tool) -> Option<Offered> {
+    let hints = tool.annotations.clone().unwrap_or_default();
     // Hints of a server that is not trusted may restrict, never permit.
-    let effect = server.effect(&tool.name).unwrap_or(match (hint("destructiveHint"), hint("readOnlyHint")) {
+    let effect = server.effect(&tool.name).unwrap_or(match (hints.destructive_hint, hints.read_only_hint) {
         (Some(true), _) => Effect::Destroys,
         (_, Some(true)) if server.trust => Effect::Reads,
         _ => Effect::Writes,
@@ -27,16 +29,18 @@ pub(super) fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
     if permission == Permission::Deny {
         return None;
     }
-    let mut view = View::new(&tool.schema, &server.policy(&tool.name, &tool.schema));
-    without_header_marks(&mut view.schema);
+    let view = view(server, tool);
+    let schema = view.schema.to_string().into();
+    let mut described = tool.clone();
+    described.input_schema = Arc::new(serde_json::from_value(view.schema).unwrap_or_default());
+    // Pins do not cover these.
+    (described.icons, described.meta) = (None, None);
     Some(Offered {
         service: ServiceInfo::external(server.name.clone(), tool.name.clone()),
         wire_name: String::new(),
-        title: tool.title.clone(),
-        description: tool.description.clone(),
-        schema: view.schema.to_string().into(),
-        output_schema: tool.output_schema.clone(),
-        annotations: tool.annotations.clone(),
+        description: tool.description.as_deref().unwrap_or_default().to_owned(),
+        schema,
+        described,
         effect,
         permission,
         open_world: server.open_world,
@@ -44,27 +48,20 @@ pub(super) fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
     })
 }
 
-/// Takes out `x-mcp-header`: which arguments travel in headers, too, is between us and the server.
-fn without_header_marks(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            object.shift_remove("x-mcp-header");
-            object.values_mut().for_each(without_header_marks);
-        }
-        Value::Array(list) => list.iter_mut().for_each(without_header_marks),
-        _ => {}
-    }
+/// What the operator's policy makes of the parameters of a tool.
+pub(super) fn view(server: &Server, tool: &Tool) -> View {
+    let schema = tool.schema_as_json_value();
+    View::new(&schema, &server.policy(&tool.name, &schema))
 }
 
 pub(super) fn built_in() -> Vec<Offered> {
     let offer = |tool: &builtin::Definition| Offered {
         service: ServiceInfo::built_in(BUILT_IN, tool.name),
         wire_name: String::new(),
-        title: None,
         description: tool.description.to_owned(),
         schema: tool.schema.into(),
-        output_schema: None,
-        annotations: Some(json!({"readOnlyHint": true, "openWorldHint": false})),
+        described: Tool::new(tool.name, tool.description, serde_json::from_str::<JsonObject>(tool.schema).unwrap_or_default())
+            .with_annotations(ToolAnnotations::new().read_only(true).open_world(false)),
         effect: Effect::Reads,
         permission: Permission::Allow,
         open_world: false,

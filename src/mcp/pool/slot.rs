@@ -89,19 +89,20 @@ impl Slot {
 
     /// Closes the connection and waits until it is closed, within reason.
     pub(super) async fn shut_down(&self) {
-        match self.close() {
-            State::Ready(connection) => connection.closed(SHUT_DOWN).await,
+        let before = self.close();
+        let has_ended = || match &before {
+            State::Ready(connection) => connection.has_ended(),
             // A child that hangs in its greeting ends with the task.
-            State::Connecting { task, .. } => {
-                let ended = async {
-                    while !task.is_finished() {
-                        sleep(Duration::from_millis(10)).await;
-                    }
-                };
-                let _ = tokio::time::timeout(SHUT_DOWN, ended).await;
+            State::Connecting { task, .. } => task.is_finished(),
+            State::Idle | State::Failed { .. } => true,
+        };
+        let ended = async {
+            while !has_ended() {
+                sleep(Duration::from_millis(10)).await;
             }
-            State::Idle | State::Failed { .. } => {}
-        }
+        };
+        // A process that outlasts even this is killed with the transport.
+        let _ = tokio::time::timeout(SHUT_DOWN, ended).await;
     }
 
     /// Closes the connection, also one that is being opened. Returns the state before.

@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Sse {
     client: reqwest::Client,
     headers: HeaderMap,
-    stream: Option<reqwest::Response>,
+    stream: reqwest::Response,
     events: Frames,
     post: Url,
     fault: Fault,
@@ -47,7 +47,7 @@ impl Sse {
             return Err(Error::tool(format!("GET answered with `{content}`, not with an event stream")));
         }
         let events = Frames::new(Framing::Sse, MESSAGE_BYTES);
-        let mut sse = Sse { client, headers, stream: Some(response), events, post: url.clone(), fault };
+        let mut sse = Sse { client, headers, stream: response, events, post: url.clone(), fault };
         let endpoint = tokio::time::timeout(ENDPOINT, sse.event()).await;
         let endpoint = endpoint.ok().flatten().ok_or_else(|| Error::tool("the event stream did not name its endpoint"))?;
         let endpoint = String::from_utf8_lossy(&endpoint);
@@ -73,7 +73,7 @@ impl Sse {
                     return None;
                 }
             }
-            match self.stream.as_mut()?.chunk().await {
+            match self.stream.chunk().await {
                 Ok(Some(bytes)) => self.events.push(&bytes),
                 Ok(None) => {
                     self.fault.set("the server closed the event stream");
@@ -115,8 +115,8 @@ impl Transport<RoleClient> for Sse {
         }
     }
 
+    /// Its owner drops it, and with it the stream.
     async fn close(&mut self) -> Result<(), Error> {
-        self.stream = None;
         Ok(())
     }
 }

@@ -44,7 +44,8 @@ impl Pool {
                 state: "idle",
                 ..Status::default()
             };
-            match self.known_slot(server).map_or(State::Idle, |slot| slot.seen()) {
+            let slot = self.slots.hold().get(&server.name).filter(|slot| slot.server == *server).cloned();
+            match slot.map_or(State::Idle, |slot| slot.seen()) {
                 State::Idle => match server.missing_program(self.registry.environment()) {
                     Some(program) => {
                         let error = Some(format!("there is no program `{}` on this machine", redact::line(program)));
@@ -56,7 +57,7 @@ impl Pool {
                 State::Failed { error, .. } => Status { state: "failed", error: Some(error.message), ..base },
                 State::Ready(connection) => Status {
                     state: "connected",
-                    tools: connection.known_tools().map(|tools| tools.len()),
+                    tools: connection.known().map(|known| known.tools.len()),
                     dialect: Some(connection.dialect),
                     protocol: connection.protocol(),
                     ..base

@@ -29,12 +29,10 @@ impl Document {
         let text = if text.trim().is_empty() { "[]\n" } else { text.trim_start_matches('\u{feff}') };
         let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
         let document = Document { root };
-        match document.root.value() {
-            Some(CstNode::Container(_)) if document.root.array_value().is_some() || document.root.object_value().is_some() => {
-                Ok(document)
-            }
-            _ => Err("it must be a list of servers or an object with `mcpServers` or `servers`".into()),
+        if document.root.array_value().is_none() && document.root.object_value().is_none() {
+            return Err("it must be a list of servers or an object with `mcpServers` or `servers`".into());
         }
+        Ok(document)
     }
 
     /// Names and entries in the order of the file. One that is not an object, or has no name, is empty there: its fault is told.
@@ -82,11 +80,16 @@ impl Document {
         }
     }
 
-    /// Writes one value of an entry; `false` if there is no such entry.
-    pub(super) fn set(&self, name: &str, key: &str, value: &Value) -> bool {
-        let Some(entry) = self.entry(name) else { return false };
-        put_property(&entry, key, input(value));
-        true
+    /// Writes one value of an entry, if there is such an entry.
+    pub(super) fn set(&self, name: &str, key: &str, value: &Value) {
+        let entry = match self.find() {
+            Some(Entries::List(list)) => named_in(list, name),
+            Some(Entries::Object(all)) => all.object_value(name),
+            None => None,
+        };
+        if let Some(entry) = entry {
+            put_property(&entry, key, input(value));
+        }
     }
 
     /// Removes an entry; `false` if there is none.
@@ -105,13 +108,6 @@ impl Document {
             text.push('\n');
         }
         text
-    }
-
-    fn entry(&self, name: &str) -> Option<CstObject> {
-        match self.find()? {
-            Entries::List(list) => named_in(list, name),
-            Entries::Object(all) => all.object_value(name),
-        }
     }
 
     fn find(&self) -> Option<Entries> {

@@ -35,9 +35,8 @@ pub struct Server {
     pub longest: Duration,
     /// Whether a result that is JSON text with an `error` counts as failed (`errors_in_text`).
     pub errors_in_text: bool,
-    rules: Vec<(String, Permission)>,
-    /// The allow list, if there is one: tools that it does not name are denied.
-    listed: Option<Vec<String>>,
+    /// Whether tools may be called, the first rule that fits; `None`: their effect decides.
+    rules: Vec<(String, Option<Permission>)>,
     effects: Vec<(String, Effect)>,
     policies: Vec<(String, Policy)>,
 }
@@ -92,10 +91,6 @@ const OWN: &[&str] = &[
     "includeTools", "longest_seconds", "open_world", "timeout_seconds", "tools", "trust",
 ];
 
-/// What else an entry may say.
-const OTHERS: &[&str] =
-    &["args", "command", "cwd", "env", "environment", "headers", "httpUrl", "serverUrl", "toolglot", "transport", "type", "url"];
-
 /// Keys of an entry that permit something, or that change what a tool gets.
 const POLICIES: &[&str] =
     &["allow", "default_from", "effects", "errors_in_text", "open_world", "override_from", "toolglot", "tools", "trust"];
@@ -125,22 +120,25 @@ impl Server {
         };
         let timeout = seconds("timeout_seconds", TIMEOUT)?;
         let longest = seconds("longest_seconds", LONGEST.max(timeout.as_secs_f64()))?;
-        let mut rules = Vec::new();
+        let (mut rules, mut is_listed) = (Vec::new(), false);
+        // Deny goes before ask, ask before allow. Allow lists under the names of other clients restrict; they permit nothing that
+        // would need consent here.
         for (key, permission) in [
-            ("deny", Permission::Deny),
-            ("excludedTools", Permission::Deny),
-            ("excludeTools", Permission::Deny),
-            ("ask", Permission::Ask),
-            ("allow", Permission::Allow),
+            ("deny", Some(Permission::Deny)),
+            ("excludedTools", Some(Permission::Deny)),
+            ("excludeTools", Some(Permission::Deny)),
+            ("ask", Some(Permission::Ask)),
+            ("allow", Some(Permission::Allow)),
+            ("allowedTools", None),
+            ("includeTools", None),
         ] {
-            rules.extend(entry.texts(key)?.into_iter().flatten().map(|glob| (glob, permission)));
-        }
-        // Allow lists under the names of other clients restrict; they permit nothing that would need consent here.
-        let mut listed: Option<Vec<String>> = None;
-        for key in ["allow", "allowedTools", "includeTools"] {
             if let Some(globs) = entry.texts(key)? {
-                listed.get_or_insert_default().extend(globs);
+                is_listed |= permission.is_none_or(|permission| permission == Permission::Allow);
+                rules.extend(globs.into_iter().map(|glob| (glob, permission)));
             }
+        }
+        if is_listed {
+            rules.push(("*".to_owned(), Some(Permission::Deny)));
         }
         Ok(Some(Server {
             name: name.to_owned(),
@@ -151,19 +149,15 @@ impl Server {
             timeout: timeout.min(longest),
             longest,
             errors_in_text: entry.flag("errors_in_text", false)?,
-            listed,
             rules,
             effects: entry.effects()?,
             policies: entry.policies()?,
         }))
     }
 
-    /// Whether a tool may be called, by the lists of the entry; `None`: they do not say, and its effect decides. Deny goes before
-    /// ask, ask before allow.
+    /// Whether a tool may be called, by the lists of the entry; `None`: they do not say, and its effect decides.
     pub fn permission(&self, tool: &str) -> Option<Permission> {
-        let rule = self.rules.iter().find(|(glob, _)| matches(glob, tool)).map(|(_, permission)| *permission);
-        let unlisted = || self.listed.as_ref().is_some_and(|globs| !globs.iter().any(|glob| matches(glob, tool)));
-        rule.or_else(|| unlisted().then_some(Permission::Deny))
+        self.rules.iter().find(|(glob, _)| matches(glob, tool)).and_then(|(_, permission)| *permission)
     }
 
     /// What the entry says about what a tool does.
@@ -225,31 +219,28 @@ pub(super) fn is_ours(entry: &Map<String, Value>) -> bool {
     words.next().is_some() && words.any(|word| word == "mcp") && words.any(|word| word == "serve")
 }
 
+/// Where an entry may say its address.
+const URLS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+
 /// Address or command line of an entry as it is written.
 pub(super) fn address(entry: &Map<String, Value>) -> String {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str);
-    if let Some(url) = ["url", "httpUrl", "serverUrl"].iter().find_map(|key| text(key)) {
-        return url.to_owned();
+    match URLS.iter().find_map(|key| entry.get(*key)?.as_str()) {
+        Some(url) => url.to_owned(),
+        None => words(entry).collect::<Vec<_>>().join(" "),
     }
-    let words = |key: &str| match entry.get(key) {
-        Some(Value::String(word)) => vec![word.as_str()],
-        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    [words("command"), words("args")].concat().join(" ")
 }
 
-/// Keys of an entry that mean nothing to us: kept in the file, named once in the log.
-pub(super) fn unknown(entry: &Map<String, Value>) -> Vec<&str> {
-    entry.keys().map(String::as_str).filter(|key| !OWN.contains(key) && !OTHERS.contains(key)).collect()
+/// The words of a command line, in whatever form they are written.
+fn words(entry: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let values = ["command", "args"].into_iter().filter_map(|key| entry.get(key));
+    values.flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)).filter_map(Value::as_str)
 }
 
-/// What is wrong with unknown keys that differ from a rule of ours in one letter.
+/// What is wrong with keys that differ from a rule of ours in one letter.
 pub(super) fn misspelt(entry: &Map<String, Value>) -> Vec<String> {
-    let near =
-        |key: &&str| nearest(key, OWN).filter(|own| strsim::damerau_levenshtein(key, own) == 1).map(|own| (key.to_string(), own));
-    let found = unknown(entry).into_iter().filter_map(|key| near(&key));
-    found.map(|(key, own)| format!("`{key}` means nothing here; did you mean `{own}`?")).collect()
+    let near = |key: &String| nearest(key, OWN).filter(|own| strsim::damerau_levenshtein(key, own) == 1);
+    let doubt = |key| Some(format!("`{key}` means nothing here; did you mean `{}`?", near(key)?));
+    entry.keys().filter_map(doubt).collect()
 }
 
 struct Entry<'a> {
@@ -290,12 +281,8 @@ impl Entry<'_> {
 
     /// Learns the secrets that stand in the entry, also in one that is switched off or wrong: they are masked in all that leaves.
     fn learn(&self) {
-        let text = |key: &&str| self.entry.get(*key).and_then(Value::as_str);
-        ["url", "httpUrl", "serverUrl"].iter().filter_map(text).for_each(redact::learn_url);
-        let words = ["command", "args"].iter().filter_map(|key| self.entry.get(*key));
-        redact::learn_options(
-            words.flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)).filter_map(Value::as_str),
-        );
+        URLS.iter().filter_map(|key| self.entry.get(*key)?.as_str()).for_each(redact::learn_url);
+        redact::learn_options(words(self.entry));
         for pairs in ["env", "environment", "headers"] {
             // What is wrong with them is said where they are read.
             let _ = self.pairs(pairs);
@@ -315,11 +302,10 @@ impl Entry<'_> {
             Some("sse") => Dialect::Sse,
             Some(other) => return Err(format!("`type` is `{other}`; there are stdio, http and sse")),
         };
-        if let Some(url) = text("url").or_else(|| text("serverUrl")) {
-            return self.remote(url, dialect);
-        }
-        if let Some(url) = text("httpUrl") {
-            return self.remote(url, Dialect::Http);
+        let url = text("url").or_else(|| text("serverUrl")).map(|url| (url, dialect));
+        if let Some((url, dialect)) = url.or_else(|| Some((text("httpUrl")?, Dialect::Http))) {
+            let url = crate::mcp::address::parse(&self.expanded("url", url)?)?;
+            return Ok(Target::Remote { url, dialect, headers: self.pairs("headers")? });
         }
         let mut words = match self.entry.get("command") {
             Some(Value::String(command)) => vec![command.clone()],
@@ -334,11 +320,6 @@ impl Entry<'_> {
         environment.extend(self.pairs("environment")?);
         let folder = text("cwd").map(|folder| self.expanded("cwd", folder)).transpose()?.map(PathBuf::from);
         Ok(Target::Process(Launch { command, arguments: words.collect(), environment, folder }))
-    }
-
-    fn remote(&self, url: &str, dialect: Dialect) -> Result<Target, String> {
-        let url = crate::mcp::address::parse(&self.expanded("url", url)?)?;
-        Ok(Target::Remote { url, dialect, headers: self.pairs("headers")? })
     }
 
     /// An object of strings, or a list of `Name: value`.

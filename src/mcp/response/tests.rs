@@ -5,7 +5,10 @@ use super::{INTERNAL_ERROR, McpResponse, ServiceInfo, ToolResult};
 #[test]
 fn the_helpers_make_json_rpc() {
     let table = [
-        (McpResponse::text("hi"), json!({"jsonrpc": "2.0", "id": null, "result": {"content": [{"type": "text", "text": "hi"}]}})),
+        (
+            McpResponse::result(ToolResult::text("hi")),
+            json!({"jsonrpc": "2.0", "id": null, "result": {"content": [{"type": "text", "text": "hi"}]}}),
+        ),
         (
             McpResponse::result(ToolResult { structured: Some(json!({"n": 2})), ..ToolResult::default() }),
             json!({"jsonrpc": "2.0", "id": null, "result": {"content": [], "structuredContent": {"n": 2}}}),
@@ -98,7 +101,7 @@ fn hidden_values_are_taken_out_everywhere() {
 #[test]
 fn hidden_words_go_as_whole_tokens() {
     let of = |text: &str| {
-        let mut response = McpResponse::text(text);
+        let mut response = McpResponse::result(ToolResult::text(text));
         response.redact(&["main".into()]);
         response.to_text()
     };

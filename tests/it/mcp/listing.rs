@@ -44,14 +44,16 @@ async fn a_list_is_asked_for_when_it_may_have_changed() {
     }
 }
 
-/// A tool that is new is found without waiting for the list to grow old.
+/// A tool that is new is found without waiting for the list to grow old, however long the server said that it is good.
 #[tokio::test]
 async fn a_name_that_is_not_in_the_list_is_looked_for_in_a_fresh_one() {
-    let on_list = r#"[ "$(wc -l < "$LISTS")" -gt 1 ] && more=',{"name":"new","inputSchema":{"type":"object"}}'; reply "{\"tools\":[{\"name\":\"act\",\"inputSchema\":{\"type\":\"object\"}}$more]}""#;
-    let bench = counted("text x", on_list).await;
-    assert!(bench.pool.tools(None, PATIENCE).await.resolve("s__new", &[]).is_none());
-    assert_eq!(bench.call("s", "new", json!({})).await.to_text(), "x");
-    assert!(bench.call("s", "never", json!({})).await.to_text().contains("has no tool `never`"));
+    for ttl in ["", r#"\"ttlMs\":600000,"#] {
+        let on_list = r#"[ "$(wc -l < "$LISTS")" -gt 1 ] && more=',{"name":"new","inputSchema":{"type":"object"}}'; reply "{TTL\"tools\":[{\"name\":\"act\",\"inputSchema\":{\"type\":\"object\"}}$more]}""#;
+        let bench = counted("text x", &on_list.replace("TTL", ttl)).await;
+        assert!(bench.pool.tools(None, PATIENCE).await.resolve("s__new", &[]).is_none());
+        assert_eq!(bench.call("s", "new", json!({})).await.to_text(), "x", "{ttl}");
+        assert!(bench.call("s", "never", json!({})).await.to_text().contains("has no tool `never`"));
+    }
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! Opens a [`Connection`] to a server of the registry. It tries the newest dialect and revision first, then the older ones.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Mutex};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::{
+    ClientCacheConfig,
     model::ProtocolVersion,
     service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient},
     transport::{StreamableHttpClientTransport, Transport, streamable_http_client::StreamableHttpClientTransportConfig},
@@ -29,10 +30,7 @@ impl Connection {
         clients: &Clients,
     ) -> Result<Connection, Error> {
         match &server.target {
-            Target::Process(launch) => {
-                let open = |lifecycle| Connection::process(launch, environment, lifecycle);
-                newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
-            }
+            Target::Process(launch) => newest_first(|lifecycle| Connection::process(launch, environment, lifecycle)).await,
             Target::Remote { url, dialect, headers } => {
                 let (headers, client) = (header_map(headers)?, clients.of(url)?);
                 match dialect {
@@ -61,14 +59,13 @@ impl Connection {
     }
 
     async fn http(url: &Url, headers: Headers, client: &reqwest::Client) -> Result<Connection, Error> {
-        let open = |lifecycle| {
-            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-            let config = config.custom_headers(headers.clone());
+        newest_first(|lifecycle| {
+            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers.clone());
             let fault = Fault::default();
             let client = Http::new(client.clone(), fault.clone());
             async { Connection::over("http", StreamableHttpClientTransport::with_client(client, config), lifecycle, fault).await }
-        };
-        newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
+        })
+        .await
     }
 
     async fn sse(url: &Url, headers: Headers, client: &reqwest::Client) -> Result<Connection, Error> {
@@ -84,7 +81,11 @@ impl Connection {
         fault: Fault,
     ) -> Result<Connection, Error> {
         match Listener::default().serve_with_lifecycle(Lenient::new(transport), lifecycle).await {
-            Ok(service) => Ok(Connection::new(service, dialect, fault)),
+            Ok(service) => {
+                // Ours knows when a fresh list is needed.
+                service.set_response_cache_config(ClientCacheConfig::disabled()).await;
+                Ok(Connection { service, dialect, listing: Mutex::default(), fault })
+            }
             Err(error) => {
                 let is_there = !matches!(
                     error,
@@ -104,22 +105,18 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 /// The code of errors that mean: the server is there and did not take the greeting.
 const PUZZLED: &str = "mcp_greeting";
 
-/// The newest revision if the server knows it, else the older ones.
-fn newest() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
+/// The newest revision if the server knows it, else the older ones; then the older greeting alone, which is worth a second
+/// connection: a server of the old days may die of the first question of the new ones, or answer it with nonsense. The first error
+/// is the one that tells.
+async fn newest_first<F: Future<Output = Result<Connection, Error>>>(
+    open: impl Fn(ClientLifecycleMode) -> F,
+) -> Result<Connection, Error> {
+    let newest = ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
-    }
-}
-
-/// The older greeting alone is worth a second connection: a server of the old days may die of the first question of the new
-/// ones, or answer it with nonsense. The first error is the one that tells.
-async fn newest_first(
-    newest: impl Future<Output = Result<Connection, Error>>,
-    older: impl Future<Output = Result<Connection, Error>>,
-) -> Result<Connection, Error> {
-    match newest.await {
-        Err(error) if error.code.as_deref() == Some(PUZZLED) => older.await.map_err(|_| error),
+    };
+    match open(newest).await {
+        Err(error) if error.code.as_deref() == Some(PUZZLED) => open(ClientLifecycleMode::Initialize).await.map_err(|_| error),
         opened => opened,
     }
 }
