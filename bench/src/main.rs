@@ -69,7 +69,7 @@ impl Way {
 
     /// Fails if no backend lists the model: each task would take its time to fail.
     pub(crate) async fn check(&self, model: &str) -> Result<(), Error> {
-        let found = survey::survey(&self.app, Some(model), &[]).await?;
+        let found = survey::survey(&self.app, Some(model)).await;
         match found.iter().all(|found| found.models.is_empty()) {
             true => Err(Error::client(survey::problems(&found, Some(model), &survey::places(&self.app)).join("\n"))),
             false => Ok(()),

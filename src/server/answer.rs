@@ -32,7 +32,7 @@ use crate::{
     config::{Lowered, Mode, Tenant},
     error::Error,
     event::Note,
-    mcp::pool::{BUILT_IN, PATIENCE},
+    mcp::pool::PATIENCE,
     openai::{self, ChatRequest},
     plan::{self, Caller, Passed, Plan, React},
     turn::{self, tap::Taps},
@@ -149,7 +149,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let mut incoming = client::read(request, &hints)?;
     let backend = Arc::clone(&target.backend);
     let described = app.backends.describe(&backend, &incoming.request.model).await;
-    let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
+    let (model, adapter) = (&*described.model, app.adapter_of(&described));
     // A request can name its own tools alone: where it names some, it excludes the registry's.
     if mode == Mode::Shell && !incoming.tools.is_limited {
         let offered = app.process.mcp.pool().tools(tenant.servers(None).as_deref(), PATIENCE).await;
@@ -252,15 +252,6 @@ pub(super) async fn count_tokens(app: App, asked: Asked) -> Result<Response, Err
     Ok(reply::json(&json!({"input_tokens": tokens})))
 }
 
-/// Each answer has an id, by which people ask about it.
-pub(super) async fn named(mut response: Response) -> Response {
-    let id = format!("req_{}", uuid::Uuid::new_v4().simple());
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
-    }
-    response
-}
-
 /// How this request runs tools. Its field `toolglot` says what it wants for itself, and goes no further.
 async fn react(app: &App, tenant: &Tenant, chat: &mut ChatRequest, headers: &HeaderMap) -> Result<React, Error> {
     let lowered: Lowered = match chat.rest.shift_remove(TRACE) {
@@ -281,13 +272,6 @@ async fn react(app: &App, tenant: &Tenant, chat: &mut ChatRequest, headers: &Hea
     });
     let (headers, registry) = (trusted.collect(), pool.registry().file().to_owned());
     Ok(React { limits, catalogue, last_counts: false, headers, registry })
-}
-
-/// Whether there is any server, or a tool of our own.
-pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
-    let pool = app.process.mcp.pool();
-    pool.has_built_in() && tenant.may_use_server(BUILT_IN)
-        || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
 }
 
 /// Fails if there is no server of this name. Servers that a tenant may not use do not exist for it.

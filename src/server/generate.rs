@@ -87,7 +87,6 @@ async fn generate(app: &App, received: Received, request: Value, tools: bool) ->
     };
     received.list(app, &called);
     let target = app.target(&received.sender.tenant, called).await?;
-    let tools = tools && answer::has_servers(app, &received.sender.tenant);
     let chat = ChatRequest::from_value(chat(&target.model, params, tools))?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
     received.sender.check(&app.config, tools.then_some(mode), mode)?;

@@ -164,13 +164,13 @@ async fn follow_registry(app: &App) {
 
 /// Prints what was found, and looks again until something was. Never ends.
 async fn look_around(app: &App, address: &str) {
-    greeting::found(app, &app.backends.current().await, address).await;
+    greeting::found(app, address).await;
     if !app.backends.has_backend() {
         while !app.backends.has_backend() {
             sleep(LOOK_AGAIN).await;
             app.backends.current().await;
         }
-        greeting::found(app, &app.backends.known(), address).await;
+        greeting::found(app, address).await;
     }
     future::pending().await
 }

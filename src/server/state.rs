@@ -137,13 +137,9 @@ impl State {
     }
 
     /// The adapter of a model: chosen once for each description, because configuration and library never change in a state.
-    pub(super) fn adapter_of(&self, described: &Described) -> Result<Arc<Adapter>, Error> {
-        if let Some(adapter) = described.adapter.get() {
-            return Ok(Arc::clone(adapter));
-        }
+    pub(super) fn adapter_of(&self, described: &Described) -> Arc<Adapter> {
         let Described { model, adapter } = described;
-        let found = plan::reader(&self.config, &self.library, &model.id, model)?;
-        Ok(Arc::clone(adapter.get_or_init(|| found.adapter)))
+        Arc::clone(adapter.get_or_init(|| plan::reader(&self.config, &self.library, &model.id, model).adapter))
     }
 
     /// The model with the name that a client used, and its backend. Models that the tenant may not use do not exist for it.

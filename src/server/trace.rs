@@ -78,6 +78,10 @@ where
         facts.told = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
         (facts.entry.as_ref().and_then(|entry| entry.kept.clone()), facts.pace.clone())
     };
+    // The name of the header in Anthropic's API.
+    if let Ok(id) = HeaderValue::try_from([b"req_", id.as_bytes()].concat()) {
+        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
+    }
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &pace);
     response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, kept }))
