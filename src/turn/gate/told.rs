@@ -10,8 +10,6 @@ pub(super) struct Delivered {
     pub(super) count: u32,
     /// How often each was delivered.
     calls: HashMap<same::Call, usize>,
-    /// Whether calls are dropped because the answer repeats them.
-    drops: bool,
 }
 
 /// The calls of this answer, delivered or not.
@@ -48,11 +46,6 @@ const OPEN_ENDS: [&str; 4] = [":", "\u{ff1a}", "...", "\u{2026}"];
 impl Delivered {
     pub(super) fn times(&self, call: &same::Call) -> usize {
         self.calls.get(call).copied().unwrap_or_default()
-    }
-
-    /// Records that a call is dropped. Returns whether it is the first one.
-    pub(super) fn drops(&mut self) -> bool {
-        !std::mem::replace(&mut self.drops, true)
     }
 
     /// Counts a call, and returns its index.
