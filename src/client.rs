@@ -64,10 +64,8 @@ pub struct Incoming {
 /// 400 if the tools cannot be understood at all.
 pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incoming, Error> {
     let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
-    let offered = request.tools.once(shape::native::read_tools);
-    let offered = offered.as_ref().as_ref().map_err(Error::clone)?;
-    let mut tools = offered.tools.clone();
-    warnings.extend_from_slice(&offered.warnings);
+    let shape::native::Offered { mut tools, are_voids, warnings: doubts } = shape::native::read_tools(&request.tools)?;
+    warnings.extend(doubts);
     special.into_iter().for_each(|special| special.complete(&mut tools));
     let prompt = tools.is_empty().then(|| shape::read_prompt(&mut request)).flatten();
     let mut verbatim = None;
@@ -76,7 +74,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
             (tools, verbatim) = (found, Some(messages));
             (kind, false)
         }
-        None => (shape::Kind::Native, offered.are_voids),
+        None => (shape::Kind::Native, are_voids),
     };
     let takes_paths = tools.iter().any(|tool| !tool.paths.is_empty());
     let workspace = if takes_paths { workspace::prompt::read(&request.messages).map(Arc::new) } else { None };
@@ -85,11 +83,8 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     request.messages.iter_mut().for_each(without_progress);
     request.messages.iter_mut().for_each(with_result);
     let profile = profile::detect(hints, kind == shape::Kind::VOID || own_tools || marks > 0);
-    // A known table is shared: it is copied only for a client whose own tools are known.
-    if !profile.reads.is_empty() {
-        for tool in tools.iter_mut().filter(|tool| profile.reads.contains(&tool.name.as_str())) {
-            tool.effect = Effect::Reads;
-        }
+    for tool in tools.iter_mut().filter(|tool| profile.reads.contains(&tool.name.as_str())) {
+        tool.effect = Effect::Reads;
     }
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
     Ok(Incoming { request, tools, workspace, verbatim, shape: kind, one_call, profile, warnings, echo })

@@ -210,7 +210,7 @@ fn warning(note: &Note) -> Option<HeaderValue> {
 }
 
 pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, Error> {
-    let mut chat = ChatRequest::parse(&asked.received.body, &app.process.lists)?;
+    let mut chat = ChatRequest::parse(&asked.received.body)?;
     if functions::read(&mut chat)? {
         asked.front = front::Kind::Functions;
     }

@@ -170,7 +170,6 @@ pub(super) async fn metrics(State(app): State<App>) -> Response {
     for (holder, bytes) in [
         ("store", app.turns.store.held_bytes()),
         ("schemas", app.turns.schemas.held_bytes()),
-        ("tool_lists", app.process.lists.held_bytes()),
         ("page", app.process.page.held_bytes()),
     ] {
         held_bytes.get_or_create(&[("holder", holder)]).set(bytes.try_into().unwrap_or(i64::MAX));

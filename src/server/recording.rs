@@ -14,7 +14,7 @@ use crate::{
     atomic,
     backend::Dialect,
     error::Error,
-    event::{ToolChoice, Tools},
+    event::{Tool, ToolChoice, Tools},
     fixture::{Fixture, Read, Round},
     openai::ChatRequest,
     plan::Plan,
@@ -118,20 +118,19 @@ pub(super) fn plain(model: &str) -> String {
 
 /// The request with its tools in OpenAI's form, whatever the client's form, and without fields that identify a person.
 pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
-    let mut request = chat.clone();
-    request.rest.retain(|name, _| !PRIVATE.contains(&name.as_str()));
-    request.tools = tools
-        .iter()
-        .map(|tool| {
-            let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({}));
-            json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
-        })
-        .collect();
-    request.tool_choice = match &tools.choice {
+    let definition = |tool: &Tool| {
+        let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({}));
+        json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
+    };
+    let tool_choice = match &tools.choice {
         ToolChoice::Auto => None,
         ToolChoice::None => Some(json!("none")),
         ToolChoice::Required => Some(json!("required")),
         ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
     };
-    request
+    let ChatRequest { model, messages, stream, rest, .. } = chat;
+    let (model, messages, stream) = (model.clone(), messages.clone(), *stream);
+    let stays = |(name, _): &(&String, &Value)| !PRIVATE.contains(&name.as_str());
+    let rest = rest.iter().filter(stays).map(|(name, value)| (name.clone(), value.clone())).collect();
+    ChatRequest { model, messages, stream, tools: tools.iter().map(definition).collect(), tool_choice, rest }
 }

@@ -26,7 +26,7 @@ use crate::{
     config::{Config, Environment, Listen, Overlay, Tenant, nearest},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
-    openai, plan,
+    plan,
     store::{self, Common, Files, Memory},
     turn, upstream,
 };
@@ -81,8 +81,6 @@ pub(super) struct Process {
     /// `None`: no collector is configured.
     pub(super) spans: Option<Spans>,
     pub(super) missed: Missed,
-    /// The tools of the last requests.
-    pub(super) lists: openai::Lists,
     pub(super) page: Arc<Turns>,
     pub(super) bypass: Bypass,
     pub(super) ending: Ending,
@@ -197,7 +195,6 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         metrics: Arc::default(),
         spans: Spans::of(&settings.environment),
         missed: Missed::default(),
-        lists: openai::Lists::default(),
         page: Arc::default(),
         bypass: Bypass::default(),
         ending: Ending::default(),
