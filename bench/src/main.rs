@@ -62,7 +62,7 @@ impl Way {
         if let Some(tools) = mode(name)? {
             let own = config.route(model).cloned();
             let route = Route { model: model.to_owned(), tools: Some(tools), ..own.unwrap_or_else(|| empty(model)) };
-            config.routes.insert(0, route);
+            config.options.routes.insert(0, route);
         }
         Ok(Way { name: name.to_owned(), app: server::app(Settings::of(config, environment))? })
     }

@@ -86,7 +86,7 @@ impl Default for React {
 
 impl React {
     /// Checks the values.
-    pub(super) fn checked(self) -> Result<React, Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let checks = [
             (self.rounds == 0, "rounds` must be at least 1"),
             (self.parallel == 0, "parallel` must be at least 1"),
@@ -95,7 +95,7 @@ impl React {
         ];
         match checks.iter().find(|(is_wrong, _)| *is_wrong) {
             Some((_, what)) => wrong(format!("`react.{what}")),
-            None => Ok(self),
+            None => Ok(()),
         }
     }
 
