@@ -390,20 +390,11 @@ impl ToolCall {
 
 impl Serialize for ToolCall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Call<'c> {
-            id: &'c str,
-            r#type: &'static str,
-            function: Function<'c>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            extra_content: &'c Option<Value>,
+        let function = json!({"name": self.name, "arguments": self.arguments});
+        let mut call = json!({"id": self.id, "type": "function", "function": function});
+        if let Some(extra) = &self.extra {
+            call["extra_content"] = extra.clone();
         }
-        #[derive(Serialize)]
-        struct Function<'c> {
-            name: &'c str,
-            arguments: &'c str,
-        }
-        let function = Function { name: &self.name, arguments: &self.arguments };
-        Call { id: &self.id, r#type: "function", function, extra_content: &self.extra }.serialize(serializer)
+        call.serialize(serializer)
     }
 }

@@ -20,7 +20,7 @@ use super::{
     forward::{self, Endpoint},
     page::kept,
     received::{Received, Target, text},
-    reply,
+    recording, reply,
     state::{App, Live},
 };
 use crate::{
@@ -125,7 +125,7 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
 
 /// The taps of the turn: the account of the request, a recording if wanted, and the page.
 pub(super) fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
-    let recording = app.process.recorder.as_ref().map(|recorder| recorder.tap(plan));
+    let recording = app.process.settings.record.as_ref().map(|directory| recording::tap(directory, plan));
     let account = &asked.received.account;
     account.is_about(&asked.target);
     let mode = asked.mode.name();

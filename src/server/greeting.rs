@@ -48,8 +48,8 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
     if let Some(file) = &app.config.passed_over {
         let _ = writeln!(text, "  not read: {}, which belongs to another program", file.display());
     }
-    if let Some(recorder) = &app.process.recorder {
-        let _ = writeln!(text, "  recording every chat into {}", recorder.directory().display());
+    if let Some(directory) = &app.process.settings.record {
+        let _ = writeln!(text, "  recording every chat into {}", directory.display());
     }
     match address.rsplit(':').next().unwrap_or_default() {
         "8000" => text.push_str("  Void: nothing to set; its vLLM provider finds the models by itself within seconds\n"),

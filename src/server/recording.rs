@@ -5,9 +5,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 
+use chrono::Utc;
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,12 +22,6 @@ use crate::{
     redact,
     turn::tap::Tap,
 };
-
-/// Creates recordings in a directory.
-#[derive(Debug, Clone)]
-pub(super) struct Recorder {
-    directory: PathBuf,
-}
 
 /// Records one turn; dropping it writes the file.
 struct Recording {
@@ -45,36 +40,29 @@ const NAME_CHARS: usize = 100;
 /// Fields of a request that may identify the sender.
 const PRIVATE: &[&str] = &["user", "metadata", "safety_identifier", "prompt_cache_key", "api_key", "authorization"];
 
-impl Recorder {
-    /// Creates the directory if it does not exist.
-    pub(super) fn new(directory: PathBuf) -> Result<Recorder, Error> {
-        atomic::make_folder(&directory)
-            .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
-        atomic::clear(&directory);
-        Ok(Recorder { directory })
-    }
+/// Creates the directory of recordings if it does not exist.
+pub(super) fn prepare(directory: &Path) -> Result<(), Error> {
+    atomic::make_folder(directory)
+        .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
+    atomic::clear(directory);
+    Ok(())
+}
 
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// A tap that writes one file when the turn is over.
-    pub(super) fn tap(&self, plan: &Plan) -> Box<dyn Tap> {
-        let (model, envelope) = (&plan.chat.model, &plan.reply.head.envelope);
-        let tail = envelope.id.get(envelope.id.len().saturating_sub(6)..).unwrap_or(&envelope.id);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Box::new(Recording {
-            // The end of the answer's id tells chats of one moment apart.
-            file: self.directory.join(format!("{}-{}-{tail}.txt", plain(model), now.as_millis())),
-            fixture: Fixture {
-                title: format!("{model} at {}, recorded by toolglot {}", plan.backend.name, env!("CARGO_PKG_VERSION")),
-                ..Fixture::default()
-            },
-            last: Instant::now(),
-            secrets: plan.secrets().map(str::to_owned).collect(),
-            complete: false,
-        })
-    }
+/// A tap that writes one file into the directory when the turn is over.
+pub(super) fn tap(directory: &Path, plan: &Plan) -> Box<dyn Tap> {
+    let (model, envelope) = (&plan.chat.model, &plan.reply.head.envelope);
+    let tail = envelope.id.get(envelope.id.len().saturating_sub(6)..).unwrap_or(&envelope.id);
+    Box::new(Recording {
+        // The end of the answer's id tells chats of one moment apart.
+        file: directory.join(format!("{}-{}-{tail}.txt", plain(model), Utc::now().timestamp_millis())),
+        fixture: Fixture {
+            title: format!("{model} at {}, recorded by toolglot {}", plan.backend.name, env!("CARGO_PKG_VERSION")),
+            ..Fixture::default()
+        },
+        last: Instant::now(),
+        secrets: plan.secrets().map(str::to_owned).collect(),
+        complete: false,
+    })
 }
 
 impl Tap for Recording {

@@ -16,7 +16,7 @@ use super::{
     otel::Spans,
     page::{bypass::Bypass, turns::Turns},
     received::Target,
-    recording::Recorder,
+    recording,
     unknown::Missed,
 };
 use crate::{
@@ -75,7 +75,6 @@ pub(super) struct Process {
     pub(super) settings: Settings,
     pub(super) instance: Instance,
     pub(super) apart: Arc<Apart>,
-    pub(super) recorder: Option<Recorder>,
     pub(super) mcp: Engine,
     pub(super) metrics: Arc<Metrics>,
     /// `None`: no collector is configured.
@@ -120,13 +119,12 @@ impl FromRef<Live> for App {
 impl State {
     /// The same server with another configuration. Learned facts stay; backends are looked up again.
     pub(super) fn renewed(&self, config: Config) -> Result<State, Error> {
-        Ok(State {
-            backends: Backends::new(&config, &self.process.settings, self.turns.client.clone()),
-            library: library(&config)?,
-            turns: self.turns.clone(),
-            process: Arc::clone(&self.process),
-            config,
-        })
+        State::new(config, Arc::clone(&self.process), self.turns.clone())
+    }
+
+    fn new(config: Config, process: Arc<Process>, turns: turn::Shared) -> Result<State, Error> {
+        let backends = Backends::new(&config, &process.settings, turns.client.clone());
+        Ok(State { backends, library: library(&config)?, turns, process, config })
     }
 
     /// The servers whose tools are run.
@@ -177,8 +175,6 @@ impl State {
 /// The adapters, the registry, the store or the folder for recordings cannot be used (`configuration`), or threads cannot be
 /// started.
 pub fn app(settings: Settings) -> Result<App, Error> {
-    let client = upstream::Client::new(upstream::Timeouts::default());
-    let library = library(&settings.config)?;
     let mut mcp = settings.config.mcp.clone();
     mcp.builtin_tools |= settings.demo;
     let files = Arc::new(Files::new(&mcp.state));
@@ -187,11 +183,11 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         Some(shared) => store::open(&shared.place()?)?,
         None => Arc::new(Memory::default()),
     };
+    settings.record.as_deref().map_or(Ok(()), recording::prepare)?;
     let process = Arc::new(Process {
         mcp: Engine::sharing(Arc::clone(&pool), mcp.serving, Some(Arc::clone(&store))),
         instance: Instance::new(),
         apart: Apart::new()?,
-        recorder: settings.record.clone().map(Recorder::new).transpose()?,
         metrics: Arc::default(),
         spans: Spans::of(&settings.environment),
         missed: Missed::default(),
@@ -200,23 +196,17 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         ending: Ending::default(),
         settings,
     });
-    let config = process.settings.config.clone();
-    Ok(Arc::new(State {
-        backends: Backends::new(&config, &process.settings, client.clone()),
-        library,
-        turns: turn::Shared {
-            client,
-            store,
-            spool: files,
-            schemas: Arc::default(),
-            tally: Arc::default(),
-            asked_again: Arc::default(),
-            without_client: Arc::new(Semaphore::new(turn::WITHOUT_CLIENT)),
-            pool,
-        },
-        process,
-        config,
-    }))
+    let turns = turn::Shared {
+        client: upstream::Client::new(upstream::Timeouts::default()),
+        store,
+        spool: files,
+        schemas: Arc::default(),
+        tally: Arc::default(),
+        asked_again: Arc::default(),
+        without_client: Arc::new(Semaphore::new(turn::WITHOUT_CLIENT)),
+        pool,
+    };
+    State::new(process.settings.config.clone(), process, turns).map(Arc::new)
 }
 
 /// The adapters of a configuration.

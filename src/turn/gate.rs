@@ -4,7 +4,7 @@
 //! * If a call is refused, or the client's form cannot carry it, the table (`scanner/verdict.rs`) says what becomes of it: the model
 //!   is asked again (`retry` times), hidden from the client; or the call is delivered as the model wrote it; or the user reads one
 //!   line. Valid calls after the refused one are kept, and delivered after those of the next answer.
-//! * An equal call counts twice in one answer. From the third one on it is dropped.
+//! * An equal call counts twice in one answer. From the third one on it is dropped, with one notice.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows. The scanner already
 //!   ends an answer at a result that it recognises (`scanner/marker.rs`, `scanner/held.rs`); this rule is for the rest.
 //! * A patch at the end of an answer is not a call. If a tool takes patches, the model is asked whether it means such a call.
@@ -323,7 +323,13 @@ impl Gate {
         }
         // Models in a loop write the same call dozens of times.
         if self.delivered.times(&key) >= EQUAL_CALLS {
-            return tracing::info!(tool = name, "dropped: the answer repeats this call");
+            if !std::mem::replace(&mut self.delivered.drops, true) {
+                self.notice(
+                    &format!("[toolglot] call of {name}: the answer repeats it; it was passed on {EQUAL_CALLS} times"),
+                    out,
+                );
+            }
+            return;
         }
         self.preface = None;
         if !self.withheld.trim().is_empty() {

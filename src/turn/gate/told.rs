@@ -10,6 +10,8 @@ pub(super) struct Delivered {
     pub(super) count: u32,
     /// How often each was delivered.
     calls: HashMap<same::Call, usize>,
+    /// Whether calls are dropped because the answer repeats them.
+    pub(super) drops: bool,
 }
 
 /// The calls of this answer, delivered or not.
