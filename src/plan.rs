@@ -85,8 +85,6 @@ pub struct Rules {
     pub nudges: bool,
     /// How often the model may be asked again after a refused call (`retry`).
     pub retry: u8,
-    /// Whether log lines may show pieces of repaired arguments.
-    pub log_excerpts: bool,
 }
 
 /// How the client gets the answer.
@@ -220,7 +218,6 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
             nudges: as_written && shape == shape::Kind::VOID && repeats.is_empty(),
             repeats,
             retry: config.retry,
-            log_excerpts: config.log_excerpts,
         },
         reply: Reply {
             shell: (mode == Mode::Shell).then(|| shell(config, &id)),

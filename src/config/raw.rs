@@ -30,8 +30,6 @@ pub struct Options {
     pub show_warnings: bool,
     /// The format of the log.
     pub log_format: super::LogFormat,
-    /// Whether log lines may show pieces of repaired arguments; otherwise they show only rules, places and sizes.
-    pub log_excerpts: bool,
     /// The turns whose content the page keeps.
     pub exchanges: super::Exchanges,
     pub(super) api_keys_file: Option<PathBuf>,

@@ -162,7 +162,6 @@ impl<O: Sink> Rounds<O> {
         };
         let mut answer = Answer::after(setup, self.asks.before.clone());
         answer.fixer.tally = Arc::clone(&self.shared.tally);
-        answer.fixer.excerpts = plan.rules.log_excerpts;
         answer.fixer.unclosed = self.asks.unclosed.clone();
         answer
     }
