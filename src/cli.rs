@@ -144,7 +144,7 @@ pub fn main() -> ExitCode {
         Command::Adapters(adapters) => adapters.run(&environment, &mut output),
         Command::Check(check) => check.run(&environment, &mut output),
         Command::Call(call) => call.run(&environment, &mut output, &mut io::stderr().lock()),
-        Command::Run(run) => run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|code| ended = code),
+        Command::Run(run) => run.run(&environment, &mut io::stderr().lock()).map(|code| ended = code),
         Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Models(models) => models.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Service(service) => service.run(&environment, &mut output, &mut io::stderr().lock()),

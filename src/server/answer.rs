@@ -169,21 +169,14 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     }
     let caller = Caller { tenant: tenant.prefix().to_owned(), client: user_agent };
     let learned = Learned::of(&*app.turns.store, &caller.tenant, &backend, &incoming.request.model, model).await;
-    let passed =
-        Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
+    let passed = Passed {
+        authorization: headers.get(header::AUTHORIZATION).cloned(),
+        onward: forward::onward(&app.process.instance, headers),
+    };
     let request = plan::Request { incoming, mode, front, backend, learned, model, adapter, caller, passed, react };
     let mut plan = plan::plan(&app.config, request)?;
     plan.reply.head.envelope.model.clone_from(&target.called);
-    tracing::debug!(
-        model = plan.chat.model,
-        backend = plan.backend.name,
-        adapter = plan.adapter.name,
-        tools = plan.tools.len(),
-        offered = ?plan.tool_mode(),
-        shape = ?plan.reply.shape,
-        streamed = plan.chat.stream,
-        "chat"
-    );
+    tracing::debug!(adapter = plan.adapter.name, offered = ?plan.tool_mode(), shape = ?plan.reply.shape, "chat");
     Ok(plan)
 }
 
@@ -216,10 +209,7 @@ pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, 
     }
     let offers = !chat.tools.is_empty() || matches!(asked.mode, Mode::Shell | Mode::React);
     if asked.target.backend.kind == backend::Kind::OpenAi && wants_more_than_an_answer(&chat, offers)? {
-        tracing::debug!(
-            target.model = asked.target.model,
-            "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls"
-        );
+        tracing::debug!("`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls");
         return forward::forward(&app, &asked.target.backend, CHAT, asked.received).await;
     }
     respond(&app, asked, chat).await

@@ -10,7 +10,6 @@ use super::{
     apart::Apart,
     backends::{Backends, Described},
     ending::Ending,
-    forward::Instance,
     log::Lines,
     metrics::Metrics,
     otel::Spans,
@@ -73,7 +72,8 @@ pub struct State {
 pub(super) struct Process {
     /// With the configuration at the start.
     pub(super) settings: Settings,
-    pub(super) instance: Instance,
+    /// Its name in `Via`, which tells that a request has come back. A new one per start.
+    pub(super) instance: String,
     pub(super) apart: Arc<Apart>,
     pub(super) mcp: Engine,
     pub(super) metrics: Arc<Metrics>,
@@ -186,7 +186,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     settings.record.as_deref().map_or(Ok(()), recording::prepare)?;
     let process = Arc::new(Process {
         mcp: Engine::sharing(Arc::clone(&pool), mcp.serving, Some(Arc::clone(&store))),
-        instance: Instance::new(),
+        instance: format!("toolglot-{}", uuid::Uuid::new_v4().simple()),
         apart: Apart::new()?,
         metrics: Arc::default(),
         spans: Spans::of(&settings.environment),

@@ -121,13 +121,6 @@ pub(super) struct Ended {
     pub(super) stop_sequence: Option<String>,
 }
 
-impl Ended {
-    /// Whether the model ended its answer, and no rule of the request did.
-    fn is_by_itself(&self) -> bool {
-        self.excluded.is_none() && self.stop_sequence.is_none()
-    }
-}
-
 /// Approximate maximum length of the prose that is searched for an announcement, in bytes.
 const PROSE_BYTES: usize = 16 * 1024;
 /// After this much prose, a model that was asked for the call alone will not write it. In bytes.

@@ -357,20 +357,18 @@ impl<O: Sink> Rounds<O> {
 /// temporary: the connection was refused (the server restarts), or the server is not ready (503: it loads a model, or its queue
 /// is full). `insists`: a server that is not ready is asked again, unless it says when it will be.
 async fn send(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
-    let response = answered(client, request, insists).await?;
-    backend::unusable(response.status, &response.headers).map_or(Ok(response), Err)
-}
-
-async fn answered(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
-    for pause in PAUSES {
-        match client.send(request).await {
-            Err(error) if refused(&error) => tracing::debug!(%error, "once more"),
-            Ok(response) if insists && is_not_ready(&response) => tracing::debug!("503, once more"),
-            answered => return answered,
-        }
+    let mut pauses = PAUSES.into_iter();
+    loop {
+        let answered = client.send(request).await;
+        let may_be_temporary = answered.as_ref().map_or_else(refused, |response| insists && is_not_ready(response));
+        let Some(pause) = pauses.next().filter(|_| may_be_temporary) else {
+            let response = answered?;
+            return backend::unusable(response.status, &response.headers).map_or(Ok(response), Err);
+        };
+        tracing::debug!("once more");
+        drop(answered);
         sleep(pause).await;
     }
-    client.send(request).await
 }
 
 fn is_not_ready(response: &Response) -> bool {
