@@ -27,8 +27,6 @@ pub struct React {
     pub limits: config::React,
     /// The tools of the selected servers.
     pub catalogue: Arc<Catalogue>,
-    /// Whether the last answer, without tools, counts as one of the rounds.
-    pub last_counts: bool,
     /// Headers of the request that tool policies may read, names in lower case.
     pub headers: Vec<(String, String)>,
     /// The registry's file, for messages that say what to change there.

@@ -261,7 +261,7 @@ async fn react(app: &App, tenant: &Tenant, chat: &mut ChatRequest, headers: &Hea
         Some((name.clone(), value.to_owned()))
     });
     let (headers, registry) = (trusted.collect(), pool.registry().file().to_owned());
-    Ok(React { limits, catalogue, last_counts: false, headers, registry })
+    Ok(React { limits, catalogue, headers, registry })
 }
 
 /// Fails if there is no server of this name. Servers that a tenant may not use do not exist for it.

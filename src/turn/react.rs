@@ -98,7 +98,6 @@ impl Observation {
 
 impl Agent {
     pub(super) fn new(react: React, pool: Arc<Pool>) -> Agent {
-        let last = (react.last_counts && react.limits.rounds == 1).then_some(Limit::Rounds(1));
         let end = Instant::now() + Duration::from_secs(react.limits.seconds);
         Agent {
             react,
@@ -108,7 +107,7 @@ impl Agent {
             round: None,
             used: Used::default(),
             end,
-            last,
+            last: None,
             seen: Seen::default(),
             repeats: Repeats::default(),
             told: Told::default(),
