@@ -150,7 +150,7 @@ impl Gate {
             refused: 0,
             reask: None,
             asks_about_native: false,
-            said: Said::new(prose_bytes),
+            said: Said { prose_bytes, ..Said::default() },
             preface: (!before.said.is_empty()).then(String::new),
             ended: Ended::default(),
             before,
@@ -375,7 +375,7 @@ impl Gate {
 
     /// Writes a notice on a line of its own, after a delivered call too, where text is withheld.
     fn notice(&mut self, line: &str, out: &mut dyn Sink) {
-        let line = format!("{}{line}\n", if self.said.line_start { "" } else { "\n" });
+        let line = format!("{}{line}\n", if self.said.in_line { "\n" } else { "" });
         if self.delivered.count > 0 { self.say(&line, out) } else { self.text(&line, out) }
     }
 }
