@@ -113,24 +113,16 @@ impl Metrics {
 
     fn register(&self, registry: &mut Registry) {
         registry.register("toolglot_requests_under_way", "Requests whose response is not over", self.under_way.clone());
-        let help =
-            "Requests that are over, by mode (empty where no model was asked for) and status (`left`: the client was faster)";
-        registry.register("toolglot_requests", help, self.requests.clone());
+        registry.register("toolglot_requests", "Requests that are over, by mode and status (or `left`)", self.requests.clone());
         registry.register("toolglot_calls", "Calls that were checked, by adapter and verdict of the fixer", self.calls.clone());
         registry.register("toolglot_refusals", "Calls that were not delivered, by reason", self.refusals.clone());
-        let help = "Turns that failed at a backend, by backend and status";
-        registry.register("toolglot_backend_errors", help, self.backend_errors.clone());
+        registry.register("toolglot_backend_errors", "Turns that failed, by backend and status", self.backend_errors.clone());
         registry.register("toolglot_tokens", "Tokens that backends counted, by kind", self.tokens.clone());
-        let help = "Requests about models that are over, by the name of the client key and status";
-        registry.register("toolglot_tenant_requests", help, self.tenant_requests.clone());
-        let help = "Tokens that backends counted, by the name of the client key and kind";
-        registry.register("toolglot_tenant_tokens", help, self.tenant_tokens.clone());
-        let help = "Seconds from a request to the first byte of its answer, where a model was asked for";
-        registry.register("toolglot_first_byte_seconds", help, self.first_byte.0.clone());
-        let help = "Seconds from the first byte of a backend to the first one that leaves for the client, in streams";
-        registry.register("toolglot_added_seconds", help, self.added.0.clone());
-        let help = "Seconds from a request to the end of its answer, where a model was asked for";
-        registry.register("toolglot_request_seconds", help, self.duration.0.clone());
+        registry.register("toolglot_tenant_requests", "Model requests, by client key and status", self.tenant_requests.clone());
+        registry.register("toolglot_tenant_tokens", "Tokens, by client key and kind", self.tenant_tokens.clone());
+        registry.register("toolglot_first_byte_seconds", "From a request to its answer's first byte", self.first_byte.0.clone());
+        registry.register("toolglot_added_seconds", "From a backend's first byte to the client's", self.added.0.clone());
+        registry.register("toolglot_request_seconds", "From a request to the end of its answer", self.duration.0.clone());
     }
 }
 
