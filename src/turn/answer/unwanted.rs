@@ -43,7 +43,8 @@ impl Unwanted {
         let any = |markers: &[String]| markers.iter().map(|marker| regex::escape(marker)).collect::<Vec<_>>().join("|");
         let call = format!(r"(?s)(?:{}).*?(?:(?:\s*(?:{}))+|\z)", any(&openers), any(&closers));
         let names = tools.iter().map(|tool| tool.wire_name.clone()).collect();
-        Some(Unwanted { openers, call: Regex::new(&call).ok()?, names, held: String::new(), is_open: false, tool: None })
+        let call = Regex::new(&call).ok().filter(|_| !openers.is_empty())?;
+        Some(Unwanted { openers, call, names, held: String::new(), is_open: false, tool: None })
     }
 
     /// What of the text so far is no call. `is_end`: nothing follows.
