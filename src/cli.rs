@@ -22,7 +22,6 @@ mod completions;
 mod doctor;
 pub mod fix;
 mod given;
-mod home;
 mod init;
 mod log;
 mod logs;
@@ -44,7 +43,7 @@ mod update;
 #[command(name = "toolglot", version = VERSION, max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
@@ -135,32 +134,28 @@ pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false, terminal: io::stdout().is_terminal() };
     let mut ended = ExitCode::SUCCESS;
-    // A terminal gets an overview where no command is named, all others get the help.
-    let matches = command().arg_required_else_help(!output.terminal).get_matches();
+    let matches = command().get_matches();
     let result = match Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command {
-        None => home::run(&environment, &mut output),
-        Some(Command::Serve(serve)) => serve.run(&environment, None),
-        Some(Command::Record(serve::Record { into, serve })) => serve.run(&environment, Some(into)),
-        Some(Command::Normalize(normalize)) => normalize.run(&mut io::stdin().lock(), &mut output),
-        Some(Command::Fix(fix)) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
-        Some(Command::Doctor(doctor)) => doctor.run(&environment, &mut output),
-        Some(Command::Adapters(adapters)) => adapters.run(&environment, &mut output),
-        Some(Command::Check(check)) => check.run(&environment, &mut output),
-        Some(Command::Call(call)) => call.run(&environment, &mut output, &mut io::stderr().lock()),
-        Some(Command::Run(run)) => {
-            run.run(&environment, &mut io::stdin().lock(), &mut io::stderr().lock()).map(|code| ended = code)
-        }
-        Some(Command::Setup(setup)) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
-        Some(Command::Models(models)) => models.run(&environment, &mut output, &mut io::stderr().lock()),
-        Some(Command::Service(service)) => service.run(&environment, &mut output, &mut io::stderr().lock()),
-        Some(Command::Logs(logs)) => logs.run(&environment, &mut output),
-        Some(Command::Update) => update::run(&environment, &mut output),
-        Some(Command::Init(init)) => init.run(&environment, &mut output),
-        Some(Command::Paths(paths)) => paths.run(&environment, &mut output),
-        Some(Command::Purge(purge)) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
-        Some(Command::Completions(completions)) => completions.run(command(), &mut output),
-        Some(Command::Man(man)) => man.run(Cli::command()),
-        Some(Command::Mcp(mcp)) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Serve(serve) => serve.run(&environment, None),
+        Command::Record(serve::Record { into, serve }) => serve.run(&environment, Some(into)),
+        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Doctor(doctor) => doctor.run(&environment, &mut output),
+        Command::Adapters(adapters) => adapters.run(&environment, &mut output),
+        Command::Check(check) => check.run(&environment, &mut output),
+        Command::Call(call) => call.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Run(run) => run.run(&environment, &mut io::stderr().lock()).map(|code| ended = code),
+        Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Models(models) => models.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Service(service) => service.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Logs(logs) => logs.run(&environment, &mut output),
+        Command::Update => update::run(&environment, &mut output),
+        Command::Init(init) => init.run(&environment, &mut output),
+        Command::Paths(paths) => paths.run(&environment, &mut output),
+        Command::Purge(purge) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
+        Command::Completions(completions) => completions.run(command(), &mut output),
+        Command::Man(man) => man.run(Cli::command()),
+        Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
     let result = result.and_then(|()| output.flush().map_err(output::broken));
     match result {

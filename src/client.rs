@@ -67,10 +67,8 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     if request.rest.get("functions").is_some_and(|functions| !functions.is_null()) {
         return Err(Error::client("`functions` is an older form of `tools`, and is not read: send `tools`"));
     }
-    let offered = request.tools.once(shape::native::read_tools);
-    let offered = offered.as_ref().as_ref().map_err(Error::clone)?;
-    let mut tools = offered.tools.clone();
-    warnings.extend_from_slice(&offered.warnings);
+    let shape::native::Offered { mut tools, are_voids, warnings: doubts } = shape::native::read_tools(&request.tools)?;
+    warnings.extend(doubts);
     special.into_iter().for_each(|special| special.complete(&mut tools));
     let prompt = tools.is_empty().then(|| shape::void::read(&mut request)).flatten();
     let (kind, verbatim) = match prompt {
@@ -86,12 +84,9 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);
     request.messages.iter_mut().for_each(with_result);
-    let profile = profile::detect(hints, kind == shape::Kind::Void || offered.are_voids || marks > 0);
-    // A known table is shared: it is copied only for a client whose own tools are known.
-    if !profile.reads.is_empty() {
-        for tool in tools.iter_mut().filter(|tool| profile.reads.contains(&tool.name.as_str())) {
-            tool.effect = Effect::Reads;
-        }
+    let profile = profile::detect(hints, kind == shape::Kind::Void || are_voids || marks > 0);
+    for tool in tools.iter_mut().filter(|tool| profile.reads.contains(&tool.name.as_str())) {
+        tool.effect = Effect::Reads;
     }
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
     Ok(Incoming { request, tools, workspace, verbatim, shape: kind, one_call, profile, warnings, echo })

@@ -3,7 +3,7 @@
 //! environment.
 
 use std::{
-    num::NonZeroUsize,
+    ops::Deref,
     path::{Path, PathBuf},
 };
 
@@ -37,7 +37,7 @@ pub use expand::expand;
 pub use listen::{DEFAULT_PORT, Listen};
 pub use locate::{user_directory, user_file};
 pub use mcp::{Mcp, McpServing, RegistryHttp, state_directory};
-pub use raw::quoting_line;
+pub use raw::{Options, quoting_line};
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub use route::matches;
 pub use route::{Alias, Route, ToolMode};
@@ -57,56 +57,30 @@ pub struct Config {
     pub passed_over: Option<PathBuf>,
     /// The options of the command line, for when the file is read again.
     pub overrides: Overrides,
+    /// What the file says, of which the fields below are what it comes to.
+    pub options: Options,
     /// Where to listen: one port, one address or both loopback addresses.
     pub listen: Listen,
-    /// The mode, unless a route or the request chooses another.
-    pub mode: Mode,
-    /// How a command of mode `shell` reaches the shell.
-    pub shell_via: ShellVia,
-    /// What a command of mode `shell` contains.
-    pub shell_form: ShellForm,
     /// The file that such a command has to name: `toolglot call` finds only the user's own file in every folder.
     pub shell_config: Option<PathBuf>,
     /// Whether `toolglot` is in the user's `PATH`, where the commands of mode `shell` look for it.
     pub runner_found: bool,
-    /// The limits of mode `react`.
-    pub react: React,
-    /// The name of the client profile, unless a path prefix chooses one.
-    pub profile: Option<String>,
     /// Directory of adapter files that replace embedded ones of the same name.
     pub adapters: Overlay,
     /// How often the model is asked again after a refused call, before the client learns of it (0 to 3).
     pub retry: u8,
     /// Whether clients are told from time to time that a call is being written.
     pub progress: bool,
-    /// Whether warnings, such as a truncated prompt, also appear in the answer.
-    pub show_warnings: bool,
-    /// The format of the log.
-    pub log_format: LogFormat,
-    /// Whether log lines may show pieces of repaired arguments; otherwise they show only rules, places and sizes.
-    pub log_excerpts: bool,
-    /// The turns whose content the page keeps.
-    pub exchanges: Exchanges,
     /// The backends. Empty: toolglot looks for them on this machine.
     pub backends: Vec<Backend>,
-    /// Rules per model; the first match decides.
-    pub routes: Vec<Route>,
-    /// Further names of models; the first match decides.
-    pub aliases: Vec<Alias>,
-    /// Limits of sizes.
-    pub limits: Limits,
     /// MCP servers, built-in tools, and toolglot's own MCP server.
     pub mcp: Mcp,
     /// Who may use the server.
     pub access: Access,
-    /// Number of serving threads; `None`: two, or one on a machine with one processor.
-    pub workers: Option<NonZeroUsize>,
     /// The store that several instances share; `None`: state in memory.
     pub store: Option<SharedStore>,
     /// How many seconds running answers may continue after the first signal, once new requests are refused.
     pub drain_seconds: u64,
-    /// How many seconds `/readyz` fails before that, so that a load balancer notices in time.
-    pub drain_announce_seconds: u64,
     /// Accepted names in the `Host` header, without port, in addition to loopback and the listening address.
     pub allowed_hosts: Vec<String>,
     /// Accepted origins of pages, in addition to loopback (`https://chat.example`, `chrome-extension://id`).
@@ -221,7 +195,7 @@ impl Config {
         Config::checked(raw, file, overrides, environment).map_err(|error| raw::placed(error, text, file))
     }
 
-    fn checked(raw: raw::Raw, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
+    fn checked(raw: Options, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         // Paths in a file are relative to it.
         let base = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
             Some(directory) => directory.to_owned(),
@@ -249,40 +223,27 @@ impl Config {
         let (keys, missing) = access::keys(&raw, source)?;
         let exposed = listen.is_beyond_loopback();
         let config = Config {
-            access: Access { keys, missing, insecure: raw.insecure, modes: raw.modes },
-            workers: raw.workers,
+            access: Access { keys, missing, insecure: raw.insecure, modes: raw.modes.clone() },
             store,
             drain_seconds: raw.drain_seconds.unwrap_or(10),
-            drain_announce_seconds: raw.drain_announce_seconds,
             mcp: raw.mcp.check(source, exposed)?,
             listen,
-            mode: raw.mode,
-            profile: raw.profile,
-            shell_via: raw.shell_via,
-            shell_form: raw.shell_form,
             shell_config: file.filter(|file| **file != user_file(environment)).map(Path::to_owned),
             runner_found: environment.find("toolglot").is_some(),
-            react: raw.react.checked()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(user_directory(environment).join("adapters")),
             },
-            retry: raw.retry.map_or(1, |raw::Retry::Times(times)| times),
+            retry: raw.retry.as_ref().map_or(1, |raw::Retry::Times(times)| *times),
             progress: raw.progress.unwrap_or(true),
-            show_warnings: raw.show_warnings,
-            log_format: raw.log_format,
-            log_excerpts: raw.log_excerpts,
-            exchanges: raw.exchanges,
             backends,
-            routes: raw.routes,
-            aliases: raw.aliases,
-            limits: raw.limits,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
             here: false,
             passed_over: None,
             overrides: overrides.clone(),
+            options: raw,
         };
         config.check().map(|()| config)
     }
@@ -302,6 +263,14 @@ impl Config {
     /// The first route whose glob matches the model.
     pub fn route(&self, model: &str) -> Option<&Route> {
         self.routes.iter().find(|route| matches(&route.model, model))
+    }
+}
+
+impl Deref for Config {
+    type Target = Options;
+
+    fn deref(&self) -> &Options {
+        &self.options
     }
 }
 

@@ -85,8 +85,6 @@ pub struct Rules {
     pub nudges: bool,
     /// How often the model may be asked again after a refused call (`retry`).
     pub retry: u8,
-    /// Whether log lines may show pieces of repaired arguments.
-    pub log_excerpts: bool,
 }
 
 /// How the client gets the answer.
@@ -220,7 +218,6 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
             nudges: as_written && repeats.is_empty(),
             repeats,
             retry: config.retry,
-            log_excerpts: config.log_excerpts,
         },
         reply: Reply {
             shell: (mode == Mode::Shell).then(|| shell(config, &id)),
@@ -267,26 +264,20 @@ pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64>
 
 /// The adapter of a model, and why it was chosen: that of its route, else the one that its name or template selects, else that of
 /// the model it was made from.
-///
-/// # Errors
-/// The configuration names an adapter that does not exist.
-pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> Result<Found, Error> {
-    if let Some(wanted) = config.route(name).and_then(|route| route.adapter.as_deref()) {
-        let adapter = library.get(wanted).cloned().ok_or_else(|| {
-            Error::proxy(format!("the route for `{name}` names the adapter `{wanted}`, which does not exist"))
-                .with_code("configuration")
-        })?;
-        return Ok(Found { adapter, why: "its route in the configuration names it".into() });
+pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> Found {
+    // Routes are checked where the library is made.
+    if let Some(adapter) = config.route(name).and_then(|route| library.get(route.adapter.as_deref()?)) {
+        return Found { adapter: adapter.clone(), why: "its route in the configuration names it".into() };
     }
     let template = model.template.as_deref();
     let found = library.find(name, template);
-    Ok(match &model.base {
+    match &model.base {
         Some(base) if found.adapter.name == GENERIC => {
             let by_base = library.find(base, template);
             Found { why: format!("it was made from `{base}`: {}", by_base.why), ..by_base }
         }
         _ => found,
-    })
+    }
 }
 
 impl Plan {

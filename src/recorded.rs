@@ -1,5 +1,5 @@
 //! Reads a recorded answer again: decodes the backend's bytes and runs the stages, without a client, a clock or a second round.
-//! `toolglot check` and the page use it.
+//! `toolglot check`, the page, and Ollama's text completion use it.
 
 use std::sync::Arc;
 

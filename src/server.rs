@@ -6,7 +6,7 @@ use std::{future::poll_fn, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::P
 use axum::{
     Extension, Router,
     extract::{self, Request},
-    middleware::{Next, from_fn_with_state, map_response},
+    middleware::{Next, from_fn_with_state},
     response::Response,
     routing::get,
 };
@@ -45,7 +45,6 @@ mod state;
 pub mod survey;
 mod trace;
 mod unknown;
-mod woken;
 
 use ending::{Ending, Stage};
 use forward::Endpoint::{Ollama, OpenAi};
@@ -59,16 +58,15 @@ pub use state::{App, Live, Settings, State, app, library};
 /// All routes. The state may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
-    let named = map_response(answer::named);
     let under = |prefix: Prefix| {
         let routes = Router::new()
             .route("/chat/completions", answer::route(Kind::OpenAi, answer::CHAT, answer::completions))
             .route("/completions", forward::route(OpenAi("/completions")))
             .route("/embeddings", forward::route(OpenAi("/embeddings")))
-            .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), answer::message).layer(named.clone()))
+            .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), answer::message))
             .route(
                 "/messages/count_tokens",
-                answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), answer::count_tokens).layer(named.clone()),
+                answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), answer::count_tokens),
             )
             .route("/responses", answer::route(Kind::Responses, OpenAi("/responses"), responses::create))
             .route("/responses/{id}", get(responses::one).delete(responses::delete))
@@ -100,7 +98,7 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/generate_with_mcp", generate::route(true))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::metrics))
+        .route("/metrics", get(metrics::metrics))
         .merge(page::routes(&live))
         .fallback(unknown::unknown)
         .method_not_allowed_fallback(unknown::wrong_method)

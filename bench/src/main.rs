@@ -62,14 +62,14 @@ impl Way {
         if let Some(tools) = mode(name)? {
             let own = config.route(model).cloned();
             let route = Route { model: model.to_owned(), tools: Some(tools), ..own.unwrap_or_else(|| empty(model)) };
-            config.routes.insert(0, route);
+            config.options.routes.insert(0, route);
         }
         Ok(Way { name: name.to_owned(), app: server::app(Settings::of(config, environment))? })
     }
 
     /// Fails if no backend lists the model: each task would take its time to fail.
     pub(crate) async fn check(&self, model: &str) -> Result<(), Error> {
-        let found = survey::survey(&self.app, Some(model), &[]).await?;
+        let found = survey::survey(&self.app, Some(model)).await;
         match found.iter().all(|found| found.models.is_empty()) {
             true => Err(Error::client(survey::problems(&found, Some(model), &survey::places(&self.app)).join("\n"))),
             false => Ok(()),

@@ -10,15 +10,12 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 
 pub mod answer;
-mod definitions;
-mod fields;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
 mod unanswered;
 mod users_voice;
 
-pub use definitions::{Definitions, Lists};
 pub use unanswered::Unanswered;
 pub use users_voice::{added, asked, is_spoken, own_words};
 
@@ -33,8 +30,8 @@ pub struct ChatRequest {
     /// Whether the client wants a stream.
     pub stream: bool,
     /// The `tools`, unchanged.
-    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
-    pub tools: Definitions,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Value>,
     /// `tool_choice`, unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
@@ -204,13 +201,12 @@ pub fn without_halves(json: &[u8]) -> Cow<'_, [u8]> {
 }
 
 impl ChatRequest {
-    /// Reads a request body. `lists` has the tools of earlier requests.
+    /// Reads a request body.
     ///
     /// # Errors
     /// 400, with the field that is wrong.
-    pub fn parse(body: &[u8], lists: &Lists) -> Result<ChatRequest, Error> {
-        let (tools, rest) = json_with(body, |body| fields::read(body, lists))?;
-        let request = ChatRequest::from_fields(tools, rest)?;
+    pub fn parse(body: &[u8]) -> Result<ChatRequest, Error> {
+        let request = ChatRequest::from_value(json(body)?)?;
         numbers(&request.rest, NUMBERS)?;
         Ok(request)
     }
@@ -220,14 +216,7 @@ impl ChatRequest {
     /// # Errors
     /// 400, with the field that is wrong.
     pub fn from_value(value: Value) -> Result<ChatRequest, Error> {
-        match value {
-            Value::Object(rest) => ChatRequest::from_fields(Definitions::default(), rest),
-            _ => Err(Error::client("the request body must be a JSON object")),
-        }
-    }
-
-    /// The tools may be in `rest` instead.
-    fn from_fields(tools: Definitions, mut rest: Map<String, Value>) -> Result<ChatRequest, Error> {
+        let Value::Object(mut rest) = value else { return Err(Error::client("the request body must be a JSON object")) };
         let model = match rest.shift_remove("model") {
             Some(Value::String(model)) if !model.is_empty() => model,
             _ => return Err(Error::client("`model` must be a non-empty string")),
@@ -244,8 +233,8 @@ impl ChatRequest {
             Some(_) => return Err(Error::client("`stream` must be true or false")),
         };
         let tools = match rest.shift_remove("tools") {
-            None | Some(Value::Null) => tools,
-            Some(Value::Array(tools)) => tools.into(),
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(tools)) => tools,
             Some(_) => return Err(Error::client("`tools` must be an array")),
         };
         let tool_choice = rest.shift_remove("tool_choice").filter(|choice| !choice.is_null());
@@ -401,20 +390,11 @@ impl ToolCall {
 
 impl Serialize for ToolCall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Call<'c> {
-            id: &'c str,
-            r#type: &'static str,
-            function: Function<'c>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            extra_content: &'c Option<Value>,
+        let function = json!({"name": self.name, "arguments": self.arguments});
+        let mut call = json!({"id": self.id, "type": "function", "function": function});
+        if let Some(extra) = &self.extra {
+            call["extra_content"] = extra.clone();
         }
-        #[derive(Serialize)]
-        struct Function<'c> {
-            name: &'c str,
-            arguments: &'c str,
-        }
-        let function = Function { name: &self.name, arguments: &self.arguments };
-        Call { id: &self.id, r#type: "function", function, extra_content: &self.extra }.serialize(serializer)
+        call.serialize(serializer)
     }
 }

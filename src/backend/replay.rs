@@ -91,7 +91,7 @@ impl Replay {
         let call = fixture.events.as_ref()?.lines().find_map(|line| line.strip_prefix("call "))?;
         let name = call.split(' ').next()?;
         let mut request = fixture.rounds.first()?.request.clone();
-        request.tools.to_mut().retain(|tool| tool.pointer("/function/name").is_some_and(|called| called == name));
+        request.tools.retain(|tool| tool.pointer("/function/name").is_some_and(|called| called == name));
         Some(request)
     }
 

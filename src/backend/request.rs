@@ -13,7 +13,7 @@ use crate::{
     adapter::render,
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
-    openai::{ChatRequest, Definitions, Message},
+    openai::{ChatRequest, Message},
     upstream::{HttpRequest, Outgoing},
 };
 
@@ -94,7 +94,14 @@ fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
 /// The conversation in the form that the backend's model accepts.
 fn fitted(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
     // The tools are written separately for the backend.
-    let mut chat = ChatRequest { tools: Definitions::default(), ..round.chat.clone() };
+    let mut chat = ChatRequest {
+        model: round.chat.model.clone(),
+        messages: round.chat.messages.clone(),
+        stream: round.chat.stream,
+        tools: Vec::new(),
+        tool_choice: round.chat.tool_choice.clone(),
+        rest: round.chat.rest.clone(),
+    };
     history::clean(&mut chat.messages, round.adapter.turns(), notes);
     if !round.tools.is_empty() {
         without_logprobs(&mut chat.rest, notes);

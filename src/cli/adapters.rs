@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::output::{columns, print};
 use crate::{
-    adapter::{Adapter, Call, Found, Inside, Library, Written},
+    adapter::{Adapter, Call, Found, Library, Written},
     config::{Config, Environment, Overrides},
     error::Error,
     server,
@@ -78,32 +78,10 @@ fn table(library: &Library) -> String {
     out
 }
 
-/// Everything that decides how the answers of this model are read.
+/// The adapter that reads the answers of this model, why, and how well it is tested.
 fn one(model: &str, found: &Found) -> String {
-    let adapter = &found.adapter;
-    let (word, meaning) = adapter.proven();
-    let mut out = String::new();
-    let _ = writeln!(out, "model      {model}");
-    let _ = writeln!(out, "adapter    {}: {}", adapter.name, found.why);
-    let _ = writeln!(out, "proof      {word}: {meaning}");
-    if let Some(reasoning) = &adapter.framing.reasoning {
-        let inside = match reasoning.tool_call_inside {
-            Inside::Ignore => "a call in there is a draft",
-            Inside::AtEnd => "a call in there counts if the reasoning is never closed and only calls follow",
-            Inside::Parse => "a call in there counts",
-        };
-        let _ = writeln!(out, "reasoning  {} ... {}; {inside}", reasoning.open.join(" or "), reasoning.close.join(" or "));
-    }
-    let headed =
-        adapter.framing.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
-    let own = headed.chain(adapter.own().iter().map(|form| entries(form)));
-    let generic =
-        Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.signs.models.is_empty());
-    for (at, form) in own.chain(generic).enumerate() {
-        let label = if at == 0 { "calls" } else { "or" };
-        let _ = writeln!(out, "{label:10} {form}");
-    }
-    out
+    let (name, (word, meaning)) = (&found.adapter.name, found.adapter.proven());
+    format!("model      {model}\nadapter    {name}: {}\nproof      {word}: {meaning}\n", found.why)
 }
 
 /// The texts that begin a call of this form.

@@ -6,7 +6,7 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::json;
 
 use super::{
     adapters,
@@ -18,13 +18,15 @@ use crate::{
     backend::Kind,
     config::{Config, Environment},
     error::Error,
+    openai::tokens,
     server::{
         self, App, Settings,
-        survey::{self, LastTrial, Surveyed},
+        survey::{self, Surveyed},
     },
 };
 
 mod addresses;
+mod last;
 pub(super) mod table;
 #[cfg(test)]
 mod tests;
@@ -60,6 +62,8 @@ pub(super) struct Report {
     pub(super) backends: Vec<Surveyed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<trial::Trial>,
+    /// An estimate of the tokens that the given tools cost; `None` if none were given.
+    tools_cost: Option<u64>,
     /// Problems, each with its remedy. If there are any, the command exits with 1.
     problems: Vec<String>,
     /// Where backends are looked for, if none is configured.
@@ -70,14 +74,15 @@ pub(super) struct Report {
 impl Doctor {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
-        let tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
+        let tools = self.tools.as_deref().map(given::tools).transpose()?;
         let report = super::block_on(async {
-            let (app, mut report) = Report::look(config, environment, self.model.as_deref(), &tools).await?;
+            let (app, mut report) = Report::look(config, environment, self.model.as_deref()).await?;
+            report.tools_cost = tools.map(|tools| tokens::usual(json!(tools).to_string().len() as u64));
             if let (true, Some(model)) = (self.tried, &self.model) {
                 let trial = trial::run(&app, model).await?;
                 report.problems.extend(trial.problems());
                 for backend in report.backends.iter().filter(|backend| !backend.models.is_empty()) {
-                    LastTrial::keep(environment, &backend.name, model, trial.good(), trial.attempts.len()).await;
+                    last::keep(environment, &backend.name, &trial).await;
                 }
                 report.tried = Some(trial);
             }
@@ -89,14 +94,8 @@ impl Doctor {
 }
 
 impl Report {
-    /// Looks at the proxy, and at the backends of this configuration with their models, or only the models of this name. `tools` are
-    /// only priced.
-    pub(super) async fn look(
-        config: Config,
-        environment: &Environment,
-        model: Option<&str>,
-        tools: &[Value],
-    ) -> Result<(App, Report), Error> {
+    /// Looks at the proxy, and at the backends of this configuration with their models, or only the models of this name.
+    pub(super) async fn look(config: Config, environment: &Environment, model: Option<&str>) -> Result<(App, Report), Error> {
         let proxy = Proxy::look(&config.listen).await;
         let addresses = addresses::addresses(&addresses::Facts::of_this_machine(), &config.listen);
         let keys = config.access.missing.iter().map(|missing| missing.what.clone());
@@ -108,16 +107,28 @@ impl Report {
         // What is tried here is nothing for others to learn from.
         let config = Config { store: None, ..proxy.joined(config) };
         let app = server::app(Settings::of(config, environment))?;
-        let mut backends = survey::survey(&app, model, tools).await?;
+        let mut backends = survey::survey(&app, model).await;
         for found in &mut backends {
             for model in &mut found.models {
-                model.tried = LastTrial::of(environment, &found.name, &model.name).await;
+                model.tried = last::of(environment, &found.name, &model.name).await;
             }
         }
         let places = survey::places(&app);
         let problems = [missing, survey::problems(&backends, model, &places)].concat();
         backends.retain(|found| found.backend.kind != Kind::Replay);
         let addresses = passed_over.into_iter().chain(addresses).collect();
-        Ok((app, Report { toolglot: env!("CARGO_PKG_VERSION"), proxy, addresses, backends, tried: None, problems, places }))
+        Ok((
+            app,
+            Report {
+                toolglot: env!("CARGO_PKG_VERSION"),
+                proxy,
+                addresses,
+                backends,
+                tried: None,
+                tools_cost: None,
+                problems,
+                places,
+            },
+        ))
     }
 }

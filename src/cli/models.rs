@@ -23,8 +23,7 @@ const HEAD: [&str; 6] = ["MODEL", "BACKEND", "ADAPTER", "TOOLS", "CONTEXT", "TRI
 impl Models {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
-        let Report { backends, places, .. } =
-            super::block_on(async { Ok(Report::look(config, environment, None, &[]).await?.1) })?;
+        let Report { backends, places, .. } = super::block_on(async { Ok(Report::look(config, environment, None).await?.1) })?;
         if backends.is_empty() {
             return Err(Error::proxy(format!("no backend: looked for {places}")));
         }
@@ -41,6 +40,6 @@ impl Models {
 
 fn row(backend: &str, model: &ModelReport) -> [String; 6] {
     let context = model.context.map_or_else(|| "?".to_owned(), |context| context.to_string());
-    let tried = model.tried.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);
-    [&model.name, backend, &model.adapter.name, model.tools.as_str(), &context, &tried].map(str::to_owned)
+    let tried = model.tried.as_deref().unwrap_or("never");
+    [&model.name, backend, &model.adapter.name, model.tools.as_str(), &context, tried].map(str::to_owned)
 }

@@ -1,9 +1,9 @@
-//! `toolglot run [AGENT]`: starts a coding agent that uses the models of this proxy; without a name, it asks which. The agent gets
+//! `toolglot run AGENT`: starts a coding agent that uses the models of this proxy. The agent gets
 //! its settings through its environment, its arguments, and files in a private folder: none of the user's own files is changed.
 //! If no proxy listens, `run` starts one and stops it when the agent ends.
 
 use std::{
-    io::{BufRead, BufReader, IsTerminal, Read, Write},
+    io::Write,
     net::SocketAddr,
     path::PathBuf,
     process::{Child, Command, ExitCode, Stdio},
@@ -14,7 +14,7 @@ use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
     given::Configured,
-    output::{print, remark},
+    output::remark,
     setup::{
         self,
         clients::{self, Agent, Place},
@@ -35,7 +35,7 @@ mod tests;
 /// Starts a coding agent on local models.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// The agent [default: asks which of those that are installed]
+    /// The agent; without it, those that are installed are named
     #[arg(value_parser = PossibleValuesParser::new(clients::agent_names()))]
     agent: Option<String>,
     /// The model [default: the first one]
@@ -59,18 +59,18 @@ const RECORDED: &str = "demo/";
 
 impl Run {
     /// Runs the command. Returns the agent's exit code; 1 for one that a signal has ended.
-    pub(super) fn run(self, environment: &Environment, input: &mut dyn Read, remarks: &mut dyn Write) -> Result<ExitCode, Error> {
+    pub(super) fn run(self, environment: &Environment, remarks: &mut dyn Write) -> Result<ExitCode, Error> {
         let mut agents = clients::agents()?;
-        let name = match &self.agent {
-            Some(name) => name.clone(),
-            None => {
-                let installed: Vec<&str> =
-                    agents.keys().map(String::as_str).filter(|name| environment.find(name).is_some()).collect();
-                pick(&installed, std::io::stdin().is_terminal(), input, remarks)?
-            }
+        let Some(name) = &self.agent else {
+            let installed = agents.keys().filter(|name| environment.find(name).is_some());
+            let installed: Vec<&str> = installed.map(String::as_str).collect();
+            return Err(Error::client(match installed.as_slice() {
+                [] => "none of the agents is installed here: `toolglot run NAME` says how to get one".to_owned(),
+                some => format!("say which agent; installed here: {}", some.join(", ")),
+            }));
         };
-        let Some(agent) = agents.remove(&name) else { return Err(Error::client(format!("there is no agent `{name}`"))) };
-        let Some(program) = environment.find(&name) else {
+        let Some(agent) = agents.remove(name) else { return Err(Error::client(format!("there is no agent `{name}`"))) };
+        let Some(program) = environment.find(name) else {
             return Err(Error::client(format!("`{name}` is not installed: {}", agent.install)));
         };
         let config = self.configured.load_own(environment, remarks)?;
@@ -80,7 +80,7 @@ impl Run {
         let size = context.map_or_else(|| "unknown context".to_owned(), |context| format!("{context} tokens of context"));
         let since = if daemon.is_some() { "which was started for it and ends with it" } else { "which was running" };
         remark(remarks, &format!("{name} uses {model} ({size}) through toolglot at http://{address}, {since}"));
-        let folder = data_directory(environment).join("agents").join(&name);
+        let folder = data_directory(environment).join("agents").join(name);
         let slashes = |path: PathBuf| path.display().to_string().replace('\\', "/");
         let (home, own) = (slashes(environment.home().unwrap_or_default()), slashes(folder.clone()));
         let place = Place { address, model, context, home, profile: own };
@@ -129,24 +129,6 @@ impl Drop for Daemon {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// The agent that the user chooses.
-fn pick(installed: &[&str], terminal: bool, input: &mut dyn Read, out: &mut dyn Write) -> Result<String, Error> {
-    if installed.is_empty() {
-        return Err(Error::client("none of the agents is installed here: `toolglot run NAME` says how to get one"));
-    }
-    let all = || Error::client(format!("say which agent; installed here: {}", installed.join(", ")));
-    if !terminal {
-        return Err(all());
-    }
-    let list: String = (1..).zip(installed).map(|(number, name)| format!("{number:3}  {name}\n")).collect();
-    print(out, &format!("{list}Which one? "))?;
-    let mut answer = String::new();
-    BufReader::new(input).read_line(&mut answer).map_err(|_| all())?;
-    let answer = answer.trim();
-    let numbered = answer.parse::<usize>().ok().and_then(|number| installed.get(number.checked_sub(1)?));
-    numbered.or_else(|| installed.iter().find(|name| **name == answer)).map(|name| (*name).to_owned()).ok_or_else(all)
 }
 
 /// Writes what the agent reads from its private folder. What else it keeps there stays: its conversations, the user's choices.

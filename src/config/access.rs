@@ -10,7 +10,7 @@ use super::{
     Config, Mode, Secret,
     checks::{twice, wrong},
     matches,
-    raw::Raw,
+    raw::Options,
     secret::{Source, variable_name},
 };
 use crate::{atomic, error::Error};
@@ -174,7 +174,7 @@ impl Config {
 }
 
 /// The keys of the file, the variable and the tables, and those that are missing.
-pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<(Vec<ClientKey>, Vec<Missing>), Error> {
+pub(super) fn keys(raw: &Options, source: Source<'_>) -> Result<(Vec<ClientKey>, Vec<Missing>), Error> {
     let (mut keys, mut missing) = (Vec::new(), Vec::new());
     let mut lacks = |what: String, in_file: bool| {
         if !source.without_secrets {

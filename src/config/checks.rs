@@ -18,6 +18,7 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), Error> {
         self.check_shell()?;
         self.check_visitors()?;
+        self.react.check()?;
         if self.retry > 3 {
             return wrong(format!("`retry` is {}: a whole number from 0 to 3 is wanted", self.retry));
         }

@@ -56,7 +56,7 @@ pub enum RegistryHttp {
     Off,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawMcp {
     registry: Option<String>,

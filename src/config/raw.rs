@@ -10,56 +10,69 @@ use serde::Deserialize;
 use super::{Alias, Backend, Limits, Mode, Route, ShellForm, ShellVia, explained};
 use crate::error::Error;
 
-#[derive(Debug, Default, Deserialize)]
+/// The options of `proxy.toml`. Those that are public are used as they are written.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Raw {
+pub struct Options {
     pub(super) listen: Option<String>,
-    pub(super) mode: Mode,
-    pub(super) profile: Option<String>,
-    pub(super) shell_via: ShellVia,
-    pub(super) shell_form: ShellForm,
+    /// The mode, unless a route or the request chooses another.
+    pub mode: Mode,
+    /// The name of the client profile, unless a path prefix chooses one.
+    pub profile: Option<String>,
+    /// How a command of mode `shell` reaches the shell.
+    pub shell_via: ShellVia,
+    /// What a command of mode `shell` contains.
+    pub shell_form: ShellForm,
     pub(super) adapters: Option<String>,
     pub(super) retry: Option<Retry>,
     pub(super) progress: Option<bool>,
-    pub(super) show_warnings: bool,
-    pub(super) log_format: super::LogFormat,
-    pub(super) log_excerpts: bool,
-    pub(super) exchanges: super::Exchanges,
+    /// Whether warnings, such as a truncated prompt, also appear in the answer.
+    pub show_warnings: bool,
+    /// The format of the log.
+    pub log_format: super::LogFormat,
+    /// The turns whose content the page keeps.
+    pub exchanges: super::Exchanges,
     pub(super) api_keys_file: Option<PathBuf>,
     pub(super) api_key_env: Option<String>,
     pub(super) insecure: bool,
     pub(super) modes: Option<Vec<Mode>>,
-    pub(super) workers: Option<NonZeroUsize>,
+    /// Number of serving threads; `None`: two, or one on a machine with one processor.
+    pub workers: Option<NonZeroUsize>,
     pub(super) store: Option<String>,
     pub(super) store_password_env: Option<String>,
     pub(super) store_password_file: Option<PathBuf>,
     pub(super) store_cluster: bool,
     pub(super) drain_seconds: Option<u64>,
-    pub(super) drain_announce_seconds: u64,
+    /// How many seconds `/readyz` fails before that, so that a load balancer notices in time.
+    pub drain_announce_seconds: u64,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     #[serde(rename = "key")]
     pub(super) tenants: Vec<super::Tenant>,
     #[serde(rename = "backend")]
     pub(super) backends: Vec<Backend>,
+    /// Rules per model; the first match decides.
     #[serde(rename = "route")]
-    pub(super) routes: Vec<Route>,
+    pub routes: Vec<Route>,
+    /// Further names of models; the first match decides.
     #[serde(rename = "alias")]
-    pub(super) aliases: Vec<Alias>,
-    pub(super) limits: Limits,
+    pub aliases: Vec<Alias>,
+    /// Limits of sizes.
+    pub limits: Limits,
     pub(super) mcp: super::mcp::RawMcp,
-    pub(super) react: super::React,
+    /// The limits of mode `react`.
+    pub react: super::React,
 }
 
 /// How often a model is asked again.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "a whole number from 0 to 3 is wanted")]
 pub(super) enum Retry {
     Times(u8),
 }
 
 /// Parses the text. An error names file, line and what was probably meant.
-pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
+pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Options, Error> {
     let place = || file.map_or("configuration".to_owned(), |file| file.display().to_string());
     toml::from_str(text).map_err(|error| Error::proxy(format!("{}{}", place(), explained(&error, text))))
 }
@@ -67,7 +80,7 @@ pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
 /// The keys that a configuration may have, tables included.
 pub(super) fn keys() -> Vec<String> {
     // serde lists them when a key is unknown.
-    let refused = toml::from_str::<Raw>("\"\" = 0").err();
+    let refused = toml::from_str::<Options>("\"\" = 0").err();
     let message = refused.as_ref().map(toml::de::Error::message).unwrap_or_default();
     message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }

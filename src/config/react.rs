@@ -25,8 +25,6 @@ pub struct React {
     pub result_bytes: usize,
     /// The share of the model's context that the tools may take, in percent.
     pub tools_percent: u64,
-    /// Maximum length of a server's own description in the prompt, in bytes; 0: none.
-    pub instructions_bytes: usize,
     /// How long results wait for a client that has calls of its own to run, in seconds.
     pub keep_seconds: u64,
     /// How the user is told which tool runs.
@@ -76,7 +74,6 @@ impl Default for React {
             tokens: 500_000,
             result_bytes: 32 * 1024,
             tools_percent: 50,
-            instructions_bytes: 2000,
             keep_seconds: 60 * 60,
             progress: Progress::Comment,
             trace: false,
@@ -86,7 +83,7 @@ impl Default for React {
 
 impl React {
     /// Checks the values.
-    pub(super) fn checked(self) -> Result<React, Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let checks = [
             (self.rounds == 0, "rounds` must be at least 1"),
             (self.parallel == 0, "parallel` must be at least 1"),
@@ -95,7 +92,7 @@ impl React {
         ];
         match checks.iter().find(|(is_wrong, _)| *is_wrong) {
             Some((_, what)) => wrong(format!("`react.{what}")),
-            None => Ok(self),
+            None => Ok(()),
         }
     }
 

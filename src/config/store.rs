@@ -1,6 +1,6 @@
 //! `store`: the address of the state that several instances share.
 
-use super::{Secret, raw::Raw, secret::Source};
+use super::{Secret, raw::Options, secret::Source};
 use crate::{
     error::Error,
     store::{PATIENCE, Place},
@@ -21,7 +21,7 @@ pub struct SharedStore {
 
 impl SharedStore {
     /// The store that the configuration names, if any.
-    pub(super) fn read(raw: &Raw, source: Source<'_>) -> Result<Option<SharedStore>, Error> {
+    pub(super) fn read(raw: &Options, source: Source<'_>) -> Result<Option<SharedStore>, Error> {
         let (variable, file) = (raw.store_password_env.as_deref(), raw.store_password_file.as_deref());
         let Some(url) = &raw.store else {
             if variable.is_some() || file.is_some() || raw.store_cluster {

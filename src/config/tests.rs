@@ -12,7 +12,6 @@ fn no_file_is_a_complete_configuration() {
     let addresses: Vec<String> = config.listen.addresses.iter().map(ToString::to_string).collect();
     assert_eq!(addresses, ["127.0.0.1:8000", "[::1]:8000"]);
     assert_eq!((config.mode, config.retry, config.backends.len()), (Mode::Rewrite, 1, 0));
-    assert!(!config.log_excerpts, "the log shows no values unless it is asked to");
     assert_eq!(
         config.limits,
         Limits {
@@ -40,7 +39,6 @@ fn every_key_acts() {
         mode = "off"
         adapters = "mine"
         retry = 3
-        log_excerpts = true
         allowed_hosts = ["Box.lan"]
         allowed_origins = ["https://Chat.example/"]
         [[backend]]
@@ -69,7 +67,7 @@ fn every_key_acts() {
     assert_eq!(config.workers.map(usize::from), Some(3));
     assert_eq!(config.mcp.serving.registry_http, RegistryHttp::Token, "other machines may not change the registry");
     assert_eq!(config.adapters, Overlay::Named("/etc/tg/mine".into()));
-    assert_eq!((config.mode, config.retry, config.log_excerpts), (Mode::Off, 3, true));
+    assert_eq!((config.mode, config.retry), (Mode::Off, 3));
     assert_eq!(config.allowed_hosts, ["box.lan"]);
     assert_eq!(config.allowed_origins, ["https://chat.example"]);
     assert_eq!(config.backends[0].url, "https://far.example/v1");

@@ -27,13 +27,14 @@ pub struct React {
     pub limits: config::React,
     /// The tools of the selected servers.
     pub catalogue: Arc<Catalogue>,
-    /// Whether the last answer, without tools, counts as one of the rounds.
-    pub last_counts: bool,
     /// Headers of the request that tool policies may read, names in lower case.
     pub headers: Vec<(String, String)>,
     /// The registry's file, for messages that say what to change there.
     pub registry: PathBuf,
 }
+
+/// Maximum length of a server's own description in the prompt, in bytes.
+const INSTRUCTIONS_BYTES: usize = 2000;
 
 impl React {
     /// Adds the tools to the request. A name that the client uses stays the client's.
@@ -57,12 +58,11 @@ impl React {
         let offers = |server: &str| {
             incoming.tools.iter().any(|tool| matches!(&tool.origin, Origin::Registry { server: own, .. } if own == server))
         };
-        let most = self.limits.instructions_bytes;
-        let about = self.catalogue.instructions.iter().filter(|(server, _)| most > 0 && offers(server));
+        let about = self.catalogue.instructions.iter().filter(|(server, _)| offers(server));
         let about: Vec<String> = about
             .map(|(server, text)| {
                 // Written by the server, and read in the voice of the system.
-                let text = quote::defused(redact::head(text.trim(), most), adapter, &incoming.tools);
+                let text = quote::defused(redact::head(text.trim(), INSTRUCTIONS_BYTES), adapter, &incoming.tools);
                 format!("About the tools of {server}:\n{text}")
             })
             .collect();

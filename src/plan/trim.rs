@@ -51,7 +51,7 @@ pub fn trim(chat: &mut ChatRequest, tools: &mut Tools, context: u64, percent: u6
             break;
         }
     }
-    for own in chat.tools.to_mut() {
+    for own in &mut chat.tools {
         let Some(function) = own.get_mut("function").and_then(Value::as_object_mut) else { continue };
         let Some(tool) = function.get("name").and_then(Value::as_str).and_then(|name| tools.get(name)) else { continue };
         if function.contains_key("description") {

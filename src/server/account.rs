@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use http::HeaderMap;
@@ -18,7 +18,7 @@ use crate::{
     event::{Event, FinishReason, Tools, Usage, Why},
     fix::Checked,
     lock::Hold,
-    openai::{ChatRequest, ToolCall},
+    openai::ChatRequest,
     plan::Plan,
     redact,
     turn::{prefix::Prefix, tap::Tap},
@@ -79,21 +79,6 @@ pub(super) struct Turn {
     pub(super) refusals: Vec<String>,
     pub(super) finish: Option<FinishReason>,
     pub(super) failed: Option<Failed>,
-    /// The tools that toolglot ran.
-    pub(super) ran: Vec<Ran>,
-}
-
-/// A tool that toolglot ran.
-#[derive(Debug, Clone)]
-#[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "only spans name tools"))]
-pub(super) struct Ran {
-    /// The id of the call, and the tool's name as the model wrote it.
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) server: String,
-    pub(super) failed: bool,
-    pub(super) ended: SystemTime,
-    pub(super) took: Duration,
 }
 
 /// How a turn failed.
@@ -214,11 +199,6 @@ impl Tap for Watch {
     fn checked(&mut self, checked: &Checked) {
         self.turn.verdicts.push(checked.report.verdict.as_str());
         self.turn.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
-    }
-
-    fn ran(&mut self, call: &ToolCall, server: &str, failed: bool, took: Duration) {
-        let (id, name, server) = (call.id.clone(), call.name.clone(), server.to_owned());
-        self.turn.ran.push(Ran { id, name, server, failed, ended: SystemTime::now(), took });
     }
 
     fn heavy(&mut self) {

@@ -20,7 +20,7 @@ use super::{
     forward::{self, Endpoint},
     page::kept,
     received::{Received, Target, text},
-    reply,
+    recording, reply,
     state::{App, Live},
 };
 use crate::{
@@ -32,7 +32,7 @@ use crate::{
     config::{Lowered, Mode, Tenant},
     error::Error,
     event::Note,
-    mcp::pool::{BUILT_IN, PATIENCE},
+    mcp::pool::PATIENCE,
     openai::{self, ChatRequest},
     plan::{self, Caller, Passed, Plan, React},
     turn::{self, tap::Taps},
@@ -125,7 +125,7 @@ pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::R
 
 /// The taps of the turn: the account of the request, a recording if wanted, and the page.
 pub(super) fn taps(app: &App, asked: &Asked, plan: &Plan) -> Taps {
-    let recording = app.process.recorder.as_ref().map(|recorder| recorder.tap(plan));
+    let recording = app.process.settings.record.as_ref().map(|directory| recording::tap(directory, plan));
     let account = &asked.received.account;
     account.is_about(&asked.target);
     let mode = asked.mode.name();
@@ -149,7 +149,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let mut incoming = client::read(request, &hints)?;
     let backend = Arc::clone(&target.backend);
     let described = app.backends.describe(&backend, &incoming.request.model).await;
-    let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
+    let (model, adapter) = (&*described.model, app.adapter_of(&described));
     // A request can name its own tools alone: where it names some, it excludes the registry's.
     if mode == Mode::Shell && !incoming.tools.is_limited {
         let offered = app.process.mcp.pool().tools(tenant.servers(None).as_deref(), PATIENCE).await;
@@ -169,21 +169,14 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     }
     let caller = Caller { tenant: tenant.prefix().to_owned(), client: user_agent };
     let learned = Learned::of(&*app.turns.store, &caller.tenant, &backend, &incoming.request.model, model).await;
-    let passed =
-        Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
+    let passed = Passed {
+        authorization: headers.get(header::AUTHORIZATION).cloned(),
+        onward: forward::onward(&app.process.instance, headers),
+    };
     let request = plan::Request { incoming, mode, front, backend, learned, model, adapter, caller, passed, react };
     let mut plan = plan::plan(&app.config, request)?;
     plan.reply.head.envelope.model.clone_from(&target.called);
-    tracing::debug!(
-        model = plan.chat.model,
-        backend = plan.backend.name,
-        adapter = plan.adapter.name,
-        tools = plan.tools.len(),
-        offered = ?plan.tool_mode(),
-        shape = ?plan.reply.shape,
-        streamed = plan.chat.stream,
-        "chat"
-    );
+    tracing::debug!(adapter = plan.adapter.name, offered = ?plan.tool_mode(), shape = ?plan.reply.shape, "chat");
     Ok(plan)
 }
 
@@ -210,13 +203,10 @@ fn warning(note: &Note) -> Option<HeaderValue> {
 }
 
 pub(super) async fn completions(app: App, asked: Asked) -> Result<Response, Error> {
-    let chat = ChatRequest::parse(&asked.received.body, &app.process.lists)?;
+    let chat = ChatRequest::parse(&asked.received.body)?;
     let offers = !chat.tools.is_empty() || matches!(asked.mode, Mode::Shell | Mode::React);
     if asked.target.backend.kind == backend::Kind::OpenAi && wants_more_than_an_answer(&chat, offers)? {
-        tracing::debug!(
-            target.model = asked.target.model,
-            "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls"
-        );
+        tracing::debug!("`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls");
         return forward::forward(&app, &asked.target.backend, CHAT, asked.received).await;
     }
     respond(&app, asked, chat).await
@@ -249,15 +239,6 @@ pub(super) async fn count_tokens(app: App, asked: Asked) -> Result<Response, Err
     Ok(reply::json(&json!({"input_tokens": tokens})))
 }
 
-/// Each answer has an id, by which people ask about it.
-pub(super) async fn named(mut response: Response) -> Response {
-    let id = format!("req_{}", uuid::Uuid::new_v4().simple());
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
-    }
-    response
-}
-
 /// How this request runs tools. Its field `toolglot` says what it wants for itself, and goes no further.
 async fn react(app: &App, tenant: &Tenant, chat: &mut ChatRequest, headers: &HeaderMap) -> Result<React, Error> {
     let lowered: Lowered = match chat.rest.shift_remove(TRACE) {
@@ -277,14 +258,7 @@ async fn react(app: &App, tenant: &Tenant, chat: &mut ChatRequest, headers: &Hea
         Some((name.clone(), value.to_owned()))
     });
     let (headers, registry) = (trusted.collect(), pool.registry().file().to_owned());
-    Ok(React { limits, catalogue, last_counts: false, headers, registry })
-}
-
-/// Whether there is any server, or a tool of our own.
-pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
-    let pool = app.process.mcp.pool();
-    pool.has_built_in() && tenant.may_use_server(BUILT_IN)
-        || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
+    Ok(React { limits, catalogue, headers, registry })
 }
 
 /// Fails if there is no server of this name. Servers that a tenant may not use do not exist for it.

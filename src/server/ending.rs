@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll, ready},
+    task::{Poll, ready},
 };
 
 use axum::response::Response;
@@ -20,7 +20,7 @@ use tokio::sync::{
     watch,
 };
 
-use super::{reply, woken::Woken};
+use super::reply;
 use crate::{
     client::front::{Front, Head},
     error::Error,
@@ -51,12 +51,6 @@ pub(super) struct Ending {
     panics: Arc<AtomicU64>,
 }
 
-/// A wait for a stage. A piece of an answer polls many times, so that the wait itself is polled only if the stage has changed.
-pub(super) struct Reached {
-    wait: BoxFuture<'static, ()>,
-    woken: Woken,
-}
-
 /// Paths that are served until the end: load balancers and metrics look at a server that ends.
 const OPEN: &[&str] = &["/healthz", "/readyz", "/metrics"];
 
@@ -72,13 +66,10 @@ impl Ending {
     }
 
     /// Waits for the stage.
-    pub(super) fn reached(&self, stage: Stage) -> Reached {
+    pub(super) fn reached(&self, stage: Stage) -> BoxFuture<'static, ()> {
         let mut stages = self.stage.subscribe();
-        let wait = async move {
-            // An error means that nobody is left to enter a stage: the end has come.
-            let _ = stages.wait_for(|now| *now >= stage).await;
-        };
-        Reached { wait: wait.boxed(), woken: Woken::default() }
+        // An error means that nobody is left to enter a stage: the end has come.
+        async move { _ = stages.wait_for(|now| *now >= stage).await }.boxed()
     }
 
     /// Lets all go who follow the turns or the log, because the server ends, or other keys open it.
@@ -161,18 +152,6 @@ pub(super) fn cut_off() -> Error {
 
 fn draining(what: &str) -> Error {
     Error::proxy(what).with_status(503).with_code("draining")
-}
-
-impl Future for Reached {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Reached { wait, woken } = &mut *self;
-        woken.poll(cx, |cx| {
-            let polled = wait.poll_unpin(cx);
-            (polled, polled.is_pending())
-        })
-    }
 }
 
 #[cfg(test)]

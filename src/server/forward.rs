@@ -33,35 +33,24 @@ pub(super) enum Endpoint {
     Ollama(&'static str),
 }
 
-/// The name of this process in `Via`, which tells that a request has come back. A new one per start.
-#[derive(Debug, Clone)]
-pub(super) struct Instance {
-    name: String,
+/// Whether a request with these headers has passed through this process already, whose name in `Via` is `own`.
+pub(super) fn has_come_back(own: &str, headers: &HeaderMap) -> bool {
+    hops(headers).flat_map(|value| value.split(',')).any(|hop| hop.split_whitespace().nth(1) == Some(own))
 }
 
-impl Instance {
-    /// A name that no other start has.
-    pub(super) fn new() -> Instance {
-        Instance { name: format!("toolglot-{}", uuid::Uuid::new_v4().simple()) }
-    }
+/// The headers that say, in what this process sends because of a request with these headers, which way it came and to which trace
+/// it belongs (`traceparent`, `tracestate`: <https://www.w3.org/TR/trace-context/>).
+pub(super) fn onward(own: &str, headers: &HeaderMap) -> HeaderMap {
+    let given = |name: &HeaderName| headers.get(name).filter(|value| !value.is_empty()).cloned();
+    let traced = TRACE_CONTEXT.into_iter().filter_map(|name| given(&name).map(|value| (name, value)));
+    let own = format!("1.1 {own}");
+    let hops: Vec<&str> = hops(headers).chain([own.as_str()]).collect();
+    let via = HeaderValue::from_str(&hops.join(", ")).ok();
+    traced.chain(via.map(|via| (header::VIA, via))).collect()
+}
 
-    /// Whether a request with these headers has passed through this process already.
-    pub(super) fn made(&self, headers: &HeaderMap) -> bool {
-        let values = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|hop| hop.split_whitespace().nth(1) == Some(self.name.as_str()))
-    }
-
-    /// The headers that say, in what we send because of a request with these headers, which way it came and to which trace it
-    /// belongs (`traceparent`, `tracestate`: <https://www.w3.org/TR/trace-context/>).
-    pub(super) fn onward(&self, headers: &HeaderMap) -> HeaderMap {
-        let given = |name: &HeaderName| headers.get(name).filter(|value| !value.is_empty()).cloned();
-        let traced = TRACE_CONTEXT.into_iter().filter_map(|name| given(&name).map(|value| (name, value)));
-        let own = format!("1.1 {}", self.name);
-        let before = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
-        let hops: Vec<&str> = before.chain([own.as_str()]).collect();
-        let via = HeaderValue::from_str(&hops.join(", ")).ok();
-        traced.chain(via.map(|via| (header::VIA, via))).collect()
-    }
+fn hops(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok())
 }
 
 /// Headers that belong to one connection (RFC 9110, section 7.6.1), or that we write ourselves.
@@ -124,7 +113,7 @@ pub(super) async fn send(
     let mut sent: HeaderMap = [header::CONTENT_TYPE, header::ACCEPT].into_iter().filter_map(given).collect();
     sent.extend(backend.authorization(headers.get(header::AUTHORIZATION)).map(|value| (header::AUTHORIZATION, value)));
     sent.extend(backend.extra_headers.clone());
-    sent.extend(app.process.instance.onward(headers));
+    sent.extend(onward(&app.process.instance, headers));
     backend.wait_for_quota(&*app.turns.store).await?;
     app.turns.client.send(&Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }

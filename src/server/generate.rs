@@ -87,13 +87,14 @@ async fn generate(app: &App, received: Received, request: Value, tools: bool) ->
     };
     received.list(app, &called);
     let target = app.target(&received.sender.tenant, called).await?;
-    let tools = tools && answer::has_servers(app, &received.sender.tenant);
-    let chat = ChatRequest::from_value(chat(&target.model, params, tools))?;
+    // The last answer, without tools, counts as one of the rounds.
+    let rounds = params.max_iterations.unwrap_or(ITERATIONS).min(app.config.react.rounds) - 1;
+    let tools = tools && rounds > 0;
+    let chat = ChatRequest::from_value(chat(&target.model, params, tools.then_some(rounds)))?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
     received.sender.check(&app.config, tools.then_some(mode), mode)?;
     let asked = Asked { received, target, mode, front: front::Kind::OpenAi };
-    let mut plan = answer::plan(app, &asked, chat.into()).await?;
-    plan.react.iter_mut().for_each(|react| react.last_counts = true);
+    let plan = answer::plan(app, &asked, chat.into()).await?;
     let taps = answer::taps(app, &asked, &plan);
     let (answer, _) = Box::pin(turn::collect(plan, app.turns.clone(), taps)).await?;
     let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
@@ -131,7 +132,7 @@ fn params(request: Value) -> Result<Params, Fault> {
 }
 
 /// The chat that it asks for.
-fn chat(model: &str, params: Params, tools: bool) -> Value {
+fn chat(model: &str, params: Params, rounds: Option<u32>) -> Value {
     let mut chat = json!({"model": model, "messages": params.messages});
     if let Some(temperature) = params.temperature {
         chat["temperature"] = json!(temperature);
@@ -139,10 +140,10 @@ fn chat(model: &str, params: Params, tools: bool) -> Value {
     if let Some(tokens) = params.max_output_tokens {
         chat["max_tokens"] = json!(tokens);
     }
-    if tools {
+    if let Some(rounds) = rounds {
         // No names mean all servers.
         let servers = params.mcp_servers.filter(|servers| !servers.is_empty());
-        chat[TRACE] = json!({"servers": servers, "rounds": params.max_iterations.unwrap_or(ITERATIONS), "trace": true});
+        chat[TRACE] = json!({"servers": servers, "rounds": rounds, "trace": true});
     }
     chat
 }

@@ -48,8 +48,8 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
     if let Some(file) = &app.config.passed_over {
         let _ = writeln!(text, "  not read: {}, which belongs to another program", file.display());
     }
-    if let Some(recorder) = &app.process.recorder {
-        let _ = writeln!(text, "  recording every chat into {}", recorder.directory().display());
+    if let Some(directory) = &app.process.settings.record {
+        let _ = writeln!(text, "  recording every chat into {}", directory.display());
     }
     match address.rsplit(':').next().unwrap_or_default() {
         "8000" => text.push_str("  Void: nothing to set; its vLLM provider finds the models by itself within seconds\n"),
@@ -62,7 +62,8 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
 }
 
 /// Which models there are, or where it looked for them; and what to try if there are recordings.
-pub(super) async fn found(app: &App, found: &[Found], address: &str) {
+pub(super) async fn found(app: &App, address: &str) {
+    let found = app.backends.current().await;
     let mut text = String::new();
     let real: Vec<&Found> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
     // The last line is for those that are not described.
@@ -72,9 +73,7 @@ pub(super) async fn found(app: &App, found: &[Found], address: &str) {
         let what = error.clone().unwrap_or_else(|| names(models));
         let _ = writeln!(text, "  {} at {}: {what}", redact::line(&backend.name), redact::line(&backend.url));
         for model in models.iter().take(room) {
-            if let Ok(spoken) = survey::look(app, backend, model, &[]).await {
-                let _ = writeln!(text, "    {}", asked(&spoken));
-            }
+            let _ = writeln!(text, "    {}", asked(&survey::look(app, backend, model).await));
         }
         untold += models.len().saturating_sub(room);
         room = room.saturating_sub(models.len());

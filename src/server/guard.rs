@@ -16,7 +16,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{account::Account, page, received::text, reply, state::App};
+use super::{account::Account, forward, page, received::text, reply, state::App};
 use crate::{
     config::{Config, Mode, Tenant, bearer},
     error::Error,
@@ -145,7 +145,7 @@ fn check(app: &App, request: &mut Request) -> Result<Sender, Error> {
     let local = request.extensions().get::<Local>().map(|local| local.0.ip());
     check_host(config, local, request.uri(), request.headers())?;
     let is_neighbour = check_origin(config, request.uri(), request.headers())?;
-    if app.process.instance.made(request.headers()) {
+    if forward::has_come_back(&app.process.instance, request.headers()) {
         let what = "this request has come back to the toolglot that sent it: a backend points at the proxy itself";
         return Err(Error::proxy(what).with_status(508).with_code("loop_detected"));
     }

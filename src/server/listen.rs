@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 use crate::{
-    backend::{self, Backend, Kind, Profile},
+    backend::{self, Backend, Kind},
     config::Listen,
     error::Error,
     upstream::{Client, HttpRequest, Outgoing, Timeouts},
@@ -83,9 +83,5 @@ async fn occupant(address: SocketAddr) -> String {
         return server.map_or_else(|| "a web server".into(), |server| format!("a web server ({server})"));
     };
     let version = backend::version(&client, &found).await.map(|version| format!(" (version {version})")).unwrap_or_default();
-    match (found.kind, found.profile) {
-        (Kind::Ollama, _) => format!("Ollama{version}"),
-        (_, Profile::Generic) => "a server that speaks OpenAI's API".into(),
-        _ => format!("a {} server{version}", found.traits().title),
-    }
+    format!("{}{version}", found.traits().title)
 }

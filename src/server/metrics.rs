@@ -1,17 +1,24 @@
-//! Counters and histograms by request, since the start. Labels are fixed words and names from the configuration, so their number
-//! is bounded.
+//! `GET /metrics`: everything that is counted, in the text format of Prometheus (version 0.0.4). Counters and histograms by request
+//! are kept here, since the start. Labels are fixed words and names from the configuration, so their number is bounded.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::{body::Body, extract::State, response::Response};
 use prometheus_client::{
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    encoding::prometheus_text,
+    metrics::{
+        counter::{ConstCounter, Counter},
+        family::Family,
+        gauge::{ConstGauge, Gauge},
+        histogram::Histogram,
+    },
     registry::Registry,
 };
 
-use super::account::Facts;
+use super::{account::Facts, reply, state::App};
 
 /// A counter by its labels, as names and values.
-pub(super) type Counters<const LABELS: usize> = Family<[(&'static str, String); LABELS], Counter>;
+type Counters<const LABELS: usize> = Family<[(&'static str, String); LABELS], Counter>;
 
 /// A histogram of times.
 #[derive(Debug)]
@@ -104,30 +111,74 @@ impl Metrics {
         self.under_way.get().try_into().unwrap_or_default()
     }
 
-    pub(super) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register("toolglot_requests_under_way", "Requests whose response is not over", self.under_way.clone());
-        let help =
-            "Requests that are over, by mode (empty where no model was asked for) and status (`left`: the client was faster)";
-        registry.register("toolglot_requests", help, self.requests.clone());
+        registry.register("toolglot_requests", "Requests that are over, by mode and status (or `left`)", self.requests.clone());
         registry.register("toolglot_calls", "Calls that were checked, by adapter and verdict of the fixer", self.calls.clone());
         registry.register("toolglot_refusals", "Calls that were not delivered, by reason", self.refusals.clone());
-        let help = "Turns that failed at a backend, by backend and status";
-        registry.register("toolglot_backend_errors", help, self.backend_errors.clone());
+        registry.register("toolglot_backend_errors", "Turns that failed, by backend and status", self.backend_errors.clone());
         registry.register("toolglot_tokens", "Tokens that backends counted, by kind", self.tokens.clone());
-        let help = "Requests about models that are over, by the name of the client key and status";
-        registry.register("toolglot_tenant_requests", help, self.tenant_requests.clone());
-        let help = "Tokens that backends counted, by the name of the client key and kind";
-        registry.register("toolglot_tenant_tokens", help, self.tenant_tokens.clone());
-        let help = "Seconds from a request to the first byte of its answer, where a model was asked for";
-        registry.register("toolglot_first_byte_seconds", help, self.first_byte.0.clone());
-        let help = "Seconds from the first byte of a backend to the first one that leaves for the client, in streams";
-        registry.register("toolglot_added_seconds", help, self.added.0.clone());
-        let help = "Seconds from a request to the end of its answer, where a model was asked for";
-        registry.register("toolglot_request_seconds", help, self.duration.0.clone());
+        registry.register("toolglot_tenant_requests", "Model requests, by client key and status", self.tenant_requests.clone());
+        registry.register("toolglot_tenant_tokens", "Tokens, by client key and kind", self.tenant_tokens.clone());
+        registry.register("toolglot_first_byte_seconds", "From a request to its answer's first byte", self.first_byte.0.clone());
+        registry.register("toolglot_added_seconds", "From a backend's first byte to the client's", self.added.0.clone());
+        registry.register("toolglot_request_seconds", "From a request to the end of its answer", self.duration.0.clone());
     }
 }
 
 /// Adds to the counter of these labels.
-pub(super) fn add<const LABELS: usize>(counters: &Counters<LABELS>, labels: [(&'static str, &str); LABELS], by: u64) {
+fn add<const LABELS: usize>(counters: &Counters<LABELS>, labels: [(&'static str, &str); LABELS], by: u64) {
     counters.get_or_create(&labels.map(|(name, value)| (name, value.to_owned()))).inc_by(by);
+}
+
+/// `GET /metrics`.
+pub(super) async fn metrics(State(app): State<App>) -> Response {
+    let mut registry = Registry::default();
+    app.process.metrics.register(&mut registry);
+    let fixes = Counters::default();
+    for (rule, count) in app.turns.tally.rules() {
+        add(&fixes, [("rule", rule)], count);
+    }
+    registry.register("toolglot_fixes", "Repairs of calls, by rule", fixes);
+    let again = ConstCounter::new(app.turns.asked_again.load(Ordering::Relaxed));
+    registry.register("toolglot_reasks", "Refused calls that were answered to the model", again);
+    let calls = Counters::default();
+    for (server, failed, count) in app.process.mcp.pool().calls() {
+        add(&calls, [("server", &server), ("result", if failed { "failed" } else { "ok" })], count);
+    }
+    registry.register("toolglot_mcp_calls", "Calls of MCP servers and built-in tools, by server and result", calls);
+    if let Some(link) = app.turns.store.link() {
+        let present = ConstGauge::new(u64::from(link.is_present()));
+        registry.register("toolglot_store_present", "Whether the shared store answers", present);
+        let operations = ConstCounter::new(link.operations());
+        registry.register("toolglot_store_operations", "Commands that were sent to the shared store", operations);
+        let help = "Commands that the shared store failed or did not answer in time";
+        registry.register("toolglot_store_failures", help, ConstCounter::new(link.failures()));
+    }
+    let panics = ConstCounter::new(app.process.ending.panics());
+    registry.register("toolglot_panics", "Faults inside toolglot, each of which ended one turn", panics);
+    let held_bytes = Family::<[(&str, &str); 1], Gauge>::default();
+    // All of it is bounded; the rest of the process's memory is code, and requests under way.
+    for (holder, bytes) in [
+        ("store", app.turns.store.held_bytes()),
+        ("schemas", app.turns.schemas.held_bytes()),
+        ("page", app.process.page.held_bytes()),
+    ] {
+        held_bytes.get_or_create(&[("holder", holder)]).set(bytes.try_into().unwrap_or(i64::MAX));
+    }
+    registry.register("toolglot_held_bytes", "Bytes that are held between requests, by what holds them", held_bytes);
+    if let Some(bytes) = resident_bytes() {
+        registry.register("process_resident_memory_bytes", "Resident memory of the process", ConstGauge::new(bytes));
+    }
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = prometheus_text::encode(&mut out, &registry);
+    reply::bytes(prometheus_text::CONTENT_TYPE, Body::from(out))
+}
+
+/// The resident memory in bytes, on Linux. Other systems have their own tools.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }

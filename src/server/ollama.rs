@@ -8,8 +8,8 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt};
+use bytes::Bytes;
+use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -25,17 +25,16 @@ use super::{
     state::App,
 };
 use crate::{
-    backend::{self, Backend, Decoder, Dialect, Kind, Model},
+    backend::{self, Backend, Dialect, Kind, Model},
     client::front::{
-        self, Collected, Front, Head,
+        self, Collected, Head,
         ollama::{By, Generate, from_chat, loaded},
     },
     config::Mode,
     error::Error,
     event::{Delta, Event, Sink},
     openai::{self, answer::Envelope},
-    plan, upstream,
-    wire::Frames,
+    plan, recorded,
 };
 
 const FRONT: front::Kind = front::Kind::Ollama;
@@ -44,8 +43,8 @@ pub(super) const CHAT: Endpoint = Endpoint::Ollama("/api/chat");
 const VERSION: &str = "0.13.5";
 /// Clients need a date, which is unknown for models of other servers.
 const LONG_AGO: &str = "2025-01-01T00:00:00Z";
-/// A frame of a text completion is a few words; an error is a page at most.
-const FRAME_BYTES: usize = 1024 * 1024;
+/// The largest text completion, with what is around each of its words.
+const COMPLETION_BYTES: usize = 16 * 1024 * 1024;
 
 pub(super) async fn chat(app: App, asked: Asked) -> Result<Response, Error> {
     let chat = front::ollama::read(&asked.received.body)?;
@@ -173,20 +172,21 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
             return prompted(chat(app, asked).await?, streamed).await;
         }
     };
-    let body = Bytes::from(completion.to_string());
+    let (begun, body) = (Instant::now(), Bytes::from(completion.to_string()));
     let sent = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body);
-    let answer = forward::accepted(&target.backend, sent.await?).await?;
-    let (frames, decoder) = (Frames::new(Dialect::OpenAi.framing(), FRAME_BYTES), Decoder::new(Dialect::OpenAi));
-    let mut completion = Completion { body: answer.body, frames, decoder, begun: Instant::now() };
-    let head = Head { kind: FRONT, envelope, ..Head::default() };
-    if streamed {
-        let lines = Body::from_stream(completion.lines(Front::new(head)));
-        return prompted(reply::bytes(FRONT.content_type(), lines), true).await;
-    }
-    let mut answer = Collected::new(head);
-    while completion.step(&mut answer).await? {}
-    answer.elapsed(completion.begun.elapsed());
-    Ok(reply::json(&from_chat(answer.into_value())))
+    let bytes = forward::accepted(&target.backend, sent.await?).await?.collect(COMPLETION_BYTES).await?;
+    let (mut answer, mut usage) = (Collected::new(Head { kind: FRONT, envelope, ..Head::default() }), None);
+    recorded::read(Some(Dialect::OpenAi), [&*bytes], &mut |delta: Delta<'_>| match delta {
+        Delta::Text(_, text) => answer.event(Event::Text(text)),
+        Delta::Usage(counted) => usage = Some(counted),
+        Delta::Finish(reason) => answer.event(Event::Finish { reason, usage }),
+        // Ollama does not tell of the first, and a text completion has no second.
+        Delta::StopSequence(_) | Delta::Call(_) => {}
+    })?;
+    answer.elapsed(begun.elapsed());
+    let content_type = if streamed { FRONT.content_type() } else { "application/json" };
+    // A completion is a few words: they leave as one line.
+    Ok(reply::bytes(content_type, Body::from(format!("{}\n", from_chat(answer.into_value())))))
 }
 
 /// A chat's answer in the words of `/api/generate`.
@@ -208,62 +208,6 @@ async fn prompted(answer: Response, streamed: bool) -> Result<Response, Error> {
         Ok::<_, Error>(Bytes::from(out))
     });
     Ok(Response::from_parts(parts, Body::from_stream(lines)))
-}
-
-/// A text completion that is being read. Its answer is that of a chat.
-struct Completion {
-    body: upstream::Body,
-    frames: Frames,
-    decoder: Decoder,
-    begun: Instant,
-}
-
-impl Completion {
-    /// Reads once; `false` at the end.
-    async fn step(&mut self, out: &mut (impl Sink + Send)) -> Result<bool, Error> {
-        let Completion { body, frames, decoder, .. } = self;
-        let mut usage = None;
-        let mut take = |delta: Delta<'_>| match delta {
-            Delta::Text(_, text) => out.event(Event::Text(text)),
-            Delta::Usage(counted) => usage = Some(counted),
-            Delta::Finish(reason) => out.event(Event::Finish { reason, usage }),
-            // Ollama does not tell of the first, and a text completion has no second.
-            Delta::StopSequence(_) | Delta::Call(_) => {}
-        };
-        if body.read(frames.room()).await? == 0 {
-            if let Some(frame) = frames.finish() {
-                decoder.frame(frame, &mut take)?;
-            }
-            decoder.finish(&mut take)?;
-            return Ok(false);
-        }
-        while let Some(frame) = frames.next()? {
-            decoder.frame(frame, &mut take)?;
-        }
-        Ok(!decoder.is_done())
-    }
-
-    /// The lines; a fault is the last one.
-    fn lines(mut self, mut front: Front) -> impl Stream<Item = Result<Bytes, Error>> + Send {
-        async_stream::stream! {
-            let mut more = true;
-            while more {
-                let (mut out, begun) = (BytesMut::new(), self.begun);
-                let mut write = |event: Event<'_>| {
-                    front.elapsed(begun.elapsed());
-                    front.event(event, &mut out);
-                };
-                let stepped = self.step(&mut write).await;
-                more = matches!(stepped, Ok(true));
-                if let Err(error) = stepped {
-                    front.fault(&error, &mut out);
-                }
-                if !out.is_empty() {
-                    yield Ok(out.freeze());
-                }
-            }
-        }
-    }
 }
 
 /// Whether calls of this model are found and handed over, for requests under this prefix.
@@ -307,6 +251,5 @@ fn details(family: &str) -> Value {
 
 /// The family as the adapter that reads the model names it.
 fn family(app: &App, model: &Model) -> String {
-    let reader = plan::reader(&app.config, &app.library, &model.id, model);
-    reader.map(|found| found.adapter.name.clone()).unwrap_or_default()
+    plan::reader(&app.config, &app.library, &model.id, model).adapter.name.clone()
 }

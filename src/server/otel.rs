@@ -10,14 +10,14 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, UNIX_EPOCH},
+    time::Duration,
 };
 
 use axum::extract::Request;
 use opentelemetry::{
     Array, Context, InstrumentationScope, KeyValue, StringValue, Value,
     propagation::TextMapPropagator,
-    trace::{Span, SpanBuilder, SpanKind, Status, TraceContextExt, TracerProvider},
+    trace::{SpanBuilder, SpanKind, Status, TraceContextExt, TracerProvider},
 };
 use opentelemetry_http::{HeaderExtractor, HeaderInjector};
 use opentelemetry_otlp::{Protocol, WithExportConfig, WithHttpConfig};
@@ -31,7 +31,7 @@ use reqwest::redirect;
 use tokio::{runtime::Handle, task::spawn_blocking};
 use url::Url;
 
-use super::account::{Facts, Ran, Turn};
+use super::account::{Facts, Turn};
 use crate::{config::Environment, dial, redact};
 
 /// Spans on their way to the collector.
@@ -42,7 +42,6 @@ pub(super) struct Spans {
 
 /// A request whose span is open.
 pub(super) struct Open {
-    tracer: SdkTracer,
     operation: &'static str,
     /// With its span.
     context: Context,
@@ -82,7 +81,7 @@ impl Spans {
         let span = SpanBuilder::from_name(operation).with_kind(SpanKind::Client).start_with_context(&self.tracer, &parent);
         let context = parent.with_span(span);
         propagator.inject_context(&context, &mut HeaderInjector(request.headers_mut()));
-        Some(Open { tracer: self.tracer.clone(), operation, context })
+        Some(Open { operation, context })
     }
 
     /// Sends the waiting spans at the end of the process.
@@ -162,28 +161,6 @@ impl Open {
             span.set_status(Status::error(""));
         }
         span.end();
-        turn.into_iter().flat_map(|turn| &turn.ran).for_each(|ran| self.tool(ran));
-    }
-
-    /// The span of a tool that ran, a child of the request's.
-    fn tool(&self, ran: &Ran) {
-        let name = redact::line(&ran.name);
-        let begun = ran.ended.checked_sub(ran.took).unwrap_or(UNIX_EPOCH);
-        let mut span = SpanBuilder::from_name(format!("execute_tool {name}"))
-            .with_start_time(begun)
-            .with_attributes([
-                KeyValue::new("gen_ai.operation.name", "execute_tool"),
-                KeyValue::new("gen_ai.tool.name", name),
-                KeyValue::new("gen_ai.tool.type", "extension"),
-                KeyValue::new("gen_ai.tool.call.id", redact::line(&ran.id)),
-                KeyValue::new("toolglot.mcp.server", ran.server.clone()),
-            ])
-            .start_with_context(&self.tracer, &self.context);
-        if ran.failed {
-            span.set_attribute(KeyValue::new("error.type", "tool_error"));
-            span.set_status(Status::error(""));
-        }
-        span.end_with_timestamp(ran.ended);
     }
 }
 

@@ -52,7 +52,6 @@ use crate::{
 pub(super) mod bypass;
 mod detail;
 pub(super) mod kept;
-mod playground;
 pub(super) mod turns;
 
 use kept::copied;
@@ -87,7 +86,7 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
         .route("/ui/turns/{number}/fixture", get(save))
         .route("/ui/state", get(status))
         .route("/ui/log", get(super::log::lines))
-        .route("/ui/normalize", in_form(Kind::OpenAi, playground::normalize))
+        .route("/ui/normalize", in_form(Kind::OpenAi, detail::normalize))
         .route("/ui/bypass", in_form(Kind::OpenAi, pass))
         .route("/ui/tools", get(tools))
         .route("/ui/tool", in_form(Kind::OpenAi, run))
@@ -231,10 +230,7 @@ struct Asked {
 
 /// `GET /ui/state`: backends, models and MCP servers, problems with their remedies, and counters.
 async fn status(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    let surveyed = match survey::survey(&app, None, &[]).await {
-        Ok(surveyed) => surveyed,
-        Err(error) => return reply::error(Kind::OpenAi, &error),
-    };
+    let surveyed = survey::survey(&app, None).await;
     let mut problems = survey::problems(&surveyed, None, &survey::places(&app));
     let seen = &app.process.metrics;
     let (lists, chats) = (seen.lists.load(Ordering::Relaxed), seen.chats.load(Ordering::Relaxed));

@@ -3,9 +3,9 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use axum::{body::Body, extract::Request};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, header, header::AsHeaderName};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
@@ -149,7 +149,7 @@ pub(super) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str>
 }
 
 /// The body of a request, at most `limit` bytes.
-async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Error> {
+async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Error> {
     let too_large = || {
         let what = format!("the request body is larger than {limit} bytes; `limits.body_bytes` in proxy.toml raises the limit");
         Error::client(what).with_status(413).with_code("request_too_large")
@@ -158,19 +158,12 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
     if declared.is_some_and(|declared| declared > limit) {
         return Err(too_large());
     }
-    let broken = |error: axum::Error| match Slow::is_cause_of(&error) {
-        true => Error::client(Slow.to_string()).with_status(408).with_code("request_timeout"),
-        false => Error::client(format!("the request body broke off: {error}")),
-    };
-    let mut read = BytesMut::with_capacity(declared.unwrap_or_default());
-    while let Some(frame) = body.frame().await {
-        let data = frame.map_err(broken)?.into_data().unwrap_or_default();
-        if read.len() + data.len() > limit {
-            return Err(too_large());
-        }
-        read.extend_from_slice(&data);
-    }
-    Ok(read.freeze())
+    let read = Limited::new(body, limit).collect().await.map_err(|error| match () {
+        () if error.is::<LengthLimitError>() => too_large(),
+        () if Slow::is_cause_of(&*error) => Error::client(Slow.to_string()).with_status(408).with_code("request_timeout"),
+        () => Error::client(format!("the request body broke off: {error}")),
+    });
+    Ok(read?.to_bytes())
 }
 
 /// A body with only the model parsed.

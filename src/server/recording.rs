@@ -5,28 +5,23 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 
+use chrono::Utc;
 use serde_json::{Value, json};
 
 use crate::{
     atomic,
     backend::Dialect,
     error::Error,
-    event::{ToolChoice, Tools},
+    event::{Tool, ToolChoice, Tools},
     fixture::{Fixture, Read, Round},
     openai::ChatRequest,
     plan::Plan,
     redact,
     turn::tap::Tap,
 };
-
-/// Creates recordings in a directory.
-#[derive(Debug, Clone)]
-pub(super) struct Recorder {
-    directory: PathBuf,
-}
 
 /// Records one turn; dropping it writes the file.
 struct Recording {
@@ -45,36 +40,29 @@ const NAME_CHARS: usize = 100;
 /// Fields of a request that may identify the sender.
 const PRIVATE: &[&str] = &["user", "metadata", "safety_identifier", "prompt_cache_key", "api_key", "authorization"];
 
-impl Recorder {
-    /// Creates the directory if it does not exist.
-    pub(super) fn new(directory: PathBuf) -> Result<Recorder, Error> {
-        atomic::make_folder(&directory)
-            .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
-        atomic::clear(&directory);
-        Ok(Recorder { directory })
-    }
+/// Creates the directory of recordings if it does not exist.
+pub(super) fn prepare(directory: &Path) -> Result<(), Error> {
+    atomic::make_folder(directory)
+        .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
+    atomic::clear(directory);
+    Ok(())
+}
 
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// A tap that writes one file when the turn is over.
-    pub(super) fn tap(&self, plan: &Plan) -> Box<dyn Tap> {
-        let (model, envelope) = (&plan.chat.model, &plan.reply.head.envelope);
-        let tail = envelope.id.get(envelope.id.len().saturating_sub(6)..).unwrap_or(&envelope.id);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Box::new(Recording {
-            // The end of the answer's id tells chats of one moment apart.
-            file: self.directory.join(format!("{}-{}-{tail}.txt", plain(model), now.as_millis())),
-            fixture: Fixture {
-                title: format!("{model} at {}, recorded by toolglot {}", plan.backend.name, env!("CARGO_PKG_VERSION")),
-                ..Fixture::default()
-            },
-            last: Instant::now(),
-            secrets: plan.secrets().map(str::to_owned).collect(),
-            complete: false,
-        })
-    }
+/// A tap that writes one file into the directory when the turn is over.
+pub(super) fn tap(directory: &Path, plan: &Plan) -> Box<dyn Tap> {
+    let (model, envelope) = (&plan.chat.model, &plan.reply.head.envelope);
+    let tail = envelope.id.get(envelope.id.len().saturating_sub(6)..).unwrap_or(&envelope.id);
+    Box::new(Recording {
+        // The end of the answer's id tells chats of one moment apart.
+        file: directory.join(format!("{}-{}-{tail}.txt", plain(model), Utc::now().timestamp_millis())),
+        fixture: Fixture {
+            title: format!("{model} at {}, recorded by toolglot {}", plan.backend.name, env!("CARGO_PKG_VERSION")),
+            ..Fixture::default()
+        },
+        last: Instant::now(),
+        secrets: plan.secrets().map(str::to_owned).collect(),
+        complete: false,
+    })
 }
 
 impl Tap for Recording {
@@ -118,20 +106,19 @@ pub(super) fn plain(model: &str) -> String {
 
 /// The request with its tools in OpenAI's form, whatever the client's form, and without fields that identify a person.
 pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
-    let mut request = chat.clone();
-    request.rest.retain(|name, _| !PRIVATE.contains(&name.as_str()));
-    request.tools = tools
-        .iter()
-        .map(|tool| {
-            let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({}));
-            json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
-        })
-        .collect();
-    request.tool_choice = match &tools.choice {
+    let definition = |tool: &Tool| {
+        let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({}));
+        json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
+    };
+    let tool_choice = match &tools.choice {
         ToolChoice::Auto => None,
         ToolChoice::None => Some(json!("none")),
         ToolChoice::Required => Some(json!("required")),
         ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
     };
-    request
+    let ChatRequest { model, messages, stream, rest, .. } = chat;
+    let (model, messages, stream) = (model.clone(), messages.clone(), *stream);
+    let stays = |(name, _): &(&String, &Value)| !PRIVATE.contains(&name.as_str());
+    let rest = rest.iter().filter(stays).map(|(name, value)| (name.clone(), value.clone())).collect();
+    ChatRequest { model, messages, stream, tools: tools.iter().map(definition).collect(), tool_choice, rest }
 }

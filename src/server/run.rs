@@ -25,7 +25,7 @@ use super::{
     greeting, listen, reload, router,
     state::{App, Live, Settings, app},
 };
-use crate::{config::Config, error::Error};
+use crate::error::Error;
 
 /// How long the error events of the answers that are cut off may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -164,13 +164,13 @@ async fn follow_registry(app: &App) {
 
 /// Prints what was found, and looks again until something was. Never ends.
 async fn look_around(app: &App, address: &str) {
-    greeting::found(app, &app.backends.current().await, address).await;
+    greeting::found(app, address).await;
     if !app.backends.has_backend() {
         while !app.backends.has_backend() {
             sleep(LOOK_AGAIN).await;
             app.backends.current().await;
         }
-        greeting::found(app, &app.backends.known(), address).await;
+        greeting::found(app, address).await;
     }
     future::pending().await
 }
@@ -183,7 +183,7 @@ async fn end(live: &Live, first: impl Future<Output = ()>, all_done: impl Future
     // Caught from here on: whoever reads the line below may send it at once.
     let second = signal();
     let app = live.app();
-    let Config { drain_seconds: seconds, drain_announce_seconds: announce_seconds, .. } = app.config;
+    let (seconds, announce_seconds) = (app.config.drain_seconds, app.config.drain_announce_seconds);
     let ending = &app.process.ending;
     ending.reach(Stage::Announced);
     tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");

@@ -10,13 +10,12 @@ use super::{
     apart::Apart,
     backends::{Backends, Described},
     ending::Ending,
-    forward::Instance,
     log::Lines,
     metrics::Metrics,
     otel::Spans,
     page::{bypass::Bypass, turns::Turns},
     received::Target,
-    recording::Recorder,
+    recording,
     unknown::Missed,
 };
 use crate::{
@@ -26,7 +25,7 @@ use crate::{
     config::{Config, Environment, Listen, Overlay, Tenant, nearest},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
-    openai, plan,
+    plan,
     store::{self, Common, Files, Memory},
     turn, upstream,
 };
@@ -73,16 +72,14 @@ pub struct State {
 pub(super) struct Process {
     /// With the configuration at the start.
     pub(super) settings: Settings,
-    pub(super) instance: Instance,
+    /// Its name in `Via`, which tells that a request has come back. A new one per start.
+    pub(super) instance: String,
     pub(super) apart: Arc<Apart>,
-    pub(super) recorder: Option<Recorder>,
     pub(super) mcp: Engine,
     pub(super) metrics: Arc<Metrics>,
     /// `None`: no collector is configured.
     pub(super) spans: Option<Spans>,
     pub(super) missed: Missed,
-    /// The tools of the last requests.
-    pub(super) lists: openai::Lists,
     pub(super) page: Arc<Turns>,
     pub(super) bypass: Bypass,
     pub(super) ending: Ending,
@@ -122,13 +119,12 @@ impl FromRef<Live> for App {
 impl State {
     /// The same server with another configuration. Learned facts stay; backends are looked up again.
     pub(super) fn renewed(&self, config: Config) -> Result<State, Error> {
-        Ok(State {
-            backends: Backends::new(&config, &self.process.settings, self.turns.client.clone()),
-            library: library(&config)?,
-            turns: self.turns.clone(),
-            process: Arc::clone(&self.process),
-            config,
-        })
+        State::new(config, Arc::clone(&self.process), self.turns.clone())
+    }
+
+    fn new(config: Config, process: Arc<Process>, turns: turn::Shared) -> Result<State, Error> {
+        let backends = Backends::new(&config, &process.settings, turns.client.clone());
+        Ok(State { backends, library: library(&config)?, turns, process, config })
     }
 
     /// The servers whose tools are run.
@@ -137,13 +133,9 @@ impl State {
     }
 
     /// The adapter of a model: chosen once for each description, because configuration and library never change in a state.
-    pub(super) fn adapter_of(&self, described: &Described) -> Result<Arc<Adapter>, Error> {
-        if let Some(adapter) = described.adapter.get() {
-            return Ok(Arc::clone(adapter));
-        }
+    pub(super) fn adapter_of(&self, described: &Described) -> Arc<Adapter> {
         let Described { model, adapter } = described;
-        let found = plan::reader(&self.config, &self.library, &model.id, model)?;
-        Ok(Arc::clone(adapter.get_or_init(|| found.adapter)))
+        Arc::clone(adapter.get_or_init(|| plan::reader(&self.config, &self.library, &model.id, model).adapter))
     }
 
     /// The model with the name that a client used, and its backend. Models that the tenant may not use do not exist for it.
@@ -183,8 +175,6 @@ impl State {
 /// The adapters, the registry, the store or the folder for recordings cannot be used (`configuration`), or threads cannot be
 /// started.
 pub fn app(settings: Settings) -> Result<App, Error> {
-    let client = upstream::Client::new(upstream::Timeouts::default());
-    let library = library(&settings.config)?;
     let mut mcp = settings.config.mcp.clone();
     mcp.builtin_tools |= settings.demo;
     let files = Arc::new(Files::new(&mcp.state));
@@ -193,37 +183,30 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         Some(shared) => store::open(&shared.place()?)?,
         None => Arc::new(Memory::default()),
     };
+    settings.record.as_deref().map_or(Ok(()), recording::prepare)?;
     let process = Arc::new(Process {
         mcp: Engine::sharing(Arc::clone(&pool), mcp.serving, Some(Arc::clone(&store))),
-        instance: Instance::new(),
+        instance: format!("toolglot-{}", uuid::Uuid::new_v4().simple()),
         apart: Apart::new()?,
-        recorder: settings.record.clone().map(Recorder::new).transpose()?,
         metrics: Arc::default(),
         spans: Spans::of(&settings.environment),
         missed: Missed::default(),
-        lists: openai::Lists::default(),
         page: Arc::default(),
         bypass: Bypass::default(),
         ending: Ending::default(),
         settings,
     });
-    let config = process.settings.config.clone();
-    Ok(Arc::new(State {
-        backends: Backends::new(&config, &process.settings, client.clone()),
-        library,
-        turns: turn::Shared {
-            client,
-            store,
-            spool: files,
-            schemas: Arc::default(),
-            tally: Arc::default(),
-            asked_again: Arc::default(),
-            without_client: Arc::new(Semaphore::new(turn::WITHOUT_CLIENT)),
-            pool,
-        },
-        process,
-        config,
-    }))
+    let turns = turn::Shared {
+        client: upstream::Client::new(upstream::Timeouts::default()),
+        store,
+        spool: files,
+        schemas: Arc::default(),
+        tally: Arc::default(),
+        asked_again: Arc::default(),
+        without_client: Arc::new(Semaphore::new(turn::WITHOUT_CLIENT)),
+        pool,
+    };
+    State::new(process.settings.config.clone(), process, turns).map(Arc::new)
 }
 
 /// The adapters of a configuration.

@@ -2,16 +2,12 @@
 //! the lines at the start. It uses the same backends, plan and turn that serve clients, and what was learned about the model, so
 //! its report is what happens to a client that sends `tools`.
 
-use std::{
-    fmt,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::{
     answer::{self, Asked},
@@ -22,14 +18,12 @@ use super::{
 use crate::{
     adapter::{Adapter, Found},
     backend::{self, Backend, Capabilities, Kind, Learned, Model, ToolMode},
-    client::{self, Hints, front},
-    config::{Environment, Mode, Tenant, state_directory},
+    client::front,
+    config::{Mode, Tenant},
     error::Error,
-    event::Note,
-    openai::{ChatRequest, tokens},
-    plan::{self, Plan, now},
-    redact,
-    store::{self, Files, Key},
+    openai::ChatRequest,
+    plan::{self, Plan},
+    redact, store,
     turn::{self, tap::Tap},
 };
 
@@ -81,10 +75,8 @@ pub struct ModelReport {
     pub capabilities: Option<Vec<&'static str>>,
     /// Its context, in tokens.
     pub context: Option<u64>,
-    /// The result of its last trial, where the command line has looked it up.
-    pub tried: Option<LastTrial>,
-    /// An estimate of the tokens that the given tools cost; `None` if none were given.
-    pub tools_cost: Option<u64>,
+    /// What came of its last trial, in words, where the command line has looked it up.
+    pub tried: Option<String>,
     /// Contradictions between its chat template and the adapter or the backend.
     pub notes: Vec<String>,
 }
@@ -100,39 +92,19 @@ pub struct Tried {
     pub asked_again: u64,
 }
 
-/// The result of a model's last trial (`toolglot doctor --try`), kept between runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastTrial {
-    /// Seconds since 1970.
-    at: u64,
-    /// Number of requests that ended as expected.
-    good: usize,
-    /// Number of requests in the trial.
-    of: usize,
-}
-
-/// A trial says nothing about a model for longer than this.
-const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
-
 /// Maximum number of models of a backend that are described; the others are only counted.
 const MODELS: usize = 100;
 /// The largest answer of a backend.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// All backends with their models, or only the models of this name. `tools`, in OpenAI's form, are only priced.
-///
-/// # Errors
-/// A route names an adapter that does not exist, or (with `tools`) a template of the adapter fails. A backend that does not answer
-/// is no error: [`Surveyed::error`].
-pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
+/// All backends with their models, or only the models of this name.
+pub async fn survey(app: &App, model: Option<&str>) -> Vec<Surveyed> {
     let found = app.backends.current().await;
     let looks = found.iter().map(|found| async {
         let wanted = found.models.iter().filter(|listed| model.is_none_or(|model| super::backends::is(listed, model)));
         let is_silent = found.error.is_some();
         let version = if is_silent { None } else { backend::version(&app.turns.client, &found.backend).await };
-        let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
-        let models = join_all(spoken).await.into_iter().collect::<Result<Vec<ModelReport>, Error>>()?;
-        Ok(Surveyed {
+        Surveyed {
             name: redact::line(&found.backend.name),
             url: redact::line(&found.backend.url),
             kind: found.backend.traits().title,
@@ -141,11 +113,11 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
             error: found.error.clone(),
             note: misplaced(app, &found.backend),
             listed: found.models.len(),
-            models,
+            models: join_all(wanted.take(MODELS).map(|listed| look(app, &found.backend, listed))).await,
             backend: found.backend.clone(),
-        })
+        }
     });
-    join_all(looks).await.into_iter().collect()
+    join_all(looks).await
 }
 
 /// What is wrong with the configured URL of a backend that was found at another one.
@@ -231,19 +203,18 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &str) -> Vec<St
 }
 
 /// How this model would be spoken to.
-pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<ModelReport, Error> {
+pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model) -> ModelReport {
     let model = match backend.traits().describes {
         true => Arc::clone(&app.backends.describe(backend, &listed.id).await.model),
         false => Arc::new(listed.clone()),
     };
-    let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
+    let reader = plan::reader(&app.config, &app.library, &listed.id, &model);
     let route = app.config.route(&listed.id).and_then(|route| route.tools);
     let learned = Learned::of(&*app.turns.store, Tenant::default().prefix(), backend, &listed.id, &model).await.on_route(route);
     let mut notes = notes(app, &listed.id, &model, &reader, learned.tools);
-    notes.extend(trimmed(app, backend, &model, tools)?);
     notes.extend(learned.rewrites.iter().map(|rewrite| format!("learned in the last day: {}", rewrite.title())));
     let (proof, proof_means) = reader.adapter.proven();
-    Ok(ModelReport {
+    ModelReport {
         name: redact::line(&model.id),
         adapter: reader.adapter,
         adapter_why: reader.why,
@@ -254,9 +225,8 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
         capabilities: model.capabilities.map(words),
         context: model.context,
         tried: None,
-        tools_cost: (!tools.is_empty()).then(|| tokens::usual(json!(tools).to_string().len() as u64)),
         notes: notes.iter().map(|note| redact::line(note)).collect(),
-    })
+    }
 }
 
 fn words(can: Capabilities) -> Vec<&'static str> {
@@ -266,16 +236,6 @@ fn words(can: Capabilities) -> Vec<&'static str> {
 
 fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, S::Error> {
     out.serialize_str(&adapter.name)
-}
-
-/// What becomes of tools that would fill the model's context.
-fn trimmed(app: &App, backend: &Backend, model: &Model, tools: &[Value]) -> Result<Option<String>, Error> {
-    let Some(context) = plan::context(&app.config, backend, model).filter(|_| !tools.is_empty()) else { return Ok(None) };
-    let request = json!({"model": model.id, "messages": [{"role": "user", "content": "x"}], "tools": tools});
-    let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
-    let note = plan::trim(&mut incoming.request, &mut incoming.tools, context, app.config.limits.tools_percent);
-    let Some(Note::Warning { text, .. }) = note else { return Ok(None) };
-    Ok(Some(text))
 }
 
 /// Notes about the chat template: the family is known by other ones, or this one cannot carry tools.
@@ -300,33 +260,4 @@ fn notes(app: &App, name: &str, model: &Model, reader: &Found, mode: ToolMode) -
         notes.push("its chat template has no place for tools; if it never calls, set `tools = \"prompt\"` on its route".into());
     }
     notes
-}
-
-impl LastTrial {
-    /// The last trial of this model of this backend.
-    pub async fn of(environment: &Environment, backend: &str, model: &str) -> Option<LastTrial> {
-        store::read(&Files::new(state_directory(environment)), &key(backend, model)).await
-    }
-
-    /// Keeps what came of this one: `good` of `of` requests ended as expected.
-    pub async fn keep(environment: &Environment, backend: &str, model: &str, good: usize, of: usize) {
-        let last = LastTrial { at: now(), good, of };
-        // Lost, it is only not shown.
-        store::write(&Files::new(state_directory(environment)), key(backend, model), &last, KEPT).await;
-    }
-}
-
-impl fmt::Display for LastTrial {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ago = match now().saturating_sub(self.at) / (24 * 60 * 60) {
-            0 => "today".to_owned(),
-            1 => "yesterday".to_owned(),
-            days => format!("{days} days ago"),
-        };
-        write!(f, "{} of {} {ago}", self.good, self.of)
-    }
-}
-
-fn key(backend: &str, model: &str) -> Key {
-    Key::local(store::Kind::Trial, format!("{backend}\n{model}"))
 }

@@ -21,7 +21,6 @@ use super::{
     page::kept::Shared,
     reply,
     state::App,
-    woken::Woken,
 };
 use crate::lock::Hold;
 
@@ -34,9 +33,6 @@ const ID_BYTES: usize = 128;
 struct Traced {
     // Dropped first: the turn in it completes the account.
     body: Body,
-    woken: Woken,
-    /// What came right after the last piece.
-    ahead: Option<Option<Piece>>,
     ending: Ending,
     /// What the page keeps of a turn.
     kept: Option<Shared>,
@@ -78,9 +74,13 @@ where
         facts.told = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
         (facts.entry.as_ref().and_then(|entry| entry.kept.clone()), facts.pace.clone())
     };
+    // The name of the header in Anthropic's API.
+    if let Ok(id) = HeaderValue::try_from([b"req_", id.as_bytes()].concat()) {
+        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
+    }
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &pace);
-    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, kept }))
+    response.map(|body| Body::new(Traced { body, ending, kept }))
 }
 
 /// The id that the client gave, else a new one.
@@ -96,22 +96,8 @@ impl hyper::body::Body for Traced {
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
-        let Traced { body, woken, ahead, ending, kept } = self.get_mut();
-        let polled = match ahead.take() {
-            Some(next) => Poll::Ready(next),
-            None => woken.poll(cx, |cx| {
-                let _entered = ending.span.enter();
-                let polled = Pin::new(&mut *body).poll_frame(cx);
-                // Each piece is asked for until there is none; to ask for the second within the span saves entering it again.
-                let is_piece = matches!(polled, Poll::Ready(Some(Ok(_))));
-                let next = if is_piece { Pin::new(body).poll_frame(cx) } else { Poll::Pending };
-                let waits = next.is_pending() && (is_piece || polled.is_pending());
-                if let Poll::Ready(next) = next {
-                    *ahead = Some(next);
-                }
-                (polled, waits)
-            }),
-        };
+        let Traced { body, ending, kept } = self.get_mut();
+        let polled = ending.span.in_scope(|| Pin::new(body).poll_frame(cx));
         if polled.is_ready() {
             ending.first_byte.get_or_insert_with(Instant::now);
         }
@@ -122,11 +108,11 @@ impl hyper::body::Body for Traced {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ahead.is_none() && self.body.is_end_stream()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.ahead.is_none() { self.body.size_hint() } else { SizeHint::default() }
+        self.body.size_hint()
     }
 }
 

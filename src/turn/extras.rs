@@ -97,31 +97,23 @@ impl Extras {
     }
 }
 
-/// Puts back what the client has dropped.
+/// Puts back what the client has dropped; reasoning only for a family or a backend that wants it.
 pub(super) async fn put_back(shared: &Shared, plan: &mut Plan, extras: &Extras) {
+    let wants_reasoning = plan.adapter.prompt.reasoning || plan.asking.learned.needs(Rewrite::Reasoning);
+    let has_reasoning =
+        |message: &Message| ["reasoning_content", "reasoning", "thinking"].iter().any(|name| message.rest.contains_key(*name));
     let mut wanted = Vec::new();
     for (at, message) in plan.chat.messages.iter().enumerate() {
         let calls = message.tool_calls.iter().enumerate().filter(|(_, call)| call.extra.is_none());
-        wanted.extend(calls.map(|(position, call)| ((at, position), extras.key(plan, Kind::CallExtra, &call.id))));
+        wanted.extend(calls.map(|(position, call)| ((at, Some(position)), extras.key(plan, Kind::CallExtra, &call.id))));
+        let first = message.tool_calls.first().filter(|_| wants_reasoning && !has_reasoning(message));
+        wanted.extend(first.map(|call| ((at, None), extras.key(plan, Kind::CallReasoning, &call.id))));
     }
-    for ((at, position), extra) in kept_under(shared, wanted).await {
-        plan.chat.messages[at].tool_calls[position].extra = serde_json::from_slice(&extra).ok();
-    }
-}
-
-/// Puts back the reasoning that the client has dropped, for a family or a backend that wants it.
-pub(super) async fn put_back_reasoning(shared: &Shared, plan: &mut Plan, extras: &Extras) {
-    if !plan.adapter.prompt.reasoning && !plan.asking.learned.needs(Rewrite::Reasoning) {
-        return;
-    }
-    let has =
-        |message: &Message| ["reasoning_content", "reasoning", "thinking"].iter().any(|name| message.rest.contains_key(*name));
-    let lacking = plan.chat.messages.iter().enumerate().filter(|(_, message)| !has(message));
-    let first_calls = lacking.filter_map(|(at, message)| Some((at, message.tool_calls.first()?)));
-    let wanted = first_calls.map(|(at, call)| (at, extras.key(plan, Kind::CallReasoning, &call.id)));
-    for (at, kept) in kept_under(shared, wanted.collect()).await {
-        if let Ok(kept) = String::from_utf8(kept.into()) {
-            plan.chat.messages[at].rest.insert("reasoning_content".into(), kept.into());
+    for ((at, position), kept) in kept_under(shared, wanted).await {
+        let message = &mut plan.chat.messages[at];
+        match position {
+            Some(position) => message.tool_calls[position].extra = serde_json::from_slice(&kept).ok(),
+            None => _ = message.rest.insert("reasoning_content".into(), String::from_utf8_lossy(&kept).into()),
         }
     }
 }

@@ -121,13 +121,6 @@ pub(super) struct Ended {
     pub(super) stop_sequence: Option<String>,
 }
 
-impl Ended {
-    /// Whether the model ended its answer, and no rule of the request did.
-    fn is_by_itself(&self) -> bool {
-        self.excluded.is_none() && self.stop_sequence.is_none()
-    }
-}
-
 /// Approximate maximum length of the prose that is searched for an announcement, in bytes.
 const PROSE_BYTES: usize = 16 * 1024;
 /// After this much prose, a model that was asked for the call alone will not write it. In bytes.
@@ -157,7 +150,7 @@ impl Gate {
             refused: 0,
             reask: None,
             asks_about_native: false,
-            said: Said::new(prose_bytes),
+            said: Said { prose_bytes, ..Said::default() },
             preface: (!before.said.is_empty()).then(String::new),
             ended: Ended::default(),
             before,
@@ -323,7 +316,7 @@ impl Gate {
         }
         // Models in a loop write the same call dozens of times.
         if self.delivered.times(&key) >= EQUAL_CALLS {
-            if self.delivered.drops() {
+            if !std::mem::replace(&mut self.delivered.drops, true) {
                 self.notice(
                     &format!("[toolglot] call of {name}: the answer repeats it; it was passed on {EQUAL_CALLS} times"),
                     out,
@@ -382,7 +375,7 @@ impl Gate {
 
     /// Writes a notice on a line of its own, after a delivered call too, where text is withheld.
     fn notice(&mut self, line: &str, out: &mut dyn Sink) {
-        let line = format!("{}{line}\n", if self.said.line_start { "" } else { "\n" });
+        let line = format!("{}{line}\n", if self.said.in_line { "\n" } else { "" });
         if self.delivered.count > 0 { self.say(&line, out) } else { self.text(&line, out) }
     }
 }

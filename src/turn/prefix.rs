@@ -29,13 +29,6 @@ pub struct Prefix {
     pub broke: Option<usize>,
 }
 
-/// A request before the backend has accepted it.
-pub(super) struct Compared {
-    key: Key,
-    parts: Parts,
-    prefix: Option<Prefix>,
-}
-
 /// What is kept of a request: the digest and length of each part. Parts are the tools and the messages, or pieces of the prompt.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Parts(Vec<(u64, u64)>);
@@ -57,26 +50,17 @@ const PIECE_BYTES: usize = 1024;
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
-/// Compares the request with the last one of its conversation, if that is known.
-pub(super) async fn compare(plan: &Plan, shared: &Shared, request: &Outgoing) -> Option<Compared> {
+/// Compares a request that the backend has accepted with the last one of its conversation, and keeps it for the next comparison.
+/// `None`: the conversation is new.
+pub(super) async fn compare(plan: &Plan, shared: &Shared, request: &Outgoing) -> Option<Prefix> {
     let Outgoing::Http(request) = request else { return None };
     let body: Body<'_> = serde_json::from_slice(&request.body).ok()?;
     let key = key(plan);
     let before: Option<Parts> = store::read(&*shared.store, &key).await;
     let parts = body.parts(before.as_ref());
-    let prefix = before.map(|before| {
-        let prefix = parts.after(&before);
-        Prefix { broke: prefix.broke.filter(|_| body.prompt.is_none()), ..prefix }
-    });
-    Some(Compared { key, parts, prefix })
-}
-
-impl Compared {
-    /// Keeps a request that the backend has accepted for the next comparison. `None`: the conversation is new.
-    pub(super) async fn keep(self, shared: &Shared) -> Option<Prefix> {
-        store::write(&*shared.store, self.key, &self.parts, TTL).await;
-        self.prefix
-    }
+    store::write(&*shared.store, key, &parts, TTL).await;
+    let prefix = parts.after(&before?);
+    Some(Prefix { broke: prefix.broke.filter(|_| body.prompt.is_none()), ..prefix })
 }
 
 impl Body<'_> {

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::Map;
 use tokio::{sync::watch, time::Instant};
 
-use super::{Shared, answer::Outcome, reask, tap::Taps};
+use super::{Shared, answer::Outcome, reask};
 use crate::{
     backend::{Kind, Size},
     client::front,
@@ -98,7 +98,6 @@ impl Observation {
 
 impl Agent {
     pub(super) fn new(react: React, pool: Arc<Pool>) -> Agent {
-        let last = (react.last_counts && react.limits.rounds == 1).then_some(Limit::Rounds(1));
         let end = Instant::now() + Duration::from_secs(react.limits.seconds);
         Agent {
             react,
@@ -108,7 +107,7 @@ impl Agent {
             round: None,
             used: Used::default(),
             end,
-            last,
+            last: None,
             seen: Seen::default(),
             repeats: Repeats::default(),
             told: Told::default(),
@@ -267,7 +266,7 @@ impl Agent {
     }
 
     /// Waits for the next result; `None` once all are there.
-    pub(super) async fn next(&mut self, plan: &Plan, taps: &mut Taps) -> Option<String> {
+    pub(super) async fn next(&mut self, plan: &Plan) -> Option<String> {
         let round = self.round.as_mut()?;
         if let Some(flight) = &mut round.flight
             && let Some(key) = flight.note(&round.calls).await
@@ -279,7 +278,6 @@ impl Agent {
         let Fate::Run { service, open_world, .. } = &pending.fate else { return Some(String::new()) };
         let observation = observe::observation(&response, self.react.limits.result_bytes, &plan.adapter, &plan.tools);
         tracing::info!(tool = pending.call.name, failed = observation.failed(), seconds = took.as_secs_f64(), "tool ran");
-        taps.iter_mut().for_each(|tap| tap.ran(&pending.call, &service.server, observation.failed(), took));
         self.seen.add(service, *open_world);
         let line = format!("{} {:.1} s", pending.call.name, took.as_secs_f64());
         self.trace.call(self.used.rounds, &pending.call, &observation, took);

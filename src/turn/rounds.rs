@@ -15,10 +15,7 @@ mod act;
 mod learn;
 mod reading;
 
-use self::{
-    learn::Loading,
-    reading::{Input, Reading},
-};
+use self::{learn::Loading, reading::Reading};
 use super::{
     Shared,
     answer::Answer,
@@ -211,11 +208,10 @@ impl<O: Sink> Rounds<O> {
         if let Some(agent) = &mut self.outlet.agent {
             agent.begin(&self.shared, &mut self.plan).await;
         }
-        extras::put_back(&self.shared, &mut self.plan, &self.outlet.extras).await;
         self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter, HEAVY_BYTES)).await;
         let mut may_hold = !self.plan.asking.learned.no_grammar;
         loop {
-            extras::put_back_reasoning(&self.shared, &mut self.plan, &self.outlet.extras).await;
+            extras::put_back(&self.shared, &mut self.plan, &self.outlet.extras).await;
             let plan = &self.plan;
             let context = fit::fit(&self.shared, plan).await?;
             let offer = self.outlet.agent.as_ref().is_none_or(Agent::offers);
@@ -242,24 +238,18 @@ impl<O: Sink> Rounds<O> {
                     self.without_grammar(&error).await;
                 }
             }
-            // Compared while the backend reads the request; only the first one of a turn is.
-            let compared = async {
-                if self.asks.taken { None } else { prefix::compare(&self.plan, &self.shared, &prepared.outgoing).await }
-            };
-            let insists = self.asks.loading.is_none();
-            let (response, compared) = tokio::join!(biased; send(&self.shared.client, &prepared.outgoing, insists), compared);
-            let mut response = response?;
+            let mut response = send(&self.shared.client, &prepared.outgoing, self.asks.loading.is_none()).await?;
             self.outlet.tell(|tap| tap.answered(&response.headers));
             if response.status.is_success() {
                 let in_the_prompt = Tools::default();
                 let tools = if self.plan.asking.verbatim { &in_the_prompt } else { &*self.plan.tools };
                 self.outlet.tell(|tap| tap.round(&self.plan.chat, tools, prepared.dialect));
-                if let Some(compared) = compared
-                    && let Some(prefix) = compared.keep(&self.shared).await
+                // Only the first request of a turn is compared.
+                if !std::mem::replace(&mut self.asks.taken, true)
+                    && let Some(prefix) = prefix::compare(&self.plan, &self.shared, &prepared.outgoing).await
                 {
                     self.outlet.tell(|tap| tap.prefix(prefix));
                 }
-                self.asks.taken = true;
                 self.schemas_were_refused().await;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.outlet.event(Event::Note(note));
@@ -301,7 +291,7 @@ impl<O: Sink> Rounds<O> {
     }
 
     /// Runs the bytes through the stages.
-    fn take(&mut self, next: Result<Input, Error>) -> Result<bool, Error> {
+    fn take(&mut self, next: Result<Option<usize>, Error>) -> Result<bool, Error> {
         let Rounds { reading: Some(reading), outlet, .. } = self else { return Ok(false) };
         let is_over = reading.take(next, outlet)?;
         match self.reading.take_if(|_| is_over) {
@@ -364,20 +354,18 @@ impl<O: Sink> Rounds<O> {
 /// temporary: the connection was refused (the server restarts), or the server is not ready (503: it loads a model, or its queue
 /// is full). `insists`: a server that is not ready is asked again, unless it says when it will be.
 async fn send(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
-    let response = answered(client, request, insists).await?;
-    backend::unusable(response.status, &response.headers).map_or(Ok(response), Err)
-}
-
-async fn answered(client: &Client, request: &Outgoing, insists: bool) -> Result<Response, Error> {
-    for pause in PAUSES {
-        match client.send(request).await {
-            Err(error) if refused(&error) => tracing::debug!(%error, "once more"),
-            Ok(response) if insists && is_not_ready(&response) => tracing::debug!("503, once more"),
-            answered => return answered,
-        }
+    let mut pauses = PAUSES.into_iter();
+    loop {
+        let answered = client.send(request).await;
+        let may_be_temporary = answered.as_ref().map_or_else(refused, |response| insists && is_not_ready(response));
+        let Some(pause) = pauses.next().filter(|_| may_be_temporary) else {
+            let response = answered?;
+            return backend::unusable(response.status, &response.headers).map_or(Ok(response), Err);
+        };
+        tracing::debug!("once more");
+        drop(answered);
         sleep(pause).await;
     }
-    client.send(request).await
 }
 
 fn is_not_ready(response: &Response) -> bool {

@@ -1,7 +1,5 @@
 //! The interface for observers of a turn: the log and the metrics, recordings, the page. A tap changes nothing.
 
-use std::time::Duration;
-
 use http::HeaderMap;
 
 use super::prefix::Prefix;
@@ -10,7 +8,7 @@ use crate::{
     error::Error,
     event::{Event, Tools, Usage},
     fix::Checked,
-    openai::{ChatRequest, ToolCall},
+    openai::ChatRequest,
 };
 
 /// The observers of a turn.
@@ -34,8 +32,6 @@ pub trait Tap: Send {
     fn dropped(&mut self, _calls: u32) {}
     /// A checked call with the fixer's report.
     fn checked(&mut self, _: &Checked) {}
-    /// A tool of this MCP server has run.
-    fn ran(&mut self, _call: &ToolCall, _server: &str, _failed: bool, _took: Duration) {}
     /// The next steps of the turn may take long, so it may be moved to another thread now.
     fn heavy(&mut self) {}
     /// Bytes for the client. Responses that do not come from the turn are not seen here.

@@ -190,8 +190,8 @@ async fn a_taken_port_is_never_exchanged_in_silence() {
     let mute_url = format!("http://{}", mute.local_addr().unwrap());
     for (url, who) in [
         (&first.url, "without a configuration file)"),
-        (&vllm.url, "a vLLM server (version 0.33.0)"),
-        (&ollama.url, "Ollama (version 0.12.0)"),
+        (&vllm.url, "answers vLLM (version 0.33.0)"),
+        (&ollama.url, "answers Ollama (version 0.12.0)"),
         (&mute_url, "something that does not speak HTTP"),
     ] {
         let address = url.trim_start_matches("http://").to_owned();

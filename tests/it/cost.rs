@@ -1,5 +1,5 @@
-//! What a piece of prose costs while it is read: allocations, and bytes written to the client. And what tools cost that a client has
-//! sent before. Counted, not timed, so that the figures are the same on every machine.
+//! What a piece of prose costs while it is read: allocations, and bytes written to the client. Counted, not timed, so that the
+//! figures are the same on every machine.
 
 use std::sync::Arc;
 
@@ -8,12 +8,10 @@ use serde_json::json;
 use toolglot::{
     backend::{Decoder, Dialect},
     client::{
-        self, Hints,
         front::{Front, Head, Kind},
         shape::{self, Shape},
     },
     event::{Event, Tool, ToolChoice, Tools},
-    openai::{ChatRequest, Lists},
     turn::answer::{Answer, Setup},
     wire::{Frames, Framing},
 };
@@ -112,21 +110,4 @@ fn a_piece_of_prose_allocates_nothing_and_is_written_once() {
             }
         }
     }
-}
-
-/// Allocations of reading a request with so many tools, whose list was sent before.
-fn cost_of_known(tools: usize) -> u64 {
-    let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
-    let tool = |at| json!({"type": "function", "function": {"name": format!("tool_{at}"), "parameters": parameters}});
-    let tools: Vec<_> = (0..tools).map(tool).collect();
-    let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": tools}).to_string();
-    let lists = Lists::default();
-    let read = || client::read(ChatRequest::parse(body.as_bytes(), &lists).unwrap(), &Hints::default()).unwrap();
-    assert_eq!(read().tools.len(), tools.len());
-    allocation_counter::measure(|| drop(read())).count_total
-}
-
-#[test]
-fn tools_that_were_sent_before_cost_the_same_however_many_they_are() {
-    assert_eq!(cost_of_known(60), cost_of_known(1));
 }

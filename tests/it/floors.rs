@@ -56,29 +56,28 @@ const SIDEWAYS: &[(&str, &str)] = &[
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
-    "core/src/lock.rs",               // how a lock is taken
-    "core/src/redact.rs",             // the values that no text may show
-    "core/src/openai/definitions.rs", // the last lists of tools, as parsed
-    "core/src/schema/cache.rs",       // compiled schemas
-    "src/store/memory.rs",            // the store of a single process
-    "src/store/redis.rs",             // when the log last heard of its absence
-    "src/upstream/idle.rs",           // connections between two requests, for seconds
-    "src/server/log.rs",              // the last lines of the log
-    "src/server/account.rs",          // what became of a request, until its end
-    "src/server/unknown.rs",          // which unknown paths were logged
-    "src/server/page/turns.rs",       // the rows of the page, and what was said in the latest turns
-    "src/server/page/kept.rs",        // the same of one turn, while it runs
-    "src/server/page/bypass.rs",      // until when what passes as it is
-    "src/server/backends.rs",         // the models of each backend, for seconds
-    "src/mcp/engine/requests.rs",     // the services of a session's last results
-    "src/mcp/engine/sessions.rs",     // when sessions were last used, and the queues of the legacy ones
-    "src/mcp/pool.rs",                // connections
-    "src/mcp/pool/connection.rs",     // a server's list of tools, until it is stale
-    "src/mcp/pool/fault.rs",          // why a connection ended
-    "src/mcp/pool/process.rs",        // a child's input: one writer at a time
-    "src/mcp/registry.rs",            // one writer of the registry's file at a time
-    "src/cli/doctor/trial.rs",        // what a trial has seen, until its answer is judged
-    "src/cli/log.rs",                 // one writer of the log's file at a time
+    "core/src/lock.rs",           // how a lock is taken
+    "core/src/redact.rs",         // the values that no text may show
+    "core/src/schema/cache.rs",   // compiled schemas
+    "src/store/memory.rs",        // the store of a single process
+    "src/store/redis.rs",         // when the log last heard of its absence
+    "src/upstream/idle.rs",       // connections between two requests, for seconds
+    "src/server/log.rs",          // the last lines of the log
+    "src/server/account.rs",      // what became of a request, until its end
+    "src/server/unknown.rs",      // which unknown paths were logged
+    "src/server/page/turns.rs",   // the rows of the page, and what was said in the latest turns
+    "src/server/page/kept.rs",    // the same of one turn, while it runs
+    "src/server/page/bypass.rs",  // until when what passes as it is
+    "src/server/backends.rs",     // the models of each backend, for seconds
+    "src/mcp/engine/requests.rs", // the services of a session's last results
+    "src/mcp/engine/sessions.rs", // when sessions were last used, and the queues of the legacy ones
+    "src/mcp/pool.rs",            // connections
+    "src/mcp/pool/connection.rs", // a server's list of tools, until it is stale
+    "src/mcp/pool/fault.rs",      // why a connection ended
+    "src/mcp/pool/process.rs",    // a child's input: one writer at a time
+    "src/mcp/registry.rs",        // one writer of the registry's file at a time
+    "src/cli/doctor/trial.rs",    // what a trial has seen, until its answer is judged
+    "src/cli/log.rs",             // one writer of the log's file at a time
 ];
 
 /// Where a task may start that outlives the request.

@@ -14,7 +14,7 @@ use super::{Adapter, quote, write::Written};
 use crate::{
     error::Error,
     event::{Origin, ToolChoice, Tools},
-    openai::{ChatRequest, Content, Definitions, Message, ToolCall},
+    openai::{ChatRequest, Content, Message, ToolCall},
 };
 
 mod filters;
@@ -174,14 +174,7 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     alternate(&mut messages);
     let mut rest = request.rest.clone();
     rest.shift_remove("parallel_tool_calls");
-    Ok(ChatRequest {
-        model: request.model.clone(),
-        messages,
-        stream: request.stream,
-        tools: Definitions::default(),
-        tool_choice: None,
-        rest,
-    })
+    Ok(ChatRequest { model: request.model.clone(), messages, stream: request.stream, tools: Vec::new(), tool_choice: None, rest })
 }
 
 impl<'p> Templates<'p> {

@@ -14,9 +14,6 @@ use super::placeholder::are_placeholders;
 use super::{Code, End, MAX_BYTES, Report, Schema, Schemas, Tally, Verdict, fix, markup, name, patch};
 use crate::event::{Call, Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
-/// Longest excerpt of a value in the log, in characters.
-const EXCERPT: usize = 80;
-
 /// A call that went through the stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
@@ -35,8 +32,6 @@ pub struct Fixer {
     schemas: Arc<Schemas>,
     /// Longest argument text that is repaired, in bytes. More than [`MAX_BYTES`] has no effect.
     pub limit: usize,
-    /// Whether the log may show what was changed, and thus pieces of the user's data.
-    pub excerpts: bool,
     /// Counts the calls of this stage.
     pub tally: Arc<Tally>,
     /// The tool whose call the model was told to complete. If this answer leaves its call unclosed again, that is how the model
@@ -58,7 +53,6 @@ impl Fixer {
             tools,
             schemas,
             limit: MAX_BYTES,
-            excerpts: false,
             tally: Arc::default(),
             unclosed: None,
             markers: Vec::new(),
@@ -156,11 +150,10 @@ impl Fixer {
         for fix in &report.fixes {
             let (rule, path, note) = (fix.rule.as_str(), fix.path.as_str(), &fix.note);
             let (start, end) = (fix.at.start, fix.at.end);
-            let excerpt = if self.excerpts { excerpt(arguments, start, end) } else { String::new() };
             match fix.level {
-                Verdict::Clean | Verdict::Lossless => debug!(tool, rule, path, start, end, excerpt, "{note}"),
-                Verdict::Coerced => info!(tool, rule, path, start, end, excerpt, "{note}"),
-                Verdict::Guess | Verdict::Refused => warn!(tool, rule, path, start, end, excerpt, "{note}"),
+                Verdict::Clean | Verdict::Lossless => debug!(tool, rule, path, start, end, "{note}"),
+                Verdict::Coerced => info!(tool, rule, path, start, end, "{note}"),
+                Verdict::Guess | Verdict::Refused => warn!(tool, rule, path, start, end, "{note}"),
             }
         }
         let verdict = report.verdict.as_str();
@@ -206,9 +199,4 @@ pub fn unsure(report: &Report) -> Option<Why> {
 /// The first 8 bytes of a text's SHA-256, to recognise it without showing it.
 fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The beginning of the changed text.
-fn excerpt(source: &str, start: usize, end: usize) -> String {
-    source.get(start..end).unwrap_or_default().chars().take(EXCERPT).collect()
 }

@@ -10,12 +10,7 @@ fn run(model: Option<&str>) -> String {
 #[test]
 fn a_model_is_told_its_adapter_the_reason_and_the_proof() {
     let text = run(Some("hf.co/someone/Kimi-K2-Thinking-GGUF:Q4_K_M"));
-    for expected in [
-        "kimi-k2: its name matches `*kimik2think*`",
-        "proof      recorded",
-        "a call in there counts if the reasoning is never closed",
-        "<|tool_call_begin|>",
-    ] {
+    for expected in ["kimi-k2: its name matches `*kimik2think*`", "proof      recorded"] {
         assert!(text.contains(expected), "{expected:?} is not in\n{text}");
     }
 }

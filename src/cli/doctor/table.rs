@@ -17,7 +17,7 @@ pub(super) fn table(report: &Report) -> String {
         let _ = writeln!(out, "{:10} {address}", if at == 0 { "addresses" } else { "" });
     }
     for backend in &report.backends {
-        backend_lines(backend, &mut out);
+        backend_lines(backend, report.tools_cost, &mut out);
     }
     if let Some(trial) = &report.tried {
         trial_lines(trial, &mut out);
@@ -34,7 +34,7 @@ pub(super) fn table(report: &Report) -> String {
 }
 
 /// A backend in a line.
-pub(in crate::cli) fn backend_line(backend: &Surveyed) -> String {
+fn backend_line(backend: &Surveyed) -> String {
     let Surveyed { name, url, kind, version, error, listed, .. } = backend;
     let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let state = match error {
@@ -45,7 +45,7 @@ pub(in crate::cli) fn backend_line(backend: &Surveyed) -> String {
     format!("{name}: {kind}{version} at {url}, {state}")
 }
 
-fn backend_lines(backend: &Surveyed, out: &mut String) {
+fn backend_lines(backend: &Surveyed, tools_cost: Option<u64>, out: &mut String) {
     let Surveyed { note, listed, models, .. } = backend;
     let _ = writeln!(out, "\nbackend    {}", backend_line(backend));
     if let Some(note) = note {
@@ -55,9 +55,9 @@ fn backend_lines(backend: &Surveyed, out: &mut String) {
         return;
     }
     // A column that nobody has asked for is empty, its head included.
-    let costs = if models.iter().any(|model| model.tools_cost.is_some()) { "TOOLS COST" } else { "" };
+    let costs = tools_cost.map_or("", |_| "TOOLS COST");
     let head = ["MODEL", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "CAN", costs].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(head).chain(models.iter().map(row)).collect();
+    let rows: Vec<[String; 7]> = std::iter::once(head).chain(models.iter().map(|model| row(model, tools_cost))).collect();
     for (at, line) in columns(&rows).enumerate() {
         let _ = writeln!(out, "  {line}");
         if let Some(model) = at.checked_sub(1).and_then(|at| models.get(at)) {
@@ -76,14 +76,14 @@ fn backend_lines(backend: &Surveyed, out: &mut String) {
     }
 }
 
-fn row(model: &ModelReport) -> [String; 7] {
+fn row(model: &ModelReport, tools_cost: Option<u64>) -> [String; 7] {
     let unknown = || "?".to_owned();
     let can = match &model.capabilities {
         None => unknown(),
         Some(list) if list.is_empty() => "text".to_owned(),
         Some(list) => list.join(" "),
     };
-    let cost = model.tools_cost.map(|cost| match model.context {
+    let cost = tools_cost.map(|cost| match model.context {
         Some(context) if context > 0 => format!("{cost} ({} %)", cost * 100 / context),
         _ => cost.to_string(),
     });

@@ -90,7 +90,7 @@ const SHOWN_CHARS: usize = 160;
 pub(super) async fn run(app: &App, model: &str) -> Result<Trial, Error> {
     let Script { tools, cases } = serde_json::from_str(include_str!("trial.json"))
         .map_err(|error| Error::proxy(format!("the requests inside of this program are broken: {error}")))?;
-    let found = survey::survey(app, Some(model), &[]).await.unwrap_or_default();
+    let found = survey::survey(app, Some(model)).await;
     let spoken = found.into_iter().flat_map(|found| found.models).next();
     let told = spoken.as_ref().map_or(ToolMode::Native, |spoken| spoken.tools);
     let adapter = spoken.map(|spoken| spoken.adapter);

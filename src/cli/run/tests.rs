@@ -38,33 +38,13 @@ fn the_private_folder_gets_what_the_agent_reads() {
 }
 
 #[test]
-fn an_agent_is_picked_by_number_or_name() {
-    let picked = |installed: &[&str], terminal: bool, answer: &str| {
-        let mut out = Vec::new();
-        let picked = pick(installed, terminal, &mut answer.as_bytes(), &mut out);
-        (picked.map_err(|error| error.message), String::from_utf8(out).unwrap())
-    };
-    let two = ["codex", "pi"];
-    let (first, shown) = picked(&two, true, "2\n");
-    assert_eq!(first.unwrap(), "pi");
-    assert!(shown.contains("1  codex") && shown.contains("2  pi"), "{shown}");
-    assert_eq!(picked(&two, true, "codex\n").0.unwrap(), "codex");
-    for (installed, terminal, answer, said) in [
-        (&two[..], true, "3\n", "codex, pi"),
-        (&two, true, "", "codex, pi"),
-        (&two, false, "1\n", "codex, pi"),
-        (&[], true, "", "none of the agents"),
-    ] {
-        let error = picked(installed, terminal, answer).0.unwrap_err();
-        assert!(error.contains(said), "{error}");
-    }
-}
-
-#[test]
 fn what_is_missing_is_named() {
     let run = Run { agent: Some("codex".into()), model: None, configured: Configured::default(), arguments: Vec::new() };
     let environment = Environment::from([("PATH", "/nowhere")]);
-    assert!(run.run(&environment, &mut std::io::empty(), &mut Vec::new()).unwrap_err().message.contains("npm install"));
+    let any = Run { agent: None, model: None, configured: Configured::default(), arguments: Vec::new() };
+    for (run, said) in [(run, "npm install"), (any, "none of the agents")] {
+        assert!(run.run(&environment, &mut Vec::new()).unwrap_err().message.contains(said), "{said}");
+    }
 }
 
 /// source: `toolglot run claude` without a backend started the agent on a recording, silently

@@ -36,12 +36,8 @@ impl Bypass {
         let mut until = self.0.hold();
         until.retain(|_, at| *at > now);
         let key = (sender.to_owned(), model.to_owned());
-        match minutes {
-            0 => _ = until.remove(&key),
-            _ if until.len() < ENTRIES => {
-                until.insert(key, now + Duration::from_secs(60 * minutes.min(MOST_MINUTES)));
-            }
-            _ => {}
+        if until.len() < ENTRIES || until.contains_key(&key) {
+            until.insert(key, now + Duration::from_secs(60 * minutes.min(MOST_MINUTES)));
         }
     }
 }

@@ -1,21 +1,29 @@
 //! Builds what the page shows of one turn: the request, the model's text with its markers and calls, each change and its
-//! reason, and what the client got. It runs on request, never while the turn runs.
+//! reason, and what the client got. It runs on request, never while the turn runs. Also of a text that somebody has written.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
+use axum::{extract::Request, response::Response};
+use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::kept::{Kept, Reader, Round};
 use crate::{
-    adapter::Scanner,
+    adapter::{Scanner, scanner::MayAsk},
+    client,
+    error::Error,
     event::{self, Channel, Delta, Event, FinishReason, Note, ToolCall, ToolChoice},
     fix::Checked,
+    fixture::Read,
+    openai::ChatRequest,
     recorded, redact,
-    turn::answer::Setup,
+    server::{received::Received, reply, state::App, survey},
+    turn::answer::{Answer, Setup},
 };
 
 /// Maximum number of bytes of a model's text that are looked at.
-pub(super) const TEXT_BYTES: usize = 256 * 1024;
+const TEXT_BYTES: usize = 256 * 1024;
 
 /// An answer of a backend, decoded.
 #[derive(Default)]
@@ -51,6 +59,20 @@ struct Look {
     kind: &'static str,
     call: Option<usize>,
     is_marker: bool,
+}
+
+/// The body of `POST /ui/normalize`.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    model: String,
+    /// In OpenAI's form.
+    #[serde(default)]
+    tools: Vec<Value>,
+    text: String,
+    /// The output limit ended the answer.
+    #[serde(default)]
+    cut: bool,
 }
 
 /// Maximum number of candidates that are explained.
@@ -96,6 +118,45 @@ pub(super) fn detail(kept: &Kept) -> Value {
         "estimated": reader.map(|reader| reader.estimated),
         "prefix": kept.prefix.map(|prefix| json!({"shared": prefix.shared, "before": prefix.before, "broke": prefix.broke})),
     })
+}
+
+/// `POST /ui/normalize`: shows what becomes of a text that a model might write, as the page shows a turn. No backend is asked.
+pub(super) async fn normalize(app: App, request: Request) -> Result<Response, Error> {
+    let expected = "{\"model\": ..., \"tools\": [...], \"text\": ...}";
+    let (received, asked) = Received::json::<Asked>(&app, request, expected).await?;
+    if asked.text.len() > TEXT_BYTES {
+        let what = format!("the page reads at most {TEXT_BYTES} bytes of text, and these are {}", asked.text.len());
+        return Err(Error::client(what).with_status(413).with_code("request_too_large"));
+    }
+    let reader = reader(&app, &asked).await?;
+    received.account.goes_apart().await;
+    let end = if asked.cut { FinishReason::Length } else { FinishReason::Stop };
+    let mut kept = Kept::new(&Bytes::new(), Arc::default(), usize::MAX);
+    let mut answer = Answer::new(reader.setup.clone());
+    let mut take = |event: Event<'_>| kept.event(&event);
+    answer.delta(Delta::Text(Channel::Content, &asked.text), &mut take);
+    answer.delta(Delta::Finish(end), &mut take);
+    let checked = answer.finish(&mut take).checked;
+    let reads = vec![Read { bytes: asked.text.into_bytes(), ..Read::default() }];
+    kept.rounds.push(Round { request: String::new(), wire: None, reads, checked });
+    kept.reader = Some(reader);
+    Ok(reply::json(&json!({"detail": detail(&kept)})))
+}
+
+/// As a chat with this model would be read; of a model that is nowhere, as its name says.
+async fn reader(app: &App, asked: &Asked) -> Result<Reader, Error> {
+    let model = if asked.model.is_empty() { "unknown" } else { &asked.model };
+    let chat = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": asked.tools});
+    let chat = ChatRequest::from_value(chat)?;
+    let planned = if asked.model.is_empty() { None } else { survey::planned(app, chat.clone()).await.ok() };
+    if let Some(plan) = planned {
+        let mut reader = Reader::from(&plan);
+        reader.setup.scanner.may_ask = MayAsk::Never;
+        return Ok(reader);
+    }
+    let incoming = client::read(chat, &client::Hints::default())?;
+    let setup = Setup::new(app.library.find(model, None).adapter, Arc::new(incoming.tools), Arc::default());
+    Ok(Reader { setup, offered: "native", estimated: 0 })
 }
 
 /// What the model was told before this answer: what the conversation has more than before, in its own words.

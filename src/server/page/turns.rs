@@ -7,10 +7,11 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 
 use bytes::Bytes;
+use chrono::Utc;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
@@ -18,6 +19,7 @@ use tokio::sync::broadcast;
 use super::kept::{Kept, Shared};
 use crate::{
     lock::Hold,
+    plan::now,
     redact,
     server::account::{Account, Facts, Turn, milliseconds},
 };
@@ -81,7 +83,7 @@ type Change = (Arc<str>, Arc<str>);
 pub(super) struct Row {
     pub(super) number: u64,
     /// Milliseconds since 1970.
-    at: u64,
+    at: i64,
     begun: Instant,
     /// The model as the client wrote it.
     pub(super) model: String,
@@ -125,7 +127,7 @@ impl Turns {
         let number = state.rows.back().map_or(1, |last| last.number + 1);
         let row = Row {
             number,
-            at: since_1970().map_or(0, milliseconds),
+            at: Utc::now().timestamp_millis(),
             begun: Instant::now(),
             model: redact::line(model),
             account: account.clone(),
@@ -173,13 +175,9 @@ impl Turns {
     }
 }
 
-fn since_1970() -> Option<Duration> {
-    SystemTime::now().duration_since(UNIX_EPOCH).ok()
-}
-
 /// Minutes since 1970.
 fn minute() -> u64 {
-    since_1970().map_or(0, |since| since.as_secs() / 60)
+    now() / 60
 }
 
 impl State {

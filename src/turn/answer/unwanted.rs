@@ -1,25 +1,30 @@
 //! `tool_choice` is `none`: what a model writes in its family's markup for calls is not a call, and the user does not read it
 //! (sglang#30925, sglang#35736). Markup that names no offered tool is ordinary text.
 
+use std::cmp::Reverse;
+
+use regex::{Captures, Regex};
+
 use crate::{
     adapter::Adapter,
     event::{ToolChoice, Tools},
 };
 
 /// Takes calls out of a text.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Unwanted {
     openers: Vec<String>,
-    closers: Vec<String>,
+    /// From an opening marker to the closing ones, or to the end.
+    call: Regex,
     names: Vec<String>,
+    /// From the first opening marker on everything; before that, what may become one.
     held: String,
-    /// `held` begins with an opening marker, and no closing one begins between its first byte and this offset.
-    searched: Option<usize>,
+    is_open: bool,
     /// The tool of a call that was taken out.
     pub(super) tool: Option<String>,
 }
 
-/// Longest call that is held, in bytes. A longer one is text.
+/// How much text is held, in bytes. What a longer call goes on with is text.
 const CALL_BYTES: usize = 256 * 1024;
 
 impl Unwanted {
@@ -28,59 +33,46 @@ impl Unwanted {
         if tools.choice != ToolChoice::None || tools.is_empty() {
             return None;
         }
-        let mut unwanted = Unwanted::default();
         let is_markup = |marker: &&String| marker.starts_with(['<', '[']);
+        let (mut openers, mut closers) = (Vec::new(), Vec::new());
         for form in &adapter.calls {
-            unwanted.openers.extend(form.section.iter().chain(&form.open).filter(is_markup).cloned());
-            unwanted.closers.extend(form.close.iter().chain(&form.section_close).filter(is_markup).cloned());
+            openers.extend(form.section.iter().chain(&form.open).filter(is_markup).cloned());
+            closers.extend(form.close.iter().chain(&form.section_close).filter(is_markup).cloned());
         }
-        unwanted.names = tools.iter().map(|tool| tool.wire_name.clone()).collect();
-        Some(unwanted)
+        closers.sort_by_key(|close| Reverse(close.len()));
+        let any = |markers: &[String]| markers.iter().map(|marker| regex::escape(marker)).collect::<Vec<_>>().join("|");
+        let call = format!(r"(?s)(?:{}).*?(?:(?:\s*(?:{}))+|\z)", any(&openers), any(&closers));
+        let names = tools.iter().map(|tool| tool.wire_name.clone()).collect();
+        let call = Regex::new(&call).ok().filter(|_| !openers.is_empty())?;
+        Some(Unwanted { openers, call, names, held: String::new(), is_open: false, tool: None })
     }
 
     /// What of the text so far is no call. `is_end`: nothing follows.
     pub(super) fn pass(&mut self, text: &str, is_end: bool) -> String {
         self.held.push_str(text);
-        let mut out = String::new();
-        loop {
-            if self.searched.is_none() {
-                let Some(at) = self.openers.iter().filter_map(|open| self.held.find(open.as_str())).min() else { break };
-                out.extend(self.held.drain(..at));
-                self.searched = Some(1);
-            }
-            let Some(end) = self.end(is_end) else { return out };
-            self.searched = None;
-            let call: String = self.held.drain(..end).collect();
-            match self.names.iter().find(|name| call.contains(name.as_str())) {
-                Some(name) => self.tool = Some(name.clone()),
-                None => out += &call,
-            }
+        if is_end || self.held.len() > CALL_BYTES {
+            self.is_open = false;
+            return self.without_calls();
         }
+        if self.is_open {
+            return String::new();
+        }
+        let first = self.openers.iter().filter_map(|open| self.held.find(open.as_str())).min();
+        self.is_open = first.is_some();
         let begins = |at: &usize| self.openers.iter().any(|open| open.starts_with(&self.held[*at..]));
-        let begun = self.held.char_indices().map(|(at, _)| at).find(|at| !is_end && begins(at));
-        out.extend(self.held.drain(..begun.unwrap_or(self.held.len())));
-        out
+        let kept = first.or_else(|| self.held.char_indices().map(|(at, _)| at).find(begins));
+        self.held.drain(..kept.unwrap_or(self.held.len())).collect()
     }
 
-    /// Where the call at the beginning ends, with all closing markers after it. `None`: more text is needed.
-    fn end(&mut self, is_end: bool) -> Option<usize> {
-        let from = self.held.floor_char_boundary(self.searched?);
-        let is_long = self.held.len() > CALL_BYTES;
-        let Some(first) = self.closers.iter().filter_map(|close| self.held[from..].find(close.as_str())).min() else {
-            let longest = self.closers.iter().map(String::len).max().unwrap_or(0);
-            self.searched = Some(self.held.len().saturating_sub(longest).max(1));
-            return (is_end || is_long).then_some(self.held.len());
-        };
-        let mut end = from + first;
-        loop {
-            let rest = self.held[end..].trim_start();
-            let at = self.held.len() - rest.len();
-            match self.closers.iter().filter(|close| rest.starts_with(close.as_str())).map(String::len).max() {
-                Some(length) => (self.searched, end) = (Some(at), at + length),
-                None if !is_end && !is_long && self.closers.iter().any(|close| close.starts_with(rest)) => return None,
-                None => return Some(end),
-            }
-        }
+    /// All that is held, but for the calls of offered tools.
+    fn without_calls(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        let text = self.call.replace_all(&held, |found: &Captures<'_>| {
+            let named = self.names.iter().find(|name| found[0].contains(name.as_str()));
+            self.tool = named.cloned().or(self.tool.take());
+            if named.is_some() { String::new() } else { found[0].to_owned() }
+        });
+        text.into_owned()
     }
 }
 

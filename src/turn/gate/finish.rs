@@ -73,7 +73,9 @@ impl Gate {
                 return FinishReason::ToolCalls;
             }
         }
-        if self.policy.may_reask && is_whole && self.ended.is_by_itself() {
+        // The model ended its answer, and no rule of the request did.
+        let is_its_own = self.ended.excluded.is_none() && self.ended.stop_sequence.is_none();
+        if self.policy.may_reask && is_whole && is_its_own {
             let may_go_on = self.refused == 0 && self.before.because.is_none() && self.tools.wanted();
             self.reask = match () {
                 () if is_silent => Some(Reask::Silent),

@@ -11,7 +11,7 @@ pub(super) struct Delivered {
     /// How often each was delivered.
     calls: HashMap<same::Call, usize>,
     /// Whether calls are dropped because the answer repeats them.
-    drops: bool,
+    pub(super) drops: bool,
 }
 
 /// The calls of this answer, delivered or not.
@@ -24,20 +24,20 @@ pub(super) struct Written {
 }
 
 /// The text of this answer so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Said {
     /// Whether the client has got text.
     pub(super) text: bool,
     /// Whether the client has got reasoning.
     pub(super) reasoning: bool,
-    /// Whether the client is at the start of a line.
-    pub(super) line_start: bool,
+    /// Whether the client is within a line.
+    pub(super) in_line: bool,
     /// The prose to search for an announcement or a patch, whether the client got it or not.
     pub(super) prose: String,
     /// How much of it is kept, in bytes.
     pub(super) prose_bytes: usize,
     /// The last characters of the text that are not blank.
-    end: String,
+    pub(super) end: String,
 }
 
 /// How much of the end of a text is kept, in bytes.
@@ -48,11 +48,6 @@ const OPEN_ENDS: [&str; 4] = [":", "\u{ff1a}", "...", "\u{2026}"];
 impl Delivered {
     pub(super) fn times(&self, call: &same::Call) -> usize {
         self.calls.get(call).copied().unwrap_or_default()
-    }
-
-    /// Records that a call is dropped. Returns whether it is the first one.
-    pub(super) fn drops(&mut self) -> bool {
-        !std::mem::replace(&mut self.drops, true)
     }
 
     /// Counts a call, and returns its index.
@@ -106,13 +101,9 @@ fn letters(text: &str) -> String {
 }
 
 impl Said {
-    pub(super) fn new(prose_bytes: usize) -> Said {
-        Said { text: false, reasoning: false, line_start: true, prose: String::new(), prose_bytes, end: String::new() }
-    }
-
     /// Records text that the client gets.
     pub(super) fn left(&mut self, text: &str) {
-        self.line_start = text.ends_with('\n');
+        self.in_line = !text.ends_with('\n');
         let text = text.trim_end();
         if !text.is_empty() {
             self.text = true;

@@ -7,7 +7,11 @@
 //! begun run on, those that only read end, no other call begins, and a task writes down how they ended. The repeated request waits
 //! for that (`resume`). If this process ends, what was written first says that the outcome is unknown.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use chrono::Utc;
 use futures_util::{
@@ -147,17 +151,16 @@ impl Round {
                 }
             }
             drop(runs);
-            if !flight.put(&calls, None).await {
-                tracing::warn!("the results of a turn without its client cannot be kept");
-            }
+            flight.put(&calls, None).await;
         });
     }
 }
 
 /// Completes a write even if the turn is dropped meanwhile: otherwise the calls would count as running on.
 #[allow(clippy::disallowed_methods, reason = "a write of a moment, which must not end with the client's request")]
-pub(super) async fn surely(write: impl Future<Output = bool> + Send + 'static) -> bool {
-    tokio::spawn(write).await.unwrap_or(false)
+pub(super) async fn surely(write: impl Future<Output = bool> + Send + 'static) {
+    // What was too large has been logged.
+    let _ = tokio::spawn(write).await;
 }
 
 /// A call that has run.
@@ -193,29 +196,25 @@ struct Run {
 impl Runner {
     /// The results of those calls that run.
     pub(super) fn run(self, calls: &[Pending]) -> BoxStream<'static, Done> {
-        let mut servers: Vec<(String, bool, Vec<Run>)> = Vec::new();
-        for (at, pending) in calls.iter().enumerate() {
-            let Fate::Run { service, effect, arguments, .. } = &pending.fate else { continue };
-            let writes = *effect != Effect::Reads;
+        let wanted = calls.iter().enumerate().filter_map(|(at, pending)| match &pending.fate {
+            Fate::Run { service, effect, arguments, .. } => Some((at, service, *effect != Effect::Reads, arguments)),
+            Fate::Client | Fate::Answered { .. } => None,
+        });
+        let serial: HashSet<&str> =
+            wanted.clone().filter(|(_, _, writes, _)| *writes).map(|(_, service, ..)| service.server.as_str()).collect();
+        // The calls that run one after another, by what they have in common.
+        let mut lanes: BTreeMap<(&str, usize), Vec<Run>> = BTreeMap::new();
+        for (at, service, writes, arguments) in wanted {
+            let own = if serial.contains(service.server.as_str()) { 0 } else { at };
             let run = Run { at, service: service.clone(), writes, arguments: arguments.clone() };
-            match servers.iter_mut().find(|(server, ..)| *server == service.server) {
-                Some((_, any_writes, runs)) => {
-                    *any_writes |= writes;
-                    runs.push(run);
-                }
-                None => servers.push((service.server.clone(), writes, vec![run])),
-            }
+            lanes.entry((&service.server, own)).or_default().push(run);
         }
-        let lanes = servers
-            .into_iter()
-            .flat_map(|(_, serial, runs)| if serial { vec![runs] } else { runs.into_iter().map(|run| vec![run]).collect() });
         let parallel = self.parallel;
-        let lanes: Vec<BoxStream<'static, Done>> = lanes
-            .map(|runs| {
-                let runner = self.clone();
-                stream::iter(runs).then(move |run| runner.clone().execute(run)).boxed()
-            })
-            .collect();
+        let one_by_one = move |runs| {
+            let runner = self.clone();
+            stream::iter(runs).then(move |run| runner.clone().execute(run)).boxed()
+        };
+        let lanes: Vec<BoxStream<'static, Done>> = lanes.into_values().map(one_by_one).collect();
         stream::iter(lanes).flatten_unordered(parallel).boxed()
     }
 

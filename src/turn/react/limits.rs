@@ -61,9 +61,8 @@ impl Agent {
     /// The limit that ends the turn now, if there is one.
     pub(super) fn reached(&self) -> Option<Limit> {
         let (limits, used) = (&self.react.limits, &self.used);
-        let rounds = limits.rounds - u32::from(self.react.last_counts && limits.rounds > 0);
         match () {
-            () if used.rounds >= rounds => Some(Limit::Rounds(limits.rounds)),
+            () if used.rounds >= limits.rounds => Some(Limit::Rounds(limits.rounds)),
             () if used.calls >= limits.calls => Some(Limit::Calls(limits.calls)),
             () if Instant::now() >= self.end => Some(Limit::Seconds(limits.seconds)),
             () if limits.tokens > 0 && used.tokens >= limits.tokens => Some(Limit::Tokens(limits.tokens)),

@@ -71,18 +71,14 @@ const LATER_LOOKS: Duration = Duration::from_millis(250);
 pub(super) async fn keep(shared: &Shared, plan: &Plan, start: &Start, handed: &[ToolCall], kept: Kept, seconds: u64) {
     // Without calls of ours the client has everything.
     let Some(first) = handed.first().filter(|_| kept.messages.iter().any(|message| message.role == "tool")) else { return };
-    if !kept.put(&*shared.store, start.key(plan, first), seconds).await {
-        tracing::warn!("the results of this turn are too large to be kept: the model will not see them in the next one");
-    }
+    kept.put(&*shared.store, start.key(plan, first), seconds).await;
 }
 
 /// Keeps this turn for the same request. Returns the key.
 pub(super) async fn keep_unfinished(shared: &Shared, plan: &Plan, start: &Start, kept: Kept, seconds: u64) -> Key {
     let (store, key) = (Arc::clone(&shared.store), repeated(plan, start.split(&plan.chat.messages).0));
     let at = key.clone();
-    if !flight::surely(async move { kept.put(&*store, at, seconds).await }).await {
-        tracing::warn!("the results of this turn are too large to be kept: if the request is repeated, its tools run again");
-    }
+    flight::surely(async move { kept.put(&*store, at, seconds).await }).await;
     key
 }
 
@@ -165,6 +161,7 @@ impl Kept {
         if store::write(store, key.clone(), &self, ttl).await {
             return true;
         }
+        tracing::warn!("the results of this turn are too large to be kept: the model will not see them in a later request");
         for message in self.messages.iter_mut().filter(|message| message.role == "tool") {
             message.content = Content::Text("(The call has run. Its result was too large to be kept.)".into());
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Limit, Observation};
+use super::{Limit, Observation, observe::cut};
 use crate::{fix::Checked, openai::ToolCall};
 
 /// Collects the record.
@@ -14,7 +14,7 @@ pub(super) struct Trace {
     fixes: Vec<Value>,
 }
 
-/// How much of a result is shown, in characters.
+/// How much of a result is shown, in bytes.
 const EXCERPT: usize = 300;
 
 impl Trace {
@@ -22,17 +22,13 @@ impl Trace {
     pub(super) fn call(&mut self, round: u32, call: &ToolCall, result: &Observation, took: Duration) {
         let text = result.content.to_text();
         let text = if text.is_empty() { "(images)".to_owned() } else { text };
-        let excerpt = match text.char_indices().nth(EXCERPT) {
-            Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-            None => text,
-        };
         self.calls.push(json!({
             "round": round,
             "name": call.name,
             "arguments": serde_json::from_str::<Value>(&call.arguments).unwrap_or_default(),
             "ok": !result.failed(),
             "seconds": took.as_millis() as f64 / 1000.0,
-            "result": excerpt,
+            "result": cut(&text, EXCERPT),
         }));
     }
 

@@ -33,7 +33,7 @@ impl<O: Sink> Rounds<O> {
     /// Waits for a result. After the last one, the model is asked again, or the client gets its calls.
     pub(super) async fn run_tools(&mut self) -> bool {
         let Some(agent) = &mut self.outlet.agent else { return false };
-        if let Some(line) = agent.next(&self.plan, &mut self.outlet.taps).await {
+        if let Some(line) = agent.next(&self.plan).await {
             self.show(Some(line));
             return true;
         }
@@ -128,8 +128,7 @@ impl<O: Sink> Rounds<O> {
             tap.end();
         });
         if counts != Counts::default() {
-            let Counts { dropped, refused, defused, withheld } = counts;
-            tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
+            tracing::info!(model = self.plan.chat.model, ?counts, "the client's form");
         }
     }
 }

@@ -44,13 +44,8 @@ impl<O: Sink> Rounds<O> {
             return false;
         }
         self.asks.rewritten += u8::from(is_form);
-        tracing::info!(
-            model = self.plan.chat.model,
-            backend = self.plan.backend.name,
-            ?refusal,
-            "asking in another way: {}",
-            error.clone().without(self.plan.secrets())
-        );
+        let why = error.clone().without(self.plan.secrets());
+        tracing::info!(model = self.plan.chat.model, ?refusal, "asking in another way: {why}");
         self.remember().await;
         if refusal == Refusal::Parser {
             backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
@@ -94,7 +89,6 @@ impl<O: Sink> Rounds<O> {
         if garbled {
             tracing::warn!(
                 model = self.plan.chat.model,
-                backend = self.plan.backend.name,
                 "this Ollama prints the tools as Go structs (ollama/ollama#14601): they are described in the prompt instead"
             );
         }
@@ -105,13 +99,8 @@ impl<O: Sink> Rounds<O> {
     /// grammar.
     pub(super) async fn without_grammar(&mut self, error: &Error) {
         let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
-        tracing::debug!(
-            model = self.plan.chat.model,
-            backend = self.plan.backend.name,
-            refused,
-            "no grammar: {}",
-            error.clone().without(self.plan.secrets())
-        );
+        let why = error.clone().without(self.plan.secrets());
+        tracing::debug!(model = self.plan.chat.model, refused, "no grammar: {why}");
         if refused {
             self.plan.asking.learned.no_grammar = true;
             self.remember().await;

@@ -40,17 +40,6 @@ pub(super) struct Reading {
     pub(super) lags: bool,
 }
 
-/// What to decode next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Input {
-    /// A new batch of this many bytes.
-    Batch(usize),
-    /// The remaining frames of the last batch.
-    Rest,
-    /// The end of the stream.
-    End,
-}
-
 /// Space in a frame for what surrounds the largest arguments, in bytes.
 const FRAME_SLACK: usize = 1024 * 1024;
 /// After this much work, other answers on the thread get their turn.
@@ -74,25 +63,22 @@ impl Reading {
         self.frames.held_bytes() + native + self.answer.scanner.held_bytes()
     }
 
-    /// Waits for the backend, unless frames of the last batch remain.
-    pub(super) async fn next(&mut self) -> Result<Input, Error> {
+    /// Waits for the backend: the number of bytes that it sent, `None` at the end of the stream. 0: frames of the last batch remain.
+    pub(super) async fn next(&mut self) -> Result<Option<usize>, Error> {
         if self.lags {
             yield_now().await;
-            return Ok(Input::Rest);
+            return Ok(Some(0));
         }
-        Ok(match self.body.read(self.frames.room()).await? {
-            0 => Input::End,
-            bytes => Input::Batch(bytes),
-        })
+        Ok(Some(self.body.read(self.frames.room()).await?).filter(|bytes| *bytes > 0))
     }
 
     /// Decodes what `next` brought. `true`: the answer is over.
     ///
     /// # Errors
     /// If the answer is incomplete. A failure of the connection takes precedence over the decoder's error.
-    pub(super) fn take<O: Sink>(&mut self, next: Result<Input, Error>, outlet: &mut Outlet<O>) -> Result<bool, Error> {
+    pub(super) fn take<O: Sink>(&mut self, next: Result<Option<usize>, Error>, outlet: &mut Outlet<O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, cuttable, lags, .. } = self;
-        if let Ok(Input::Batch(bytes)) = &next {
+        if let Ok(Some(bytes @ 1..)) = &next {
             outlet.tell(|tap| tap.upstream(frames.newest(*bytes)));
         }
         let mut read_delta = |delta: Delta<'_>| {
@@ -106,13 +92,13 @@ impl Reading {
             answer.delta(delta, outlet);
         };
         let broken = match next {
-            Ok(Input::End) => {
+            Ok(None) => {
                 if let Some(frame) = frames.finish() {
                     decoder.frame(frame, &mut read_delta)?;
                 }
                 None
             }
-            Ok(Input::Batch(_) | Input::Rest) => {
+            Ok(Some(_)) => {
                 // The clock is read between frames: most batches are one.
                 let mut begun: Option<Instant> = None;
                 *lags = false;
@@ -176,7 +162,6 @@ impl<O: Sink> Rounds<O> {
         };
         let mut answer = Answer::after(setup, self.asks.before.clone());
         answer.fixer.tally = Arc::clone(&self.shared.tally);
-        answer.fixer.excerpts = plan.rules.log_excerpts;
         answer.fixer.unclosed = self.asks.unclosed.clone();
         answer
     }

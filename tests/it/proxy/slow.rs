@@ -10,7 +10,7 @@ use toolglot::{
     config::Mode,
     fixture::Fixture,
     mcp,
-    openai::{ChatRequest, Lists},
+    openai::ChatRequest,
     plan::{self, Caller, Passed, Plan},
     store::Memory,
     turn::{self, Shared},
@@ -31,8 +31,7 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
     let plan = plan::plan(
         &config,
         plan::Request {
-            incoming: client::read(ChatRequest::parse(request.as_bytes(), &Lists::default()).unwrap(), &Hints::default())
-                .unwrap(),
+            incoming: client::read(ChatRequest::parse(request.as_bytes()).unwrap(), &Hints::default()).unwrap(),
             mode: Mode::Rewrite,
             front,
             backend,

@@ -102,10 +102,10 @@ async fn a_turn_is_a_span_in_its_callers_trace() {
         daemon.terminate();
         assert_eq!(daemon.ended(Duration::from_secs(10)), 0);
     }
-    let spans = spans(&collector, 4).await;
+    let spans = spans(&collector, 3).await;
     let kinds: Vec<(&Value, &Value)> = spans.iter().map(|span| (&span["name"], &span["kind"])).collect();
-    assert_eq!(spans.len(), 4, "{kinds:?}");
-    let (chat, failed, react, tool) = (&spans[0], &spans[1], &spans[2], &spans[3]);
+    assert_eq!(spans.len(), 3, "{kinds:?}");
+    let (chat, failed, react) = (&spans[0], &spans[1], &spans[2]);
 
     assert_eq!((&chat["traceId"], &chat["parentSpanId"]), (&json!(TRACE), &json!(CALLER)));
     assert_eq!((&chat["name"], &chat["kind"], &chat["status"]["code"]), (&json!("chat m"), &json!(3), &json!(0)));
@@ -137,9 +137,6 @@ async fn a_turn_is_a_span_in_its_callers_trace() {
     assert!(failed["parentSpanId"] == "" && failed["traceId"] != TRACE, "{failed}");
 
     assert_eq!(attribute(react, "toolglot.mode"), "react");
-    assert_eq!((&tool["name"], &tool["kind"]), (&json!("execute_tool builtin.sqlite__get_all_employees"), &json!(1)));
-    assert_eq!((&tool["parentSpanId"], &tool["traceId"]), (&react["spanId"], &react["traceId"]));
-    assert_eq!(attribute(tool, "gen_ai.tool.name"), "builtin.sqlite__get_all_employees");
 
     let requests = collector.seen("POST /v1/traces");
     assert!(requests.iter().all(|seen| seen.head.contains("x-team: c0llector-key")));

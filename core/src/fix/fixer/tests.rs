@@ -133,22 +133,17 @@ impl tracing::Subscriber for Log {
 }
 
 #[test]
-fn the_log_shows_values_only_if_it_may() {
+fn the_log_shows_no_values() {
     // With a single dispatcher, a thread that reaches a place of the code first decides for all threads whether it is logged.
     let _second = tracing::Dispatch::new(Log::default());
-    for (excerpts, sources) in [
-        (false, &["{'town': 'Turku'}", "{\"town\":\"Turku\",\"nights\":\"Turku\"}", "{\"town\":\"see \"Turku\"\"}"][..]),
-        (true, &["{'town': 'Turku'}"]),
-    ] {
-        for source in sources {
-            let log = Arc::new(Log::default());
-            tracing::subscriber::with_default(Arc::clone(&log), || {
-                run(&mut Fixer { excerpts, ..fixer() }, vec![call(0, "book_room", source)]);
-            });
-            let text = log.0.lock().unwrap();
-            assert!(text.contains("rule=") || text.contains("refused"), "{text}");
-            assert_eq!(text.contains("Turku"), excerpts, "{source}: {text}");
-        }
+    for source in ["{'town': 'Turku'}", "{\"town\":\"Turku\",\"nights\":\"Turku\"}", "{\"town\":\"see \"Turku\"\"}"] {
+        let log = Arc::new(Log::default());
+        tracing::subscriber::with_default(Arc::clone(&log), || {
+            run(&mut fixer(), vec![call(0, "book_room", source)]);
+        });
+        let text = log.0.lock().unwrap();
+        assert!(text.contains("rule=") || text.contains("refused"), "{text}");
+        assert!(!text.contains("Turku"), "{source}: {text}");
     }
 }
 
