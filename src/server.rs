@@ -45,6 +45,7 @@ mod state;
 pub mod survey;
 mod trace;
 mod unknown;
+mod woken;
 
 use ending::{Ending, Stage};
 use forward::Endpoint::{Ollama, OpenAi};

@@ -21,6 +21,7 @@ use super::{
     page::kept::Shared,
     reply,
     state::App,
+    woken::Woken,
 };
 use crate::lock::Hold;
 
@@ -33,6 +34,9 @@ const ID_BYTES: usize = 128;
 struct Traced {
     // Dropped first: the turn in it completes the account.
     body: Body,
+    woken: Woken,
+    /// What came right after the last piece.
+    ahead: Option<Option<Piece>>,
     ending: Ending,
     /// What the page keeps of a turn.
     kept: Option<Shared>,
@@ -80,7 +84,7 @@ where
     }
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &pace);
-    response.map(|body| Body::new(Traced { body, ending, kept }))
+    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, kept }))
 }
 
 /// The id that the client gave, else a new one.
@@ -96,8 +100,22 @@ impl hyper::body::Body for Traced {
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
-        let Traced { body, ending, kept } = self.get_mut();
-        let polled = ending.span.in_scope(|| Pin::new(body).poll_frame(cx));
+        let Traced { body, woken, ahead, ending, kept } = self.get_mut();
+        let polled = match ahead.take() {
+            Some(next) => Poll::Ready(next),
+            None => woken.poll(cx, |cx| {
+                let _entered = ending.span.enter();
+                let polled = Pin::new(&mut *body).poll_frame(cx);
+                // Each piece is asked for until there is none; to ask for the second within the span saves entering it again.
+                let is_piece = matches!(polled, Poll::Ready(Some(Ok(_))));
+                let next = if is_piece { Pin::new(body).poll_frame(cx) } else { Poll::Pending };
+                let waits = next.is_pending() && (is_piece || polled.is_pending());
+                if let Poll::Ready(next) = next {
+                    *ahead = Some(next);
+                }
+                (polled, waits)
+            }),
+        };
         if polled.is_ready() {
             ending.first_byte.get_or_insert_with(Instant::now);
         }
@@ -108,11 +126,11 @@ impl hyper::body::Body for Traced {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.ahead.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        if self.ahead.is_none() { self.body.size_hint() } else { SizeHint::default() }
     }
 }
 
