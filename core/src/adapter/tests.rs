@@ -420,14 +420,6 @@ fn a_call_inside_of_reasoning_follows_the_family() {
     let cases: Vec<Case<'_>> = vec![
         ("the reasoning never ends", "hermes", format!("<think>Dark. {HERMES_CALL}"), &call, "Dark.".to_owned(), ""),
         (
-            "the reasoning never ends, and only thinks of a call",
-            "hermes",
-            format!("<think>I could write {HERMES_CALL}"),
-            &none,
-            format!("I could write {HERMES_CALL}"),
-            "",
-        ),
-        (
             "the reasoning ends: a draft",
             "hermes",
             format!("<think>{HERMES_CALL}</think>No."),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::report::{Fix, Verdict};
 use super::role::Role;
 use crate::json::decode::code_unit;
-use crate::json::pointer::{Pointer, push_index, push_key};
+use crate::json::pointer::{push_index, push_key};
 use crate::json::tree::{Node, Value};
 use crate::json::{Code, unescape};
 
@@ -34,7 +34,7 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: (&str, bool), path: &mu
             if is_spoilt(raw, || Role::of(place.0, place.1).path) && unescape(raw) == *text {
                 *text = Cow::Owned(literal(raw));
                 let note = "the backslashes of a path read as characters";
-                let path = Pointer::from(path.as_str());
+                let path = String::from(path.as_str());
                 fixes.push(Fix { path, ..Fix::whole(Code::T2b, node.start..node.end, Verdict::Guess, note) });
                 changed = true;
             }

@@ -10,7 +10,7 @@ use super::report::{self, Fix, Verdict};
 use super::{keys, role::Role};
 use crate::json::Code;
 use crate::json::number;
-use crate::json::pointer::{Pointer, push_index, push_key};
+use crate::json::pointer::{push_index, push_key};
 use crate::json::read::Shape;
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
@@ -64,7 +64,7 @@ impl<'c> Coercion<'c> {
             return;
         }
         let fix = Fix::whole(rule, node.start..node.end, level, note);
-        self.changes.fixes.push(Fix { path: Pointer::from(self.path.as_str()), ..fix });
+        self.changes.fixes.push(Fix { path: String::from(self.path.as_str()), ..fix });
     }
 
     /// Notes that the arguments are ambiguous. Only the first reason is kept.

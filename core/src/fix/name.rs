@@ -137,15 +137,6 @@ pub fn means_none(tools: &Tools, written: &str) -> bool {
     NOTHING.contains(&fold(written).as_str()) && !is_known(tools, written)
 }
 
-/// Names that models use when they write their answer to the user in the form of a call, folded.
-const ANSWERS: [&str; 9] =
-    ["answer", "finalanswer", "response", "finalresponse", "reply", "respond", "message", "error", "errormessage"];
-
-/// Whether `written` says that the arguments are the answer to the user, and is not the name of a tool.
-pub fn means_answer(tools: &Tools, written: &str) -> bool {
-    ANSWERS.contains(&fold(written).as_str()) && !is_known(tools, written)
-}
-
 /// The name without what models add to it, from the longest form to the shortest.
 fn spellings(written: &str) -> Vec<&str> {
     let mut name = written.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*'));

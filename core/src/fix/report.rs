@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use crate::event::{FinishReason, Why};
 use crate::json::Code;
-use crate::json::pointer::Pointer;
 
 /// How the argument text ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +42,7 @@ pub struct Fix {
     /// The rule that made it.
     pub rule: Code,
     /// JSON pointer to the place in the arguments; `""` for the whole.
-    pub path: Pointer,
+    pub path: String,
     /// The bytes of the source that it concerns.
     pub at: Range<usize>,
     /// How far it goes. Never [`Verdict::Clean`] or [`Verdict::Refused`].
@@ -79,13 +78,13 @@ pub(super) fn cost(fixes: &[Fix]) -> u32 {
 impl Fix {
     /// A fix that concerns the arguments as a whole.
     pub(super) fn whole(rule: Code, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
-        Fix { rule, path: Pointer::default(), at, level, note: note.into() }
+        Fix { rule, path: String::default(), at, level, note: note.into() }
     }
 
     /// Moves a fix from the text of a string to the whole: the string is at the pointer `place` and occupies the bytes `at`.
     pub(super) fn within(self, place: &str, at: Range<usize>) -> Fix {
         let path = format!("{place}{}", self.path.as_str());
-        Fix { path: Pointer::from(path.as_str()), at, ..self }
+        Fix { path: String::from(path.as_str()), at, ..self }
     }
 
     /// The cost of the change, from 0 to 20, without a unit: higher for bolder changes. Used to compare readings and for

@@ -2,9 +2,6 @@
 
 use std::fmt::Write as _;
 
-/// A JSON pointer.
-pub type Pointer = String;
-
 /// Appends a member's key, escaped.
 pub(crate) fn push_key(path: &mut String, key: &str) {
     path.push('/');

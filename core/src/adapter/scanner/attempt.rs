@@ -240,9 +240,6 @@ impl Scanner {
         if read.calls.is_empty() || self.region != Region::Text {
             return Some(false);
         }
-        if (read.marked || !self.tools.must_call()) && self.is_between_quotes(candidate, read.to, end)? {
-            return Some(true);
-        }
         // Those that wait are dropped when the reasoning closes.
         if self.counts_anywhere(read) { self.closes_thoughts(candidate, read.to, end) } else { Some(false) }
     }

@@ -22,7 +22,7 @@ pub(super) struct Candidate {
     pub(super) attempts: Attempts,
     /// Whether the name of an offered tool was read, so that up to `argument_bytes` may be held.
     pub(super) confirmed: bool,
-    /// Whether it is in a block quote. If so, it stays text, whatever it is.
+    /// Whether it is in a block quote, or a quote directly precedes it. If so, it stays text, whatever it is.
     pub(super) quoted: bool,
     /// Whether only whitespace and calls precede it.
     pub(super) fresh: bool,

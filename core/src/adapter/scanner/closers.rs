@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{GAP_BYTES, Scanner, candidate::Candidate};
+use super::{Scanner, candidate::Candidate};
 use crate::adapter::{
     Call,
     asides::ASIDES,
     syntax::{Start, blank, starts_with_any_tag},
 };
-
-/// Quotes, which come in runs of any length in code.
-const QUOTES: [[&str; 2]; 7] = [["\"", "\""], ["'", "'"], ["`", "`"], ["“", "”"], ["„", "“"], ["‘", "’"], ["«", "»"]];
 
 impl Scanner {
     /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
@@ -82,29 +79,10 @@ impl Scanner {
         }
     }
 
-    /// Whether the call that ends at `to` is directly between quotes. Quotes around the whole answer are a slip. `None`: more text
-    /// is needed.
-    pub(super) fn is_between_quotes(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
-        let at = candidate.at;
+    /// Whether a quote directly precedes `at`, other than one at the beginning of the answer, which is a slip.
+    pub(super) fn follows_quote(&self, at: usize) -> bool {
         let before = self.line_head(at);
-        let quotes = QUOTES.into_iter().find(|[quote, _]| before.ends_with(quote));
-        let Some([quote, close]) = quotes.filter(|_| self.code.is_none() && !self.at_line_start(at)) else {
-            return Some(false);
-        };
-        let open = end || self.buf.len() - to > GAP_BYTES;
-        let past = self.after_closers(candidate, to, open)?;
-        let rest = &self.buf[past..self.buf.floor_char_boundary(past + GAP_BYTES)];
-        if !open && close.starts_with(rest) {
-            return None;
-        }
-        // The closing quote may have been read as a slip at the end of the call.
-        if !rest.starts_with(close) && !self.buf[at..to].ends_with(close) {
-            return Some(false);
-        }
-        let is_first = self.buf.in_answer(at) == before.len() && before.trim_end_matches(quote).is_empty();
-        if !is_first || !rest.trim_start_matches(close).trim_start().is_empty() {
-            return Some(true);
-        }
-        open.then_some(false)
+        let outside = before.trim_end_matches(['"', '\'', '\u{201c}', '\u{201e}', '\u{2018}', '\u{ab}']);
+        outside.len() < before.len() && (!outside.is_empty() || self.buf.in_answer(at) > before.len())
     }
 }

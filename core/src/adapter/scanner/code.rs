@@ -105,11 +105,6 @@ impl Scanner {
         self.code.as_ref().is_some_and(|code| !(code.is_fence && call.element && self.options.elements))
     }
 
-    /// Whether the current position is in inline code that is held.
-    pub(super) fn is_inline(&self) -> bool {
-        self.code.as_ref().is_some_and(|code| !code.is_fence)
-    }
-
     /// Whether a fence of a dedicated language marks what it holds.
     pub(super) fn is_dedicated(&self, call: &Call) -> bool {
         self.code.as_ref().is_some_and(|code| code.is_dedicated && !call.whole_answer)

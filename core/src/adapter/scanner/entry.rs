@@ -158,7 +158,7 @@ impl Scanner {
             attempts: Attempts::default(),
             confirmed: false,
             fresh: self.before.fresh,
-            quoted: marker > 0 && self.is_in_block_quote(at),
+            quoted: marker > 0 && self.code.is_none() && (self.is_in_block_quote(at) || self.follows_quote(at)),
             content_to: 0,
             nameless: false,
             read: None,

@@ -80,13 +80,6 @@ impl Scanner {
         !self.buf.pending(at).ends_with(char::is_whitespace)
     }
 
-    /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
-    fn is_in_sentence(&self, at: usize) -> bool {
-        let follows_draft = self.waiting.last().is_some_and(|last| is_blank(&self.buf[last.to..at]));
-        let is_spaced = self.buf.pending(at).ends_with(' ') && !self.at_line_start(at);
-        is_spaced && !follows_draft && !self.follows_sentence(at)
-    }
-
     /// Whether a whole sentence or a colon precedes `at`: `I run it now. [TOOL_CALLS]..`.
     pub(super) fn follows_sentence(&self, at: usize) -> bool {
         self.tail(at).ends_sentence()
@@ -141,8 +134,6 @@ impl Scanner {
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
             match self.inside() {
-                // A marker after a space in a sentence is only mentioned.
-                Inside::AtEnd if self.is_in_sentence(at) => {}
                 Inside::AtEnd | Inside::Parse => {
                     self.buf.scan_to(at);
                     match self.begin_marked(found, end) {

@@ -2,8 +2,6 @@
 //! a call that needs no waiting begins, or too much text has followed. Then the table decides ([`super::verdict`]), and they are
 //! emitted as calls, refused, or text.
 
-use serde_json::Value;
-
 use super::{
     Before, Region, Scanner,
     candidate::{Candidate, Read},
@@ -12,7 +10,7 @@ use super::{
 use crate::{
     adapter::syntax::{Parsed, is_blank, value::is_json},
     event::{Call, Cell, Effect, Event, FinishReason, Form, Note, Place, Proof, Sink, Why},
-    fix::name::{known_tool, means_answer, means_none, unknown},
+    fix::name::{known_tool, means_none, unknown},
 };
 
 impl Scanner {
@@ -52,7 +50,7 @@ impl Scanner {
     /// Whether calls count whatever follows them.
     pub(super) fn counts_anywhere(&self, read: &Read) -> bool {
         let rules = self.rules(&read.calls, 0);
-        (read.marked || (rules.demanded && !self.is_inline())) && verdict(read.cell(Place::Inside), rules) != Verdict::Text
+        (read.marked || rules.demanded) && verdict(read.cell(Place::Inside), rules) != Verdict::Text
     }
 
     /// Emits calls that count, and decides about those that wait before them.
@@ -214,33 +212,11 @@ impl Scanner {
         self.buf.skip_to(self.buf.len());
     }
 
-    /// Emits the calls and returns them, without those whose names mean "no tool" or "the answer".
+    /// Emits the calls and returns them, without those whose names mean "no tool".
     pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
-        calls.retain(|call| {
-            if let Some(text) = self.answer_text(call) {
-                self.emitted.text(&text, false);
-                out.event(Event::Text(&text));
-                return false;
-            }
-            !means_none(&self.tools, &call.name)
-        });
+        calls.retain(|call| !means_none(&self.tools, &call.name));
         calls.iter().for_each(|call| self.send(call, None, out));
         calls
-    }
-
-    /// The text of a call that a model uses for its answer (`answer`, `respond` or the like), if its only content is one string.
-    pub(super) fn answer_text(&self, call: &Parsed) -> Option<String> {
-        if !means_answer(&self.tools, &call.name) {
-            return None;
-        }
-        match serde_json::from_str(&call.arguments).ok()? {
-            Value::String(text) => Some(text),
-            Value::Object(members) => match members.into_iter().collect::<Vec<_>>().as_slice() {
-                [(_, Value::String(text))] => Some(text.clone()),
-                _ => None,
-            },
-            _ => None,
-        }
     }
 
     /// Refuses a call that cannot be read. The fixer does not see it.

@@ -11,7 +11,7 @@ use crate::{
     event::{Proof, Tool},
     fix::{
         End, Verdict, View, are_placeholders, fix,
-        name::{is_known, known_tool, means_answer, means_none},
+        name::{is_known, known_tool, means_none},
     },
     json::strict,
 };
@@ -57,7 +57,7 @@ impl Scanner {
 
     /// What shows that a call is meant.
     fn proof(&self, call: &Parsed) -> Proof {
-        if means_none(&self.tools, &call.name) || means_answer(&self.tools, &call.name) && self.answer_text(call).is_some() {
+        if means_none(&self.tools, &call.name) {
             return Proof::Fits;
         }
         let Some(tool) = known_tool(&self.tools, &call.name) else { return Proof::Unknown };

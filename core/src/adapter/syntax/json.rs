@@ -7,20 +7,11 @@ use super::{
     Context, Parsed, Step, WORD_BYTES,
     ahead::{Word, word},
     blank,
-    members::{comment, members},
+    members::comment,
     torn_arguments,
-    value::{FRAMING, is_json, whole},
+    value::{is_json, whole},
 };
-use crate::{
-    adapter::JsonKeys,
-    event::Tools,
-    fix::{
-        View,
-        name::{is_known, known_tool},
-    },
-    json::extent,
-    reader::End,
-};
+use crate::{adapter::JsonKeys, fix::name::is_known, json::extent, reader::End};
 
 mod begins;
 mod calls;
@@ -113,10 +104,6 @@ impl<'a> Values<'a> {
             });
         }
         let next = text.len() - text[end.next..].trim_start_matches(is_separator).len();
-        if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) {
-            let braces = text[end.next..].bytes().take_while(|&byte| byte == b'}').count();
-            return Err(self.leave(end.next + braces));
-        }
         if context.close.is_empty() && next == text.len() && !context.end {
             return Err(Step::More);
         }
@@ -130,7 +117,7 @@ impl<'a> Values<'a> {
     /// Where the value ends, and whether a closing marker follows.
     fn end(&mut self) -> Result<(End, bool), Step> {
         let Values { text, start, fence, context, .. } = *self;
-        let found = whole(text, start, fence, may_follow, context)?;
+        let found = whole(text, start, fence, context)?;
         found.ok_or_else(|| if context.end { self.cut() } else { Step::More })
     }
 
@@ -183,18 +170,6 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, ';' | ',')
 }
 
-/// Whether a text may follow a value without a closing marker: the next value, or nothing.
-fn may_follow(text: &str) -> bool {
-    text.trim_start_matches(FRAMING).is_empty() || begins_value(text.trim_start_matches(is_separator))
-}
-
 fn begins_value(text: &str) -> bool {
     text.starts_with(['{', '[', '"'])
-}
-
-/// Whether a call has every parameter that its tool requires.
-fn complete(call: &Parsed, tools: &Tools) -> bool {
-    let Some(tool) = known_tool(tools, &call.name) else { return true };
-    let given = members(&call.arguments).unwrap_or_default();
-    View::of(Some(tool)).root().required().all(|key| given.iter().any(|(known, _)| known == key))
 }

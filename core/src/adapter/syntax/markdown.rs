@@ -3,7 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::{Parsed, members::members};
+use super::{
+    Parsed,
+    members::{members, object},
+};
 
 const ESCAPED: &str = "\\_";
 
@@ -16,7 +19,11 @@ pub(super) fn plain(word: &str) -> Cow<'_, str> {
 pub(super) fn unescaped(call: Parsed) -> Parsed {
     let keys = call.arguments.contains(ESCAPED).then(|| members(&call.arguments)).flatten().unwrap_or_default();
     let keys: Vec<String> = keys.into_iter().map(|(key, _)| key).filter(|key| key.contains(ESCAPED)).collect();
-    let arguments = keys.iter().fold(call.arguments, |text, key| text.replacen(key.as_str(), &plain(key), 1));
+    // JSON writes a backslash as two.
+    let unescape = |text: String, key: &String| {
+        text.replacen(&key.replace('\\', "\\\\"), &plain(key), 1).replacen(key.as_str(), &plain(key), 1)
+    };
+    let arguments = keys.iter().fold(call.arguments, unescape);
     Parsed { name: plain(&call.name).into_owned(), arguments, ..call }
 }
 

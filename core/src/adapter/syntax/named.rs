@@ -57,9 +57,9 @@ impl Arguments<'_> {
             None if !context.end => Err(Step::More),
             None if context.close.is_empty() && head.opened && !context.cut => Ok(empty()),
             None => Err(self.unfinished()),
-            Some(b'{') => self.value(is_line),
+            Some(b'{') => self.value(),
             Some(_) if is_line => self.line(),
-            Some(b'[' | b'"' | b'\'') => self.value(false),
+            Some(b'[' | b'"' | b'\'') => self.value(),
             Some(_) => match starts_with_any(rest, context.close, context.end).sure()? {
                 // A name alone in a fence is a command or a list item.
                 Some(_) if context.call.whole_answer => Err(Step::Reject),
@@ -77,12 +77,12 @@ impl Arguments<'_> {
         call.open.iter().map(String::as_str).chain(ends()).filter(move |_| marked && close.is_empty() && !call.fallback)
     }
 
-    /// The arguments begin with a bracket or a quote. `plain`: what follows them need not be a closing marker.
-    fn value(self, plain: bool) -> Result<Step, Step> {
+    /// The arguments begin with a bracket or a quote.
+    fn value(self) -> Result<Step, Step> {
         let Arguments { head, from, text, context, .. } = self;
         let fence = head.fenced.then_some(FENCE);
         let first = text.as_bytes().get(from).copied().unwrap_or_default();
-        let (end, marked) = whole(text, from, fence, |_| plain, context)?.ok_or_else(|| self.unfinished())?;
+        let (end, marked) = whole(text, from, fence, context)?.ok_or_else(|| self.unfinished())?;
         match first {
             // A limit may have cut a text that only begins with a string or a list.
             b'[' | b'"' | b'\'' if !marked && context.end && context.cut && text[end.begin..].trim().is_empty() => {

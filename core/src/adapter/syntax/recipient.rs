@@ -116,7 +116,7 @@ impl Message<'_> {
         }
         let parameter = known_tool(context.tools, name).and_then(raw_parameter);
         if body.starts_with('{') || body.starts_with('[') && parameter.is_none() {
-            let (end, _) = whole(text, from, None, |_| false, ends)?.ok_or_else(|| cut(body))?;
+            let (end, _) = whole(text, from, None, ends)?.ok_or_else(|| cut(body))?;
             return Ok((text[from..end.begin].to_owned(), self.before_header(end.begin, end.next)));
         }
         if data.plain && parameter.is_none() {

@@ -1,7 +1,7 @@
 //! Finds the end of one JSON-like value inside a call. The value itself determines it. A closing marker ends the value only
 //! outside its strings: such a text is never JSON, so the model forgot a brace.
 
-use super::{Context, Occurrences, Start, Step, members::comment, starts_with_any};
+use super::{Context, Start, Step, members::comment, starts_with_any};
 use crate::{
     json::extent::{self, PlainExtent, closing_quote},
     reader::End,
@@ -14,16 +14,9 @@ pub(super) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c
 const LOOKED_AT_BYTES: usize = 1024;
 
 /// Where the value that begins at `from` ends and where the text goes on, and whether a closing marker is between them. `Ok(None)`: the
-/// text ends inside of it. `Err`: more text is needed. `fence`: a fence is open around the value. `follows`: whether what comes after
-/// it may do so without a closing marker.
-pub(crate) fn whole(
-    text: &str,
-    from: usize,
-    fence: Option<&str>,
-    follows: impl Fn(&str) -> bool,
-    context: Context<'_>,
-) -> Result<Option<(End, bool)>, Step> {
-    let Context { close, end: over, cut, .. } = context;
+/// text ends inside of it. `Err`: more text is needed. `fence`: a fence is open around the value.
+pub(crate) fn whole(text: &str, from: usize, fence: Option<&str>, context: Context<'_>) -> Result<Option<(End, bool)>, Step> {
+    let Context { close, end: over, .. } = context;
     if let Some(quote @ (b'"' | b'\'')) = text.as_bytes().get(from) {
         return closing_quote(text, from + 1, *quote).map(|end| closed(text, end, fence, context)).transpose();
     }
@@ -38,18 +31,10 @@ pub(crate) fn whole(
         return Ok(Some(as_it_is));
     }
     match runs_on(&text[end..], over) {
-        Start::Maybe => return Err(Step::More),
-        Start::No if close.is_empty() || follows(&text[as_it_is.0.next..]) || is_json(text[from..end].trim()) => {
-            return Ok(Some(as_it_is));
-        }
-        Start::Yes(_) | Start::No => {}
-    }
-    // Only the rest of the text shows where it ends.
-    match torn_end(text, end, close, over) {
-        Some(end) => Ok(before_marker(end)),
-        None if !over => Err(Step::More),
-        None if goes_on(text, from, end, cut) => Ok(plain_end(text, from, close).and_then(before_marker)),
-        None => Ok(Some(as_it_is)),
+        Start::No => Ok(Some(as_it_is)),
+        // Its end is inside of one of its strings, and nobody knows where it really ends.
+        Start::Yes(_) if over => Ok(None),
+        Start::Yes(_) | Start::Maybe => Err(Step::More),
     }
 }
 
@@ -127,31 +112,6 @@ pub(crate) fn closed(text: &str, end: usize, fence: Option<&str>, context: Conte
     }
     let marker = starts_with_any(&text[at..], close, over).sure()?;
     Ok((End { begin: end, next: marker.map_or(next, |length| at + length) }, marker.is_some()))
-}
-
-/// The first closing marker after a closing bracket from `from` on: where a value with broken quotes ends, whose brackets say
-/// nothing.
-fn torn_end(text: &str, from: usize, close: &[String], over: bool) -> Option<End> {
-    let (mut markers, mut at) = (Occurrences::of(close), from);
-    loop {
-        let (begin, _) = markers.next(text, at)?;
-        match starts_with_any(&text[begin..], close, over) {
-            Start::Yes(length) if text[..begin].trim_end().ends_with(['}', ']']) => {
-                return Some(End { begin, next: begin + length });
-            }
-            Start::Maybe => return None,
-            Start::Yes(_) | Start::No => at = text.ceil_char_boundary(begin + 1),
-        }
-    }
-}
-
-/// Whether the value `start..end` goes on after its seeming end, now that no marker comes: a bracket of its text is open there, a
-/// quote follows, which prose between calls rarely has, or a limit `cut` the text that follows.
-fn goes_on(text: &str, start: usize, end: usize, cut: bool) -> bool {
-    let after = &text[end..];
-    after.contains(['"', '\u{201c}', '\u{201d}'])
-        || cut && !after.trim_matches(FRAMING).is_empty()
-        || !PlainExtent::closes(&text[start..end])
 }
 
 /// The end of the value with broken quotes that begins at `from` ([`PlainExtent`]), before a closing marker or at the end of the text;

@@ -20,10 +20,15 @@ const fn free(cost: u32) -> End {
 
 impl Search<'_, '_> {
     /// Judges the delimiter before `after`; `None` if the string cannot end there. `clean`: it is the string's first delimiter.
+    /// With quotes inside the string, `"a" # the "b"` is code, not an end and a comment; and so is `"a "//" b"`.
     pub(super) fn follow(&self, after: usize, frame: u32, clean: bool) -> End {
         let ((mut at, gap), mut open) = (self.text.gap(after), frame);
         // A literal `\n`, then a quote that opens no key: the string continues.
         if gap.escaped_space && !(clean && (self.text.quote(at).is_none() || self.text.key(at).is_some())) {
+            return None;
+        }
+        let is_code = !clean || matches!(self.text.at(after), Some(b'/' | b'#'));
+        if is_code && gap.comment && memchr::memchr(self.text.bytes[after - 1], &self.text.bytes[after..at]).is_some() {
             return None;
         }
         loop {

@@ -118,8 +118,7 @@ impl Search<'_, '_> {
         }
         if frame.parent == NONE {
             // The text may be truncated here: only a matching bracket closes the root.
-            let tail = self.tail(at + 1);
-            return self.over(state, Ending::Open, tail);
+            return self.over(state, Ending::Open, self.tail(at + 1));
         }
         self.close(state, at, at + 1)
     }

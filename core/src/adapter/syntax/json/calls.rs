@@ -167,7 +167,9 @@ impl Layer<'_> {
             return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: is_closed(value) }]);
         }
         let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
-        let describes = || !context.marked && given.is_none() && describes(members, key, &written, context.tools);
+        let is_described = member(members, "description").is_some() && !typing::has(View::of(tool).root(), "description");
+        let describes =
+            || !context.marked && (is_described || given.is_none() && describes(members, key, &written, context.tools));
         if !is_name || describes() {
             return None;
         }
