@@ -269,7 +269,7 @@ impl Scanner {
             return Err(progress);
         }
         let first = self.buf.pos + blank(&self.buf[self.buf.pos..]);
-        if let Some(progress) = self.step_code_end(first, end, out) {
+        if let Some(progress) = self.step_code_end(first, end) {
             return Err(progress);
         }
         if self.before.fresh && !self.before.tried && self.code.is_none() && self.wanted() {

@@ -129,7 +129,7 @@ impl Scanner {
     }
 
     /// Handles the closing ticks at `first` after calls in code. `None`: something else follows.
-    pub(super) fn step_code_end(&mut self, first: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
+    pub(super) fn step_code_end(&mut self, first: usize, end: bool) -> Option<bool> {
         let code = self.code.as_ref().filter(|code| self.waiting.last().is_some_and(|last| last.at >= code.at))?;
         let (close, rest) = (code.ticks.text(), &self.buf[first..]);
         let length = match starts_with_any(rest, [&close], end) {
@@ -139,14 +139,6 @@ impl Scanner {
             Start::Maybe => return Some(false),
             Start::No => return None,
         };
-        let after = self.buf.as_bytes().get(first + length);
-        if after.is_none() && !end {
-            return Some(false);
-        }
-        if after == self.buf.as_bytes().get(first) {
-            self.show_code(out);
-            return Some(true);
-        }
         self.code = None;
         self.buf.scan_to(first + length);
         self.extend_waiting(first + length);

@@ -7,11 +7,20 @@ use super::{
     Context, Parsed, Step, WORD_BYTES,
     ahead::{Word, word},
     blank,
-    members::comment,
+    members::{comment, members},
     torn_arguments,
     value::{is_json, whole},
 };
-use crate::{adapter::JsonKeys, fix::name::is_known, json::extent, reader::End};
+use crate::{
+    adapter::JsonKeys,
+    event::Tools,
+    fix::{
+        View,
+        name::{is_known, known_tool},
+    },
+    json::extent,
+    reader::End,
+};
 
 mod begins;
 mod calls;
@@ -104,6 +113,10 @@ impl<'a> Values<'a> {
             });
         }
         let next = text.len() - text[end.next..].trim_start_matches(is_separator).len();
+        if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) {
+            let braces = text[end.next..].bytes().take_while(|&byte| byte == b'}').count();
+            return Err(self.leave(end.next + braces));
+        }
         if context.close.is_empty() && next == text.len() && !context.end {
             return Err(Step::More);
         }
@@ -172,4 +185,11 @@ fn is_separator(c: char) -> bool {
 
 fn begins_value(text: &str) -> bool {
     text.starts_with(['{', '[', '"'])
+}
+
+/// Whether a call has every parameter that its tool requires.
+fn complete(call: &Parsed, tools: &Tools) -> bool {
+    let Some(tool) = known_tool(tools, &call.name) else { return true };
+    let given = members(&call.arguments).unwrap_or_default();
+    View::of(Some(tool)).root().required().all(|key| given.iter().any(|(known, _)| known == key))
 }

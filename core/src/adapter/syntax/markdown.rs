@@ -3,10 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{
-    Parsed,
-    members::{members, object},
-};
+use super::{Parsed, members::members};
 
 const ESCAPED: &str = "\\_";
 
