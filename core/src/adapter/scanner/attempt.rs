@@ -233,7 +233,7 @@ impl Scanner {
     }
 
     /// Whether calls are quoted, or in reasoning that nothing opened. `None`: more text is needed.
-    fn is_spoken_of(&self, read: &Read, candidate: &mut Candidate, end: bool) -> Option<bool> {
+    fn is_spoken_of(&mut self, read: &Read, candidate: &Candidate, end: bool) -> Option<bool> {
         if candidate.quoted {
             return Some(true);
         }
@@ -241,7 +241,7 @@ impl Scanner {
             return Some(false);
         }
         // Those that wait are dropped when the reasoning closes.
-        if self.counts_anywhere(read) { self.closes_thoughts(candidate, read.to, end) } else { Some(false) }
+        if self.counts_anywhere(read) { self.closes_thoughts(read.to, end) } else { Some(false) }
     }
 
     /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are complete.

@@ -32,8 +32,6 @@ pub(super) struct Candidate {
     pub(super) nameless: bool,
     /// What was read. Set while more text is needed to decide whether it is meant.
     pub(super) read: Option<Read>,
-    /// Up to where the text after it was searched for markers of reasoning.
-    pub(super) searched: usize,
 }
 
 /// Calls that were read.

@@ -6,10 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    Region, Scanner,
-    candidate::{Candidate, Read},
-};
+use super::{Region, Scanner, candidate::Read};
 use crate::{
     adapter::{
         Call, Inside,
@@ -29,6 +26,8 @@ pub(super) struct Draft {
     pub(super) is_prose: bool,
     /// Whether the answer began inside reasoning, once it has shown that.
     pub(super) began: Option<bool>,
+    /// Position in the answer up to which the text after calls was searched for the end of reasoning.
+    pub(super) searched: usize,
     /// The text of the backend's reasoning field.
     pub(super) field: String,
 }
@@ -100,7 +99,7 @@ impl Scanner {
 
     /// Whether reasoning that nothing opened closes after `to`. If so, the prompt opened it, and everything before its end is
     /// reasoning. `None`: more text is needed.
-    pub(super) fn closes_thoughts(&self, candidate: &mut Candidate, to: usize, end: bool) -> Option<bool> {
+    pub(super) fn closes_thoughts(&mut self, to: usize, end: bool) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         if self.inside() == Inside::Parse || self.draft.began.is_some() || !self.options.framing {
             return Some(false);
@@ -114,7 +113,7 @@ impl Scanner {
         // A model that invents another speaker's turn also writes the reasoning of the next answer.
         open.extend(ASIDES.ended_turns.iter().cloned());
         let anywhere = own.is_some_and(|own| own.anywhere);
-        let mut from = to.max(candidate.searched);
+        let mut from = to.max(self.buf.in_text(self.draft.searched));
         let mut closing = Occurrences::of(&close);
         while let Some((at, past)) = closing.next(&self.buf, from) {
             if find_any(&self.buf[..at], from, &open).is_some() {
@@ -132,7 +131,8 @@ impl Scanner {
             return Some(false);
         }
         let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
-        candidate.searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
+        let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
+        self.draft.searched = self.buf.in_answer(searched);
         end.then_some(false)
     }
 

@@ -162,7 +162,6 @@ impl Scanner {
             content_to: 0,
             nameless: false,
             read: None,
-            searched: 0,
         });
         begun
     }

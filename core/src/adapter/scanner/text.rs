@@ -165,6 +165,7 @@ impl Scanner {
             self.buf.skip_to(to);
         } else {
             self.buf.cut_out(at, to);
+            self.draft.searched = 0;
         }
     }
 
