@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::Error,
     event::{Effect, Note, Tools},
-    openai::{ChatRequest, Content, Message, VOID_EMPTY, VOID_FIELD},
+    openai::{ChatRequest, Content, Message, REASONING_FIELDS, VOID_EMPTY, VOID_FIELD},
 };
 
 pub(crate) mod compact;
@@ -94,7 +94,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
 
 /// Removes toolglot's own lines from reasoning that a client sends back.
 fn without_progress(message: &mut Message) {
-    for field in ["reasoning_content", "reasoning", "thinking"] {
+    for field in REASONING_FIELDS {
         let Some(left) = message.rest.get(field).and_then(|text| front::without_progress(text.as_str()?)) else { continue };
         if left.trim().is_empty() {
             message.rest.shift_remove(field)

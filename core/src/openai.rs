@@ -89,6 +89,9 @@ pub const VOID_EMPTY: &str = "(empty message)";
 /// A field of Void's own in a message. Strict backends refuse it.
 pub const VOID_FIELD: &str = "anthropicReasoning";
 
+/// The fields of a message that hold its reasoning; clients and servers differ in the name.
+pub const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
+
 /// The longest name of a function, in bytes.
 pub const NAME_BYTES: usize = 64;
 

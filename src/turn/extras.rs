@@ -11,7 +11,7 @@ use crate::{
     backend::Rewrite,
     client::front,
     event::Event,
-    openai::{Message, is_spoken, own_words},
+    openai::{Message, REASONING_FIELDS, is_spoken, own_words},
     plan::Plan,
     store::{self, Key, Kind},
 };
@@ -100,8 +100,7 @@ impl Extras {
 /// Puts back what the client has dropped; reasoning only for a family or a backend that wants it.
 pub(super) async fn put_back(shared: &Shared, plan: &mut Plan, extras: &Extras) {
     let wants_reasoning = plan.adapter.prompt.reasoning || plan.asking.learned.needs(Rewrite::Reasoning);
-    let has_reasoning =
-        |message: &Message| ["reasoning_content", "reasoning", "thinking"].iter().any(|name| message.rest.contains_key(*name));
+    let has_reasoning = |message: &Message| REASONING_FIELDS.iter().any(|name| message.rest.contains_key(*name));
     let mut wanted = Vec::new();
     for (at, message) in plan.chat.messages.iter().enumerate() {
         let calls = message.tool_calls.iter().enumerate().filter(|(_, call)| call.extra.is_none());

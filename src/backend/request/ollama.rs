@@ -74,7 +74,7 @@ fn message(message: &Message, called: &Called<'_>) -> Value {
     if !images.is_empty() {
         out["images"] = Value::Array(images);
     }
-    let thinking = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| message.rest.get(*key)?.as_str());
+    let thinking = openai::REASONING_FIELDS.iter().find_map(|key| message.rest.get(*key)?.as_str());
     if let Some(thinking) = thinking.filter(|text| message.role == "assistant" && !text.is_empty()) {
         out["thinking"] = json!(thinking);
     }

@@ -13,8 +13,8 @@ pub(super) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c
 /// How much of the text after a value shows whether it goes on there, in bytes.
 const LOOKED_AT_BYTES: usize = 1024;
 
-/// Where the value that begins at `from` ends and where the text goes on, and whether a closing marker is between them. `Ok(None)`: the
-/// text ends inside of it. `Err`: more text is needed. `fence`: a fence is open around the value.
+/// Where the value that begins at `from` ends and where the text goes on, and whether a closing marker is between them.
+/// `Ok(None)`: the text ends inside of it. `Err`: more text is needed. `fence`: a fence is open around the value.
 pub(crate) fn whole(text: &str, from: usize, fence: Option<&str>, context: Context<'_>) -> Result<Option<(End, bool)>, Step> {
     let Context { close, end: over, .. } = context;
     if let Some(quote @ (b'"' | b'\'')) = text.as_bytes().get(from) {

@@ -295,8 +295,8 @@ fn flattened(members: &[(String, &str)], name: &str, tool: Option<&Tool>) -> Str
 }
 
 /// Whether an object that names a tool describes it instead of calling it: its result, its description, a package of that name.
-/// If the tool requires nothing, all other keys must be parameters. If it requires some, as many keys may be unknown as required ones are missing, because these may be misspelt; and any number
-/// if the key of the name is not just `name`.
+/// If the tool requires nothing, all other keys must be parameters. If it requires some, as many keys may be unknown as required
+/// ones are missing, because these may be misspelt; and any number if the key of the name is not just `name`.
 fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
     let Some(tool) = known_tool(tools, written) else { return false };
     let view = View::of(Some(tool));
