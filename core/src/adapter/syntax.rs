@@ -18,7 +18,6 @@ mod marker;
 pub(crate) mod members;
 pub(super) mod named;
 mod nested;
-pub(super) mod place;
 pub(super) mod python;
 pub(super) mod recipient;
 pub(crate) mod tagged;

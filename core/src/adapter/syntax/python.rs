@@ -4,22 +4,18 @@
 use std::convert::Infallible;
 
 use super::{
-    Context, Parsed, Start, Step, WORD_BYTES, blank, find_any,
-    literal::{self, Dialect, Item, Node, Read, number},
+    Context, Parsed, Step, UNFINISHED, WORD_BYTES, blank, find_any,
+    literal::{self, Arguments, Dialect, Stop},
     markdown::plain,
-    place::arguments,
-    starts_with_any, torn, unclosed,
+    starts_with_any, torn,
 };
 use crate::fix::{
-    Place, Types, View,
+    View,
     name::{is_known, is_method, known_tool},
 };
 
-mod head;
 #[cfg(test)]
 mod tests;
-
-use head::{Head, head};
 
 const FENCE: &str = "```";
 
@@ -43,12 +39,18 @@ struct Calls<'a> {
     assigned: Vec<String>,
 }
 
-/// The head of a call that was read.
-struct Begun {
-    name: String,
-    /// Where its parenthesis opens, and how many others are open around it.
-    open: usize,
-    around: usize,
+/// What a line begins with.
+enum Head<'a> {
+    /// A call: its name, the offset of its parenthesis, how many others are open around it, and the variable that it is assigned to.
+    Call {
+        name: &'a str,
+        open: usize,
+        around: usize,
+        variable: Option<&'a str>,
+    },
+    /// Text of this length that calls nothing.
+    Skip(usize),
+    No,
 }
 
 impl<'a> Calls<'a> {
@@ -59,146 +61,134 @@ impl<'a> Calls<'a> {
     /// Reads call after call. The error says how it ends.
     fn all(&mut self) -> Result<Infallible, Step> {
         self.begin()?;
-        loop {
-            let Some(begun) = self.head()? else { return Err(self.after_calls()) };
-            self.arguments(begun)?;
-            if !self.between()? {
-                return Err(self.after_calls());
-            }
-        }
+        while self.call()? && self.between()? {}
+        Err(self.after_calls()?)
     }
 
     fn begin(&mut self) -> Result<(), Step> {
         let context = self.context;
-        loop {
-            self.at += blank(self.rest());
-            let rest = self.rest();
-            if rest.is_empty() {
-                return Err(if context.end { Step::Reject } else { Step::More });
-            }
-            if !context.marked {
-                break;
-            }
-            if let Some(length) = starts_with_any(rest, context.close, context.end).sure()? {
-                return Err(self.done(self.at + length));
-            }
-            if starts_with_any(rest, [FENCE], context.end).sure()?.is_none() {
-                break;
-            }
-            match rest.find('\n') {
-                Some(newline) if newline <= WORD_BYTES => self.at += newline,
-                None if !context.end && rest.len() <= WORD_BYTES => return Err(Step::More),
+        self.at += blank(self.rest());
+        if context.marked && starts_with_any(self.rest(), [FENCE], context.end).sure()?.is_some() {
+            match self.rest().find('\n') {
+                Some(newline) if newline <= WORD_BYTES => self.at += newline + blank(&self.rest()[newline..]),
+                None if !context.end && self.rest().len() <= WORD_BYTES => return Err(Step::More),
                 _ => return Err(Step::Reject),
             }
         }
-        let rest = self.rest();
         // A bare call belongs to the other form. A printed call is meant too.
         if context.call.whole_answer && context.close.is_empty() {
-            starts_with_any(rest, ["print("], context.end).sure()?.ok_or(Step::Reject)?;
+            starts_with_any(self.rest(), ["print("], context.end).sure()?.ok_or(Step::Reject)?;
         }
-        self.bracket = rest.starts_with('[');
+        self.bracket = self.rest().starts_with('[');
         self.at += usize::from(self.bracket);
         Ok(())
     }
 
-    /// Reads the head of the next call. `None`: none follows.
-    fn head(&mut self) -> Result<Option<Begun>, Step> {
+    /// Reads the next call. `false`: none follows.
+    fn call(&mut self) -> Result<bool, Step> {
         let context = self.context;
         loop {
             self.at += blank(self.rest());
             let rest = self.rest();
-            if self.bracket && rest.starts_with(']') && (context.marked || !self.calls.is_empty()) {
+            let may_end = context.marked || !self.calls.is_empty();
+            if may_end && self.bracket && rest.starts_with(']') {
                 self.at += 1;
-                return Ok(None);
+                return Ok(false);
             }
-            if !self.bracket && !self.calls.is_empty() && self.closes()? {
-                return Ok(None);
+            if may_end && !self.bracket && self.closes()? {
+                return Ok(false);
             }
-            // A tool may have the name of the function that may be around a call.
-            let prints = context.tools.get("print").is_some();
-            let lines = !self.bracket && (context.call.whole_answer || !context.close.is_empty());
-            match head(rest, lines, prints, &self.assigned) {
-                Head::Skip(length) => self.at += length,
-                Head::Call { name, open, around, variable } => {
-                    if !context.marked && (!is_known(context.tools, &name) || is_method(context.tools, &name)) {
+            match self.head() {
+                Some(Head::Skip(length)) => self.at += length,
+                Some(Head::Call { name, open, around, variable }) => {
+                    if !context.marked && (!is_known(context.tools, name) || is_method(context.tools, name)) {
                         return Err(self.stop());
                     }
-                    self.assigned.extend(variable);
-                    return Ok(Some(Begun { name: callee(name, context), open: self.at + open, around }));
+                    self.assigned.extend(variable.map(str::to_owned));
+                    self.arguments(callee(name, context), self.at + open, around)?;
+                    return Ok(true);
                 }
-                Head::Maybe if !context.end => return Err(Step::More),
-                Head::Maybe if self.bracket && !self.calls.is_empty() => return Err(self.cut("", None)),
-                Head::Maybe | Head::No => return Err(self.stop()),
+                None if !context.end => return Err(Step::More),
+                None if self.bracket && !self.calls.is_empty() => return Err(self.cut("")),
+                None | Some(Head::No) => return Err(self.stop()),
+            }
+        }
+    }
+
+    /// Reads what precedes the arguments of a call. `None`: more text decides. Calls that have a place of their own may have comments,
+    /// assignments and `print` around them, unless a tool has that name.
+    fn head(&self) -> Option<Head<'a>> {
+        let (text, context) = (self.rest(), self.context);
+        let lines = !self.bracket && (context.call.whole_answer || !context.close.is_empty());
+        if lines && text.starts_with('#') {
+            return text.find('\n').map(Head::Skip);
+        }
+        let prints = lines && context.tools.get("print").is_none();
+        let (mut at, mut around, mut variable) = (0, 0, None);
+        loop {
+            // The window bounds the cost: heads are tried at many positions.
+            let rest = &text[at..text.floor_char_boundary(at + WORD_BYTES + 1)];
+            let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_-.\\".contains(c)));
+            let word = &rest[..length.unwrap_or(rest.len())];
+            if at + word.len() > WORD_BYTES || word.starts_with(|c: char| !(c.is_ascii_alphabetic() || c == '_')) {
+                return Some(Head::No);
+            }
+            at += length?;
+            at += if lines { text[at..].len() - text[at..].trim_start_matches(' ').len() } else { 0 };
+            match text.as_bytes()[at..] {
+                _ if word.is_empty() || plain(word).contains('\\') => return Some(Head::No),
+                [] | [b'='] => return None,
+                [b'(', ..] if prints && word == "print" => (at, around) = (at + 1, around + 1),
+                [b'(', ..] => return Some(Head::Call { name: word, open: at, around, variable }),
+                [b')', ..] if around > 0 && self.assigned.iter().any(|name| name == word) => return Some(Head::Skip(at + 1)),
+                [b'=', next, ..] if lines && next != b'=' && variable.is_none() && around == 0 => {
+                    (variable, at) = (Some(word), at + 1 + blank(&text[at + 1..]));
+                }
+                _ => return Some(Head::No),
             }
         }
     }
 
     /// Reads the arguments, and the parentheses around the call.
-    fn arguments(&mut self, Begun { name, open, around }: Begun) -> Result<(), Step> {
+    fn arguments(&mut self, name: String, open: usize, around: usize) -> Result<(), Step> {
         let (text, context) = (self.text, self.context);
         let view = View::of(known_tool(context.tools, &name));
-        let dialect = Dialect { delimiters: &[], loose: None, place: view.root(), end: context.end, lenient: false };
+        let (names, variables) = (context.marked, self.assigned.as_slice());
+        let dialect = Dialect { place: view.root(), delimiters: None, names, variables, lenient: false };
+        let is_enclosed = context.marked && !context.close.is_empty();
         let mut read = literal::read(text, open, dialect);
-        let lenient = read == Read::Fail && context.marked && !context.close.is_empty();
-        if lenient {
-            read = match find_any(text, open, context.close) {
-                Some((begin, _)) => literal::read(&text[..begin], open, Dialect { end: true, lenient, ..dialect }),
-                None if context.end => Read::Fail,
-                None => return Err(Step::More),
-            };
+        if is_enclosed && matches!(read, Err(Stop::Fail)) {
+            let marker = find_any(text, open, context.close).map(|(begin, _)| begin);
+            let Some(end) = marker.or(context.end.then_some(open)) else { return Err(Step::More) };
+            read = literal::read(&text[..end], open, Dialect { lenient: true, ..dialect }).map_err(|_| Stop::Fail);
         }
-        let read = match read {
-            Read::Done { items, end } if self.waits(&items) => return Err(self.waiting(end)),
-            Read::Done { items, end } if words_fit(&items, view.root(), context.marked) => {
-                arguments(items, view.root()).map(|arguments| (arguments, end))
-            }
-            Read::More(_) if !lenient && !context.end => return Err(Step::More),
-            Read::More(items) if !lenient => {
-                let items = items.filter(|_| context.marked && around == 0);
-                return Err(self.cut(&name, items.and_then(|items| arguments(items, view.root()))));
-            }
-            Read::Done { .. } | Read::More(_) | Read::Fail => None,
-        };
         match read {
-            Some((arguments, end)) => {
+            // Such a call and all later ones are left out.
+            Ok(Arguments { waits: true, .. }) if self.calls.is_empty() => return Err(Step::Reject),
+            Ok(Arguments { waits: true, end, .. }) => {
+                let marker = find_any(text, end, context.close).map(|(_, end)| end);
+                return Err(marker.or(context.end.then_some(text.len())).map_or(Step::More, |end| self.done(end)));
+            }
+            Ok(Arguments { text: Some(arguments), end, .. }) => {
                 self.calls.push(Parsed::new(name, arguments));
                 self.at = end;
-                (0..around).try_for_each(|_| self.around())
             }
-            None if context.close.is_empty() || !context.marked => Err(Step::Reject),
-            None => Err(self.torn(&name)),
+            Err(Stop::More) if context.end => return Err(self.cut(&name)),
+            Err(Stop::More) => return Err(Step::More),
+            Ok(_) | Err(Stop::Fail) if is_enclosed => return Err(self.torn(&name)),
+            Ok(_) | Err(Stop::Fail) => return Err(Step::Reject),
         }
-    }
-
-    /// Whether the call uses the result of an earlier one, which is not known yet.
-    fn waits(&self, items: &[Item]) -> bool {
-        let is_assigned = |node: &Node| matches!(node, Node::Bare(text) if self.assigned.contains(text));
-        items.iter().any(|(_, node)| is_assigned(node))
-    }
-
-    /// Such a call and all later ones are left out.
-    fn waiting(&mut self, after: usize) -> Step {
-        match find_any(self.text, after, self.context.close) {
-            _ if self.calls.is_empty() => Step::Reject,
-            Some((_, end)) => self.done(end),
-            None if self.context.end => self.done(self.text.len()),
-            None => Step::More,
-        }
-    }
-
-    /// A parenthesis around a call closes.
-    fn around(&mut self) -> Result<(), Step> {
-        let at = self.at + blank(self.rest());
-        match self.text.as_bytes().get(at) {
-            Some(b')') => {
-                self.at = at + 1;
-                Ok(())
+        for _ in 0..around {
+            self.at += blank(self.rest());
+            match self.rest().bytes().next() {
+                Some(b')') => self.at += 1,
+                None if !context.end => return Err(Step::More),
+                // The call is complete, and only what surrounds it is open.
+                None => return Err(self.done(self.at)),
+                Some(_) => return Err(Step::Reject),
             }
-            None if !self.context.end => Err(Step::More),
-            // The call is complete, and only what surrounds it is open.
-            None => Err(self.done(at)),
-            Some(_) => Err(Step::Reject),
         }
+        Ok(())
     }
 
     /// No call follows. The calls before it count, unless they are in brackets that are still open.
@@ -209,32 +199,26 @@ impl<'a> Calls<'a> {
 
     /// Reads what is between two calls. `false`: they end here.
     fn between(&mut self) -> Result<bool, Step> {
-        let context = self.context;
+        let Context { marked, close, end, .. } = self.context;
         let gap = blank(self.rest());
         let newline = self.rest()[..gap].contains('\n');
         self.at += gap;
-        let rest = self.rest();
-        match rest.as_bytes().first() {
-            None if !context.end => return Err(Step::More),
+        match self.rest().bytes().next() {
+            None if !end => Err(Step::More),
             // The calls are complete. At most the bracket is missing.
-            None => return Err(self.done(self.at)),
-            Some(b',' | b';') => self.at += 1,
-            Some(b']') if self.bracket => {
+            None => Err(self.done(self.at)),
+            Some(sign) if matches!(sign, b',' | b';') || sign == b']' && self.bracket => {
                 self.at += 1;
-                return Ok(false);
+                Ok(sign != b']')
             }
-            Some(b'"' | b'\'') if context.marked && !newline => return Err(self.torn_last()),
-            Some(_) if self.bracket && !context.marked => return Err(Step::Reject),
-            Some(_) if !context.close.is_empty() => {
-                let closes = self.closes()?;
-                let goes_on = !closes && (newline || rest.starts_with('#'));
-                return if goes_on || closes || context.marked { Ok(goes_on) } else { Err(Step::Reject) };
-            }
-            Some(_) if newline => {}
+            Some(b'"' | b'\'') if marked && !newline => Err(self.torn_last()),
+            Some(_) if self.bracket && !marked => Err(Step::Reject),
+            Some(_) if !close.is_empty() && self.closes()? => Ok(false),
+            Some(first) if newline || first == b'#' && !close.is_empty() => Ok(true),
+            Some(_) if marked && !close.is_empty() => Ok(false),
             // A call within a sentence does not count.
-            Some(_) => return Err(Step::Reject),
+            Some(_) => Err(Step::Reject),
         }
-        Ok(true)
     }
 
     /// Whether a closing marker or the end of a fence is here.
@@ -244,26 +228,25 @@ impl<'a> Calls<'a> {
     }
 
     /// Reads the closing marker, and the end of a fence inside the markers.
-    fn after_calls(&mut self) -> Step {
+    fn after_calls(&mut self) -> Result<Step, Step> {
         let Calls { text, context, at, .. } = *self;
         let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
         let rest = text[at..].trim_start_matches(junk);
         let seen = text.len() - rest.len();
         if rest.is_empty() && !context.end {
-            return Step::More;
+            return Err(Step::More);
         }
-        match starts_with_any(rest, context.close, context.end) {
-            Start::Yes(length) => self.done(seen + length),
-            Start::Maybe => Step::More,
-            Start::No if context.marked && !context.close.is_empty() => match find_any(text, seen, context.close) {
-                None if !context.end => Step::More,
-                found if text[at..found.map_or(text.len(), |(begin, _)| begin)].contains(['"', '\'']) => self.torn_last(),
-                _ => self.done(at),
-            },
-            // `[text](address)` is a link. After an escape, the bracket was in a string.
-            Start::No if !context.marked && text[at..].starts_with(['(', '\\']) => Step::Reject,
-            Start::No => self.done(at),
+        if let Some(length) = starts_with_any(rest, context.close, context.end).sure()? {
+            return Ok(self.done(seen + length));
         }
+        if context.marked && !context.close.is_empty() {
+            let marker = find_any(text, seen, context.close).map(|(begin, _)| begin);
+            let end = marker.or(context.end.then_some(text.len())).ok_or(Step::More)?;
+            return Ok(if text[at..end].contains(['"', '\'']) { self.torn_last() } else { self.done(at) });
+        }
+        // `[text](address)` is a link. After an escape, the bracket was in a string.
+        let is_other = !context.marked && text[at..].starts_with(['(', '\\']);
+        Ok(if is_other { Step::Reject } else { self.done(at) })
     }
 
     /// The parenthesis that closed the last call was in a string whose quotes are not escaped.
@@ -282,33 +265,14 @@ impl<'a> Calls<'a> {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    /// The text ended inside a call, or inside of its name if that is empty. `so_far`: its arguments, if only the closing parenthesis
-    /// is missing.
-    fn cut(&mut self, name: &str, so_far: Option<String>) -> Step {
-        let whole = std::mem::take(&mut self.calls);
-        let cut = if name.is_empty() { Parsed::default() } else { Parsed::new(name, unclosed(&so_far.unwrap_or_default())) };
-        Step::Cut { whole, cut, closed: false }
+    /// The text ended inside a call, or inside of its name if that is empty.
+    fn cut(&mut self, name: &str) -> Step {
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed::new(name, UNFINISHED), closed: false }
     }
 }
 
 /// The name of the tool. `f.call(...)` calls `f` unless a tool has the longer name.
-fn callee(name: String, context: Context<'_>) -> String {
-    let known = |name: &str| is_known(context.tools, name);
-    match name.strip_suffix(".call") {
-        Some(short) if !known(&name) => short.to_owned(),
-        _ => name,
-    }
-}
-
-/// Whether every unquoted text is a value: the tool must want a string there, else it is a variable or an expression. Without a
-/// marker only literals are values.
-fn words_fit(items: &[Item], place: Place<'_>, marked: bool) -> bool {
-    let fits = |key: &str| place.member(&plain(key)).allows(Types::STRING) == Some(true);
-    items.iter().all(|(key, node)| match (key, node) {
-        (_, Node::Bare(text)) if number(text).is_some() => true,
-        // `f(city=city)` passes a variable.
-        (Some(key), Node::Bare(text)) => marked && key != text && fits(key),
-        (None, Node::Bare(_)) => false,
-        _ => true,
-    })
+fn callee(name: &str, context: Context<'_>) -> String {
+    let short = name.strip_suffix(".call").filter(|_| !is_known(context.tools, name));
+    short.unwrap_or(name).to_owned()
 }

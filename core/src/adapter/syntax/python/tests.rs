@@ -78,6 +78,7 @@ fn slips_in_python_are_mended_or_refused() {
         ("bed='x', tags=['print('a')']", Some(r#"{"bed":"x","tags":["print('a')"]}"#)),
         ("bed=\"\"x\", tags=['y']", None),
         ("bed=x.txt'", None),
+        (r"bed='print('a')\n', tags=['x']", Some(r#"{"bed":'print(\'a\')\n',"tags":["x"]}"#)),
         ("bed='a, b,, c'", Some(r#"{"bed":"a, b,, c"}"#)),
     ] {
         let text = format!("<function_calls>water_bed({arguments})</function_calls>");
