@@ -45,29 +45,26 @@ pub struct Adapter {
     pub calls: Vec<Arc<Call>>,
     /// How many of `calls` are the family's own.
     own_calls: usize,
+    /// The markup around and between the values of the family's calls, which no value should hold.
+    pub value_markers: Arc<[String]>,
     /// The other families that show themselves by a marker: from the marker on, the scanner continues with that family's adapter.
     families: Vec<Arc<Shown>>,
     triggers: Lazy<triggers::Triggers>,
     turns: Arc<quote::Turns>,
 }
 
-impl Adapter {
-    /// The markup around and between the values of the family's calls, which no value should hold.
-    pub fn value_markers(&self) -> Vec<String> {
-        let of_values = |call: &Call| match &call.syntax {
-            Syntax::Tagged(tags) => {
-                [&tags.argument[0], &tags.argument[1], &tags.value[0], &tags.value[1]].into_iter().flatten().cloned().collect()
-            }
-            Syntax::Lax(lax) => lax.strings.clone(),
-            _ => Vec::new(),
-        };
-        let is_tag = |marker: &String| marker.len() > 3 && marker.starts_with('<');
-        let calls = || self.calls.iter().take(self.own_calls);
-        let mut markers: Vec<String> =
-            calls().flat_map(|call| of_values(call)).chain(calls().flat_map(|call| call.close.clone())).collect();
-        markers.retain(is_tag);
-        markers
-    }
+/// The markup around and between the values of these calls.
+fn value_markers(calls: &[Arc<Call>]) -> Arc<[String]> {
+    let of_values = |call: &Call| match &call.syntax {
+        Syntax::Tagged(tags) => {
+            [&tags.argument[0], &tags.argument[1], &tags.value[0], &tags.value[1]].into_iter().flatten().cloned().collect()
+        }
+        Syntax::Lax(lax) => lax.strings.clone(),
+        _ => Vec::new(),
+    };
+    let is_tag = |marker: &String| marker.len() > 3 && marker.starts_with('<');
+    let closers = calls.iter().flat_map(|call| call.close.clone());
+    calls.iter().flat_map(|call| of_values(call)).chain(closers).filter(is_tag).collect()
 }
 
 /// How a model of a family is recognised; see [`Library::find`].

@@ -105,7 +105,7 @@ impl Answer {
         let Setup { adapter, tools, schemas, scanner, policy, carrier } = setup;
         let limit = scanner.argument_bytes;
         let mut fixer = Fixer::new(Arc::clone(&tools), Arc::clone(&schemas));
-        (fixer.limit, fixer.markers) = (limit, adapter.value_markers());
+        (fixer.limit, fixer.markers) = (limit, Arc::clone(&adapter.value_markers));
         Answer {
             unwanted: Unwanted::new(&adapter, &tools),
             scanner: Scanner::new(adapter, Arc::clone(&tools), schemas, scanner),

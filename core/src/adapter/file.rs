@@ -13,6 +13,7 @@ use super::{
     asides::THINK,
     quote::Turns,
     triggers::{self, Triggers},
+    value_markers,
 };
 use crate::{error::Error, toml_error};
 
@@ -154,6 +155,7 @@ impl Adapter {
         let turns = Arc::new(Turns::of(&framing, file.turns.into_iter().chain(file.preserve.iter().cloned())));
         let triggers = Adapter::triggers(&framing, &calls, own_calls, &[]);
         Ok(Adapter {
+            value_markers: value_markers(&calls[..own_calls]),
             name: name.to_owned(),
             signs: Signs { models: file.models, templates: file.templates, markers: file.shown_by },
             families: Vec::new(),

@@ -38,7 +38,7 @@ pub struct Fixer {
     /// writes calls, and the missing brackets are added.
     pub unclosed: Option<String>,
     /// The markup of the family's calls, which no value of a native call should hold.
-    pub markers: Vec<String>,
+    pub markers: Arc<[String]>,
     /// Whether the events that follow come from the backend's own parser.
     pub native: bool,
     /// Index of the next delivered call. Refusals leave no gaps.
@@ -55,7 +55,7 @@ impl Fixer {
             limit: MAX_BYTES,
             tally: Arc::default(),
             unclosed: None,
-            markers: Vec::new(),
+            markers: Arc::default(),
             native: false,
             next: 0,
             checked: Vec::new(),
@@ -129,7 +129,7 @@ impl Fixer {
     /// The report on the arguments of an offered tool. What reaches the fixer is not always what the model wrote: a backend's parser
     /// leaves markup of the form in it.
     fn checked_against(&self, tool: &Tool, schema: &Schema, arguments: &str, end: End) -> Report {
-        let markers = if self.native { self.markers.as_slice() } else { &[] };
+        let markers = if self.native { &*self.markers } else { &[] };
         let before = match markup::cleaned(arguments, markers) {
             Ok(before) => before,
             Err(why) => return Report::refused(why),

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::turns::{Entry, Row};
 use crate::{
@@ -229,7 +229,8 @@ impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
         self.kept(|kept| {
             kept.cut |= kept.sent.len() > REQUEST_BYTES;
-            let request = if kept.cut { String::new() } else { json!(recording::request(chat, tools)).to_string() };
+            let request = (!kept.cut).then(|| serde_json::to_string(&recording::request(chat, tools)).ok());
+            let request = request.flatten().unwrap_or_default();
             let request = if kept.takes(request.len()) { request } else { String::new() };
             kept.rounds.push(Round { request, wire: Some(dialect), reads: Vec::new(), checked: Vec::new() });
         });

@@ -1,7 +1,7 @@
 //! Void's tool prompt: two headings, numbered tools, one element each. The real types and required keys of Void's built-in tools
 //! are data (`tools.json`): Void does not tell them to the model, and without them nothing could be repaired.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -31,7 +31,6 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
 /// Completes Void's own tools if it sent them natively, without types. The completed schema is only for the fixer; the model sees
 /// the client's own. Returns whether the tools identify Void.
 pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
-    let overlay = Overlay::embedded();
     let mut found = false;
     for tool in tools.iter_mut() {
         let properties = super::properties(&tool.schema);
@@ -42,10 +41,10 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
             .iter()
             .map(|(name, property)| (name.as_str(), property.get("description").and_then(Value::as_str).unwrap_or_default()))
             .collect();
-        let own = overlay.complete(tool, &parameters);
+        let own = OVERLAY.complete(tool, &parameters);
         if own || parameters.iter().all(|(_, description)| description.starts_with('{')) {
             found |= own;
-            tool.fixing_schema = Some(overlay.schema(&tool.name, &parameters).to_string().into());
+            tool.fixing_schema = Some(OVERLAY.schema(&tool.name, &parameters).to_string().into());
         }
     }
     found
@@ -65,7 +64,6 @@ fn heading(text: &str, heading: &str) -> Option<(usize, usize)> {
 
 /// The numbered blocks between the headings: `N. name`, `Description: ...`, `Format:`, the tool's tags.
 fn read_tools(text: &str) -> Option<Tools> {
-    let overlay = Overlay::embedded();
     let mut blocks: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -81,12 +79,12 @@ fn read_tools(text: &str) -> Option<Tools> {
     }
     let mut tools = Tools::default();
     for (name, block) in blocks {
-        tools.add(read_tool(name, &block.join("\n"), &overlay)?);
+        tools.add(read_tool(name, &block.join("\n"))?);
     }
     (!tools.is_empty()).then_some(tools)
 }
 
-fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
+fn read_tool(name: &str, block: &str) -> Option<Tool> {
     let open = format!("<{name}>");
     let (described, body) = block.split_once(&format!("Format:\n    {open}")).or_else(|| {
         let (described, after) = block.split_once("Format:")?;
@@ -95,8 +93,8 @@ fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
     let body = body.get(..body.rfind(&format!("</{name}>"))?)?;
     let parameters = tags::split(body)?;
     let description = described.trim().strip_prefix("Description:").unwrap_or_default().trim();
-    let mut tool = Tool::new(name, description, overlay.schema(name, &parameters).to_string());
-    overlay.complete(&mut tool, &parameters);
+    let mut tool = Tool::new(name, description, OVERLAY.schema(name, &parameters).to_string());
+    OVERLAY.complete(&mut tool, &parameters);
     Some(tool)
 }
 
@@ -122,11 +120,10 @@ struct Entry {
     required: Vec<String>,
 }
 
-impl Overlay {
-    fn embedded() -> Overlay {
-        serde_json::from_str(include_str!("tools.json")).unwrap_or_default()
-    }
+/// What is known of them.
+static OVERLAY: LazyLock<Overlay> = LazyLock::new(|| serde_json::from_str(include_str!("tools.json")).unwrap_or_default());
 
+impl Overlay {
     /// Completes one of Void's own tools: its effect, and its parameters that are paths. Returns whether it is one: it has no
     /// parameter that Void's does not have.
     fn complete(&self, tool: &mut Tool, parameters: &[(&str, &str)]) -> bool {
