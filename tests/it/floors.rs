@@ -98,11 +98,11 @@ const TASKS: &[&str] = &[
 
 /// The most lines of code of each room of the core, without tests, comments and blank lines. A change that needs more says why.
 const BUDGETS: &[(&[&str], usize)] = &[
-    (&["core/src/adapter/scanner"], 2550),
-    (&["core/src/adapter/syntax", "core/src/reader"], 4525),
+    (&["core/src/adapter/scanner"], 2400),
+    (&["core/src/adapter/syntax", "core/src/reader"], 3950),
     (&["core/src/adapter"], 1900),
     (&["core/src/fix", "core/src/schema"], 3000),
-    (&["core/src/json"], 2180),
+    (&["core/src/json"], 2000),
     (&["core/src/event"], 445),
 ];
 
