@@ -314,7 +314,7 @@ impl<'a> Parser<'a> {
             return Ok(self.depth == 1 || !key.contains(' '));
         }
         // Written like a key, without spaces, but no parameter: it may be a part of the text.
-        let is_glued = next.len() == after.len() && next[key.len()..].starts_with(':') && !key.contains(' ');
+        let is_glued = after.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')) && !key.contains(' ');
         if is_glued { Err(Stop::Fail) } else { Ok(false) }
     }
 }

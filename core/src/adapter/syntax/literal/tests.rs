@@ -75,6 +75,8 @@ fn a_loose_dictionary_is_typed_by_the_schema() {
         ("{\"s\": \"x\", 'n': 3}", json!({"s": "x", "n": 3})),
         ("{s:<|\"|>a, n:1} b<|\"|>,n:2}", json!({"s": "a, n:1} b", "n": 2})),
         ("{s:<|\"|>C:\\new<|\"|>}", json!({"s": "C:\\new"})),
+        // What looked like a key was cut within a letter.
+        ("{s:to be,\"é\":1}", json!({"s": "to be,\"é\":1"})),
     ] {
         assert_eq!(read(text, true, schema), Some(want), "{text}");
     }
