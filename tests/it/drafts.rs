@@ -69,6 +69,38 @@ fn a_draft_in_closed_reasoning_is_never_a_call() {
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
 }
 
+/// The prompt may have opened the reasoning. Where it closes is seen whatever else is before that: code that is left open, the
+/// beginning of another call, a result that the model invents.
+#[test]
+fn a_draft_is_none_where_only_the_end_of_the_reasoning_is_written() {
+    let mut wrong = Vec::new();
+    for adapter in library().iter() {
+        let Some(reasoning) = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.tool_call_inside == Inside::AtEnd)
+        else {
+            continue;
+        };
+        let call = &calls(adapter)[calls(adapter).len() - 3];
+        // A token that ends other things too proves nothing.
+        let of_calls =
+            |close: &String| adapter.calls.iter().any(|call| call.close.contains(close) || call.section_close.contains(close));
+        for close in reasoning.close.iter().filter(|close| !adapter.framing.drop.contains(close) && !of_calls(close)) {
+            for after in [
+                "No.",
+                "```sh\nls",
+                "or\n<tool_call>{\"name\": \"run\", \"arguments\": {\"command\": \"ls",
+                "<tool_response>done</tool_response>",
+            ] {
+                let text = format!("I could call\n{call}\n{after}\n{close}\nI would rather not.");
+                let seen = read(adapter, &text);
+                if !seen.calls().is_empty() {
+                    wrong.push(format!("{}: {text:?}: {:?}", adapter.name, seen.calls()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+}
+
 #[test]
 fn a_family_that_forgets_to_close_its_reasoning_still_calls() {
     for adapter in library().iter() {

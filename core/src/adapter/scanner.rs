@@ -214,11 +214,12 @@ impl Scanner {
             candidate.attempts = Attempts::default();
             while self.step(false, out) {}
         }
-        let from = self.waiting.last().map_or(self.buf.from, |last| last.to);
-        if let Some(at) = self.adapter.triggers.leak(&self.buf, from) {
+        let is_whole = self.candidate.as_ref().is_some_and(|candidate| candidate.read.is_some());
+        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from).filter(|_| !is_whole) {
             let at = self.buf.trimmed(at);
             self.buf.truncate(at);
             (self.candidate, self.code) = (None, None);
+            self.waiting.iter_mut().for_each(|read| read.to = read.to.min(at));
         }
         self.finish(FinishReason::Stop, out);
     }

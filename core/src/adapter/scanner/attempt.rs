@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Scanner,
+    Region, Scanner,
     candidate::{Candidate, Read},
     entry::Entry,
 };
@@ -46,7 +46,10 @@ impl Scanner {
     /// Reads on with the current form. Returns whether progress is possible without more text.
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let Some(mut candidate) = self.candidate.take() else { return true };
-        let decision = self.try_form(&mut candidate, end, out);
+        let decision = match candidate.read.take() {
+            Some(read) => self.decide_read(read, &mut candidate, end, out),
+            None => self.try_form(&mut candidate, end, out),
+        };
         match decision {
             Decision::Over => return true,
             Decision::Form => {
@@ -172,7 +175,7 @@ impl Scanner {
         let at = self.begin_of(candidate);
         let closes_code = !attempt.entry.marked && self.ends_code(to);
         let (form, marked) = (attempt.entry.closed_by, attempt.marked);
-        Read { calls, proof, form, marked, in_code, fresh: candidate.fresh, closes_code, counts: false, at, to }
+        Read { calls, proof, form, marked, in_code, fresh: candidate.fresh, closes_code, at, to }
     }
 
     /// Decides about calls that are complete and end at `to`.
@@ -201,13 +204,7 @@ impl Scanner {
             return Decision::Form;
         }
         let read = self.read(calls, proof, candidate, attempt, to);
-        if candidate.quoted {
-            self.note(&read.calls, read.cell(Place::Code), out);
-            self.advance(to, out);
-        } else {
-            self.accept(read, out);
-        }
-        Decision::Over
+        self.decide_read(read, candidate, end, out)
     }
 
     /// Whether the language of the fence around a candidate, or the line that it is on, exists only to mark calls.
@@ -216,6 +213,35 @@ impl Scanner {
             Some(_) => self.is_dedicated(call) && !entry.marked,
             None => self.message.transcript && !call.transcript.is_empty(),
         }
+    }
+
+    /// Decides about calls that were read.
+    fn decide_read(&mut self, read: Read, candidate: &mut Candidate, end: bool, out: &mut dyn Sink) -> Decision {
+        let to = read.to;
+        match self.is_spoken_of(&read, candidate, end) {
+            Some(false) => self.accept(read, out),
+            Some(true) if let Some(past) = self.after_closers(candidate, to, end) => {
+                self.note(&read.calls, read.cell(Place::Code), out);
+                self.advance(past, out);
+            }
+            _ => {
+                candidate.read = Some(read);
+                return Decision::Waits;
+            }
+        }
+        Decision::Over
+    }
+
+    /// Whether calls are quoted, or in reasoning that nothing opened. `None`: more text is needed.
+    fn is_spoken_of(&mut self, read: &Read, candidate: &Candidate, end: bool) -> Option<bool> {
+        if candidate.quoted {
+            return Some(true);
+        }
+        if read.calls.is_empty() || self.region != Region::Text {
+            return Some(false);
+        }
+        // Those that wait are dropped when the reasoning closes.
+        if self.counts_anywhere(read) { self.closes_thoughts(read.to, end) } else { Some(false) }
     }
 
     /// Decides about calls at the end of the answer, the last of which is not complete. `closed`: its arguments are complete.

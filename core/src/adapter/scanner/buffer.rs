@@ -141,6 +141,11 @@ impl Buffer {
         self.gone + at
     }
 
+    /// Converts a position in the answer into an offset.
+    pub(super) fn in_text(&self, position: usize) -> usize {
+        position.saturating_sub(self.gone).min(self.text.len())
+    }
+
     /// Charges bytes that were held in vain.
     pub(super) fn waste(&mut self, bytes: usize) {
         self.wasted += bytes;

@@ -31,6 +31,8 @@ pub(super) struct Candidate {
     pub(super) content_to: usize,
     /// Whether the answer ended before the end of a name where a call may begin.
     pub(super) nameless: bool,
+    /// What was read. Set while more text is needed to decide whether it is meant.
+    pub(super) read: Option<Read>,
 }
 
 /// Calls that were read.
@@ -46,8 +48,6 @@ pub(super) struct Read {
     pub(super) fresh: bool,
     /// Whether the closing ticks of the code around them were read too.
     pub(super) closes_code: bool,
-    /// Whether they count whatever follows.
-    pub(super) counts: bool,
     /// Where they begin and end, with the code around them.
     pub(super) at: usize,
     pub(super) to: usize,
@@ -74,7 +74,7 @@ impl Scanner {
 
     /// Whether text is held because it may be a call.
     pub fn holds(&self) -> bool {
-        self.candidate.is_some() || !self.waiting.is_empty()
+        self.candidate.is_some()
     }
 
     /// Bytes that are not yet emitted and are scanned with the next piece or at the end.

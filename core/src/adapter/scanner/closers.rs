@@ -1,6 +1,8 @@
 //! What stands around a call: closing markers and separators after it, which are not content, and quotes.
 
-use super::Scanner;
+use std::sync::Arc;
+
+use super::{Scanner, candidate::Candidate};
 use crate::adapter::{
     Call,
     asides::ASIDES,
@@ -59,6 +61,22 @@ impl Scanner {
     fn closers<'s>(&'s self, call: Option<&'s Call>) -> impl Iterator<Item = &'s String> + Clone {
         let own = call.into_iter().flat_map(|call| call.close.iter().chain(&call.section_close));
         own.chain(self.adapter.triggers.closers())
+    }
+
+    /// The end of the closing markers after a call that ends at `to`. `None`: more text is needed.
+    pub(super) fn after_closers(&self, candidate: &Candidate, to: usize, open: bool) -> Option<usize> {
+        let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
+        let closers = self.closers(call.map(Arc::as_ref));
+        let mut at = to;
+        loop {
+            let rest = &self.buf[at..];
+            let inner = rest.trim_start_matches("\\n").trim_start();
+            match starts_with_any_tag(inner, closers.clone(), open) {
+                Start::Maybe => return None,
+                Start::Yes(length) => at = self.buf.len() - inner.len() + length,
+                Start::No => return Some(at),
+            }
+        }
     }
 
     /// Whether a quote directly precedes `at`, other than one at the beginning of the answer, which is a slip.

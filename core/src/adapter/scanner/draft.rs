@@ -8,7 +8,11 @@ use std::sync::Arc;
 
 use super::{Region, Scanner, candidate::Read};
 use crate::{
-    adapter::{Call, Inside, asides::THINK, syntax::Parsed, triggers::Found},
+    adapter::{
+        Call, Inside,
+        asides::{ASIDES, THINK},
+        syntax::{Occurrences, Parsed, find_any},
+    },
     event::{Channel, Event, FinishReason, Sink},
 };
 
@@ -22,6 +26,8 @@ pub(super) struct Draft {
     pub(super) is_prose: bool,
     /// Whether the answer began inside reasoning, once it has shown that.
     pub(super) began: Option<bool>,
+    /// Position in the answer up to which the text after calls was searched for the end of reasoning.
+    pub(super) searched: usize,
     /// The text of the backend's reasoning field.
     pub(super) field: String,
 }
@@ -91,23 +97,43 @@ impl Scanner {
         !self.adapter.framing.drop.iter().any(is_marker) && !self.adapter.calls.iter().any(ends)
     }
 
-    /// Whether calls at this position may have been written in reasoning that nothing opened, because the prompt opened it.
-    pub(super) fn may_be_thoughts(&self) -> bool {
-        self.region != Region::Reasoning && self.inside() != Inside::Parse && self.draft.began.is_none() && self.options.framing
-    }
-
-    /// Whether the marker closes such reasoning, so that the calls before it are drafts. A fine-tuned model may think in the usual
-    /// tags, whatever its family. `None`: more text is needed.
-    pub(super) fn closes_thoughts(&self, found: Found<'_>, end: bool) -> Option<bool> {
-        let (at, past) = (found.at, found.at + found.len);
-        let marker = &self.buf[at..past];
-        let is_close = (found.mark.framing.reasoning_close || marker == THINK[1]) && self.proves_thoughts(marker);
-        let Some(last) = self.waiting.last().filter(|_| is_close && !self.message.aside && self.may_be_thoughts()) else {
+    /// Whether reasoning that nothing opened closes after `to`. If so, the prompt opened it, and everything before its end is
+    /// reasoning. `None`: more text is needed.
+    pub(super) fn closes_thoughts(&mut self, to: usize, end: bool) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        if self.inside() == Inside::Parse || self.draft.began.is_some() || !self.options.framing {
             return Some(false);
-        };
-        let anywhere = self.adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
-        let apart = anywhere || at == last.to || self.at_line_start(at) || self.ends_words(at, past);
-        if apart { Some(true) } else { self.ends_line(past, end) }
+        }
+        let proves = |marker: &String| self.proves_thoughts(marker);
+        let own = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.close.iter().all(proves));
+        // A fine-tuned model may think in the usual tags, whatever its family.
+        let [mut open, mut close] = THINK.map(|tag| vec![tag.to_owned()]);
+        open.extend(own.iter().flat_map(|own| &own.open).cloned());
+        close.extend(own.iter().flat_map(|own| &own.close).cloned());
+        // A model that invents another speaker's turn also writes the reasoning of the next answer.
+        open.extend(ASIDES.ended_turns.iter().cloned());
+        let anywhere = own.is_some_and(|own| own.anywhere);
+        let mut from = to.max(self.buf.in_text(self.draft.searched));
+        let mut closing = Occurrences::of(&close);
+        while let Some((at, past)) = closing.next(&self.buf, from) {
+            if find_any(&self.buf[..at], from, &open).is_some() {
+                return Some(false);
+            }
+            match self.ends_line(past, end) {
+                None => return None,
+                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) => {
+                    return Some(true);
+                }
+                Some(_) => from = past,
+            }
+        }
+        if find_any(&self.buf, from, &open).is_some() {
+            return Some(false);
+        }
+        let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
+        let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
+        self.draft.searched = self.buf.in_answer(searched);
+        end.then_some(false)
     }
 
     /// Whether a marker ends the words before it: one side has no space, or only its family has this token. A tag that is only

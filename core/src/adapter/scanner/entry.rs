@@ -161,6 +161,7 @@ impl Scanner {
             quoted: marker > 0 && self.code.is_none() && (self.is_in_block_quote(at) || self.follows_quote(at)),
             content_to: 0,
             nameless: false,
+            read: None,
         });
         begun
     }

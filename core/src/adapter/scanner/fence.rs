@@ -54,7 +54,7 @@ impl Scanner {
                 false => Start::No,
                 true => match closes_fence(looked_at, ticks, &self.adapter.framing, is_whole) {
                     // Reasoning ends the code that it left open.
-                    Start::No if self.message.aside || !self.waiting.is_empty() => closes_aside(looked_at, is_whole),
+                    Start::No if self.message.aside => closes_aside(looked_at, is_whole),
                     closes => closes,
                 },
             };

@@ -93,7 +93,7 @@ impl Scanner {
         self.message.stripped = is_stripped;
         match kind {
             // After a call the model invents the result and everything that follows from it.
-            Kind::Result if self.has_called() => {
+            Kind::Result if self.emitted.calls > 0 => {
                 self.region = Region::Lost;
                 self.buf.skip_to(self.buf.len());
             }

@@ -32,49 +32,44 @@ impl Scanner {
         out.event(Event::Note(&Note::Candidate { name, cell }));
     }
 
-    /// Handles calls that were read. Those that count whatever follows are emitted, unless reasoning that nothing opened may still
-    /// close after them. The others wait.
-    pub(super) fn accept(&mut self, mut read: Read, out: &mut dyn Sink) {
-        let Read { at, to, form, closes_code, .. } = read;
-        read.counts = read.calls.is_empty() || (!self.is_drafting() && self.counts_anywhere(&read));
-        // After a call of a transcript that the marker of a result ends, the model invents the result, and what depends on it.
-        let transcript = self.adapter.calls.get(form).filter(|call| read.counts && !call.transcript.is_empty());
-        let is_last = transcript.is_some_and(|call| call.close.iter().any(|close| self.buf[at..to].ends_with(close.as_str())));
-        let is_decided = read.calls.is_empty() || is_last || !self.may_be_thoughts();
-        self.before = Before { call: Some(form), fresh: read.counts || self.before.fresh, tried: false };
+    /// Handles calls that were read. Those that count whatever follows are emitted, the others wait.
+    pub(super) fn accept(&mut self, read: Read, out: &mut dyn Sink) {
+        if read.calls.is_empty() || (!self.is_drafting() && self.counts_anywhere(&read)) {
+            return self.deliver(read, out);
+        }
+        (self.before.call, self.before.tried) = (Some(read.form), false);
         if self.is_drafting() {
             self.draft.is_prose = true;
-            self.emit(self.buf.trimmed(at), out);
+            self.emit(self.buf.trimmed(read.at), out);
         }
-        self.buf.scan_to(to);
-        self.code.take_if(|_| read.counts || closes_code);
-        let decides = read.counts && is_decided;
+        self.buf.scan_to(read.to);
+        self.code.take_if(|_| read.closes_code);
         self.waiting.push(read);
-        if decides {
-            self.resolve(to, false, out);
-        }
-        if is_last {
-            self.region = Region::Lost;
-        }
     }
 
     /// Whether calls count whatever follows them.
-    fn counts_anywhere(&self, read: &Read) -> bool {
+    pub(super) fn counts_anywhere(&self, read: &Read) -> bool {
         let rules = self.rules(&read.calls, 0);
         (read.marked || rules.demanded) && verdict(read.cell(Place::Inside), rules) != Verdict::Text
     }
 
     /// Emits calls that count, and decides about those that wait before them.
     fn deliver(&mut self, read: Read, out: &mut dyn Sink) {
-        let to = read.to;
-        self.leave_region(read.at, read.fresh, out);
+        let Read { at, to, form, .. } = read;
+        self.leave_region(at, out);
         if !read.calls.is_empty() {
             self.note(&read.calls, read.cell(before_the_end(read.fresh)), out);
         }
         self.send_once(read, out);
         self.emitted.swallow_blank |= self.emitted.calls == 0 && !self.emitted.said;
         self.emitted.begin_line();
-        self.buf.discard_to(to);
+        self.buf.skip_to(to);
+        self.before = Before::text(Some(form));
+        // After a call of a transcript that the marker of a result ends, the model invents the result, and what depends on it.
+        let transcript = self.adapter.calls.get(form).filter(|call| !call.transcript.is_empty());
+        if transcript.is_some_and(|call| call.close.iter().any(|close| self.buf[at..to].ends_with(close.as_str()))) {
+            self.region = Region::Lost;
+        }
     }
 
     /// Emits calls, unless they repeat those right before them in another form. The last calls stay, so that a third copy is
@@ -93,22 +88,14 @@ impl Scanner {
     }
 
     /// Decides about the waiting calls, emits the text before a call at `at`, and drops the whitespace around the call.
-    fn leave_region(&mut self, at: usize, fresh: bool, out: &mut dyn Sink) {
+    fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         self.resolve(at, false, out);
         // Only whitespace and separators are between calls.
-        let between_calls = fresh && self.emitted.calls > 0 && self.region != Region::Reasoning;
+        let between_calls = self.before.fresh && self.emitted.calls > 0 && self.region != Region::Reasoning;
         if !between_calls {
             self.emit(self.buf.trimmed(at), out);
         }
         self.code = None;
-    }
-
-    /// Drops the calls that wait: they were drafts, and stay text.
-    pub(super) fn drop_drafts(&mut self, out: &mut dyn Sink) {
-        for read in std::mem::take(&mut self.waiting) {
-            self.note(&read.calls, read.cell(Place::Code), out);
-        }
-        self.before = Before { fresh: false, ..Before::text(None) };
     }
 
     /// What is before `to` belongs to the last waiting call: a closing marker, a separator.
@@ -121,28 +108,17 @@ impl Scanner {
     /// Text up to `to` follows the waiting calls. Returns whether any still wait: the text may be a remark about them. Those that
     /// more text follows, and those in code, are text, and so is what precedes the others.
     pub(super) fn remark(&mut self, to: usize, out: &mut dyn Sink) -> bool {
-        if !self.waiting.iter().any(|read| read.counts) {
-            self.settle_until(to, REMARK_BYTES, false, out);
-        }
+        self.settle_until(to, REMARK_BYTES, false, out);
         !self.waiting.is_empty()
     }
 
     /// Decides about the waiting calls, because the answer ends at `to`, or what begins there needs no waiting. `may_ask`: nothing
     /// else is delivered.
     pub(super) fn resolve(&mut self, to: usize, may_ask: bool, out: &mut dyn Sink) {
-        if self.is_drafting() {
-            return self.waiting.clear();
+        match self.region {
+            Region::Reasoning => self.waiting.clear(),
+            _ => self.settle_until(to, 0, may_ask, out),
         }
-        let mut may_ask = may_ask;
-        for read in std::mem::take(&mut self.waiting) {
-            if read.counts {
-                may_ask = false;
-                self.deliver(read, out);
-            } else {
-                self.waiting.push(read);
-            }
-        }
-        self.settle_until(to, 0, may_ask, out);
     }
 
     /// Decides about the waiting calls, with the text up to `to` after them, unless `remark` bytes of it are still waited for. Calls
@@ -215,7 +191,7 @@ impl Scanner {
 
     /// Handles a marked call truncated by the end of the answer, after others that are complete.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
-        self.leave_region(self.begin_of(candidate), candidate.fresh, out);
+        self.leave_region(self.begin_of(candidate), out);
         self.send_meant(whole, out);
         let cell = Cell { form: Form::Marked, place: before_the_end(candidate.fresh), proof: Proof::Fits, whole: false };
         self.note(std::slice::from_ref(&cut), cell, out);
@@ -230,7 +206,7 @@ impl Scanner {
     /// Refuses a call whose arguments exceed the limit, and discards the rest of the answer, because nobody knows where the call
     /// ends.
     pub(super) fn overrun(&mut self, name: &str, candidate: &Candidate, out: &mut dyn Sink) {
-        self.leave_region(self.begin_of(candidate), candidate.fresh, out);
+        self.leave_region(self.begin_of(candidate), out);
         self.refuse(&Parsed::new(name, ""), &Why::TooLarge(self.options.argument_bytes), out);
         self.region = Region::Lost;
         self.buf.skip_to(self.buf.len());

@@ -198,11 +198,6 @@ impl Scanner {
     /// Handles a marker of messages, headers, reasoning or asides. `None`: it is none of them, or a call may begin there too.
     fn step_frame(&mut self, found: Found<'_>, aside: Option<Aside>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, framing) = (found.at, found.mark.framing);
-        match self.closes_thoughts(found, end) {
-            None => return Some(false),
-            Some(true) => self.drop_drafts(out),
-            Some(false) => {}
-        }
         if aside == Some(Aside::Closes) {
             self.message.aside = false;
         }
@@ -231,11 +226,6 @@ impl Scanner {
         self.waiting.last().is_some_and(|last| waits(last.to)) || (self.before.fresh && self.emitted.calls > 0)
     }
 
-    /// Whether a call precedes this position.
-    pub(super) fn has_called(&self) -> bool {
-        self.emitted.calls > 0 || self.waiting.iter().any(|read| read.counts)
-    }
-
     /// Discards the answer from `at` on: the model invented another speaker's turn.
     pub(super) fn lose_rest(&mut self, at: usize, out: &mut dyn Sink) {
         self.resolve(at, true, out);
@@ -249,8 +239,8 @@ impl Scanner {
         let begins_line = self.at_line_start(at);
         let is_over = match aside {
             Aside::EndedTurn => true,
-            Aside::Turn => begins_line && (self.emitted.said || self.has_called() || self.follows_call()),
-            Aside::Result => begins_line && (self.has_called() || self.follows_call()),
+            Aside::Turn => begins_line && (self.emitted.said || self.emitted.calls > 0 || self.follows_call()),
+            Aside::Result => begins_line && (self.emitted.calls > 0 || self.follows_call()),
             Aside::ResultOfCall => begins_line && self.follows_call(),
             Aside::Opens | Aside::Closes | Aside::Final => false,
         };

@@ -95,26 +95,17 @@ impl Scanner {
 
     /// Whether only whitespace is between `at` and the newline before it.
     pub(super) fn at_line_start(&self, at: usize) -> bool {
-        let before = self.after_calls(at);
+        let before = self.buf.pending(at);
         match memchr::memrchr(b'\n', before.as_bytes()) {
             Some(newline) => is_blank(&before[newline..]),
-            None => self.begins_line() && is_blank(before),
+            None => self.emitted.line_head.is_empty() && is_blank(before),
         }
-    }
-
-    /// The text before `at` that is not yet emitted. Calls that wait are not part of it.
-    fn after_calls(&self, at: usize) -> &str {
-        &self.buf[self.waiting.last().map_or(self.buf.from, |last| last.to)..at]
-    }
-
-    /// Whether that text begins a line: after a call, or where the emitted text does.
-    fn begins_line(&self) -> bool {
-        !self.waiting.is_empty() || self.emitted.line_head.is_empty()
     }
 
     /// What the text before `at` ends in. Calls that wait are not part of it.
     pub(super) fn tail(&self, at: usize) -> Tail {
-        self.emitted.tail.after(self.after_calls(at))
+        let from = self.waiting.last().map_or(self.buf.from, |last| last.to);
+        self.emitted.tail.after(&self.buf[from..at])
     }
 
     /// Whether `at` is inside a string of JSON data, so that not even a marker counts there.
@@ -136,9 +127,9 @@ impl Scanner {
 
     /// The text before `at` on its line, without leading whitespace, up to [`HEAD_BYTES`].
     pub(super) fn line_head(&self, at: usize) -> String {
-        let before = self.after_calls(at);
+        let before = self.buf.pending(at);
         let line = before.rfind('\n').map_or(before, |newline| &before[newline..]);
-        let is_new = line.starts_with('\n') || self.begins_line();
+        let is_new = line.starts_with('\n') || self.emitted.line_head.is_empty();
         let mut head = if is_new { String::new() } else { self.emitted.line_head.clone() };
         extend(&mut head, if is_new { line.trim_start() } else { line });
         head
@@ -174,6 +165,7 @@ impl Scanner {
             self.buf.skip_to(to);
         } else {
             self.buf.cut_out(at, to);
+            self.draft.searched = 0;
         }
     }
 
