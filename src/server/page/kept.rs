@@ -229,8 +229,8 @@ impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
         self.kept(|kept| {
             kept.cut |= kept.sent.len() > REQUEST_BYTES;
-            let request = (!kept.cut).then(|| serde_json::to_string(&recording::request(chat, tools)).ok());
-            let request = request.flatten().unwrap_or_default();
+            let written = || serde_json::to_string(&recording::request(chat, tools)).unwrap_or_default();
+            let request = if kept.cut { String::new() } else { written() };
             let request = if kept.takes(request.len()) { request } else { String::new() };
             kept.rounds.push(Round { request, wire: Some(dialect), reads: Vec::new(), checked: Vec::new() });
         });
