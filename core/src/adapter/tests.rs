@@ -453,6 +453,14 @@ fn a_call_inside_of_reasoning_follows_the_family() {
             "",
         ),
         (
+            "in a block quote, after text on the line of the opening tag",
+            "hermes",
+            format!("Dark.<think>\n> {HERMES_CALL}"),
+            &none,
+            format!("> {HERMES_CALL}"),
+            "Dark.",
+        ),
+        (
             "in a string of prose",
             "kimi-k2",
             "<think>The functions. lamp is for light.</think>Hi.".to_owned(),

@@ -34,6 +34,7 @@ impl Scanner {
             self.region = Region::Reasoning;
             self.emitted.swallow_blank = true;
             self.emitted.divide(true);
+            self.emitted.begin_line();
             // After this one, a closing marker is no longer a sign of how the answer began.
             self.draft.began.get_or_insert(self.options.reasoning_open);
             return Some(true);
