@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{atomic, error::Error};
+use crate::{atomic, error::Error, event::ARGUMENT_BYTES};
 use locate::Located;
 use secret::Source;
 
@@ -140,7 +140,7 @@ pub struct Limits {
     /// A candidate whose name is still unknown becomes text beyond this size, in bytes.
     pub held_bytes: usize,
     /// The largest arguments of a call, in bytes. A larger call is refused; in text, the rest of the answer is
-    /// discarded. More than 8 MiB (`fix::MAX_BYTES`) has no effect: the fixer refuses such a call.
+    /// discarded. More than 8 MiB (`event::ARGUMENT_BYTES`) has no effect: the fixer refuses such a call.
     pub argument_bytes: usize,
     /// The largest request body, in bytes.
     pub body_bytes: usize,
@@ -293,7 +293,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             held_bytes: 16 * 1024,
-            argument_bytes: 8 * 1024 * 1024,
+            argument_bytes: ARGUMENT_BYTES,
             body_bytes: 16 * 1024 * 1024,
             connections: 1000,
             context_tokens: 32 * 1024,

@@ -1,7 +1,8 @@
 //! Runs a chat turn: turns a [`Plan`] into the client's bytes. A turn has one upstream answer, plus one for each time that
 //! toolglot asks the model again or runs tools. This is the async shell around the synchronous stages. It has no task and no
 //! channel, so dropping the turn drops the upstream request. Only calls with effects that toolglot runs itself outlive it
-//! (`react::flight`). A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every `NEXT_SIGN`.
+//! (`react::flight`). A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every `NEXT_SIGN`;
+//! while a call is written, a report every `rounds::PROGRESS`.
 //!
 //! | module | job |
 //! |---|---|

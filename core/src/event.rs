@@ -64,6 +64,9 @@ pub enum Event<'a> {
     },
 }
 
+/// Longest argument text of a call that is read, in bytes.
+pub const ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
+
 /// A call on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call<'a> {

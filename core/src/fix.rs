@@ -22,7 +22,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use crate::event::Why;
+use crate::event::{ARGUMENT_BYTES, Why};
 use crate::json::strict;
 use crate::json::tree::Value;
 
@@ -37,14 +37,11 @@ pub use tally::Tally;
 
 pub use crate::json::Code;
 
-/// Longest argument text that is read, in bytes.
-pub const MAX_BYTES: usize = 8 * 1024 * 1024;
-
 /// Repairs the arguments of one call. Without a schema only the syntax is repaired, and the root may be any container.
 /// `keeps_null` lists parameters whose explicit `null` is kept. Never panics; linear in the length of `source`.
 pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: End) -> Report {
-    if source.len() > MAX_BYTES {
-        return Report::refused(Why::TooLarge(MAX_BYTES));
+    if source.len() > ARGUMENT_BYTES {
+        return Report::refused(Why::TooLarge(ARGUMENT_BYTES));
     }
     let text = source.trim();
     if let Some(report) = as_written(text, schema, keeps_null) {

@@ -42,7 +42,7 @@ struct Kept {
 }
 
 /// How long a connection is kept. Some servers close idle connections after 5 s, and a half-closed one must not be used.
-const KEPT: Duration = Duration::from_secs(3);
+pub(super) const KEPT: Duration = Duration::from_secs(3);
 /// Maximum number of kept connections per server.
 const MOST: usize = 256;
 

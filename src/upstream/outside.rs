@@ -1,13 +1,11 @@
 //! Connections to servers on other machines, or with TLS, over reqwest. The proxy variables of the environment apply. Idle
-//! connections are kept for 3 s.
-
-use std::time::Duration;
+//! connections are kept as long as those of this machine (`idle`).
 
 use bytes::BytesMut;
 use tokio::task::yield_now;
 use url::Url;
 
-use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Source, Timeouts, USER_AGENT, broke_off, fell_silent};
+use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Source, Timeouts, USER_AGENT, broke_off, fell_silent, idle};
 use crate::{
     dial,
     error::{Error, innermost},
@@ -20,16 +18,13 @@ pub(super) struct Answer {
     busy: usize,
 }
 
-/// How long a connection is kept. Some servers close idle connections after 5 s, and a half-closed one must not be used.
-const POOL_IDLE: Duration = Duration::from_secs(3);
-
 /// HTTP clients with these timeouts.
 pub(super) fn clients(timeouts: Timeouts) -> dial::Clients {
     dial::Clients::new(move |builder| {
         builder
             .connect_timeout(timeouts.connect)
             .read_timeout(timeouts.idle)
-            .pool_idle_timeout(POOL_IDLE)
+            .pool_idle_timeout(idle::KEPT)
             .tcp_nodelay(true)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(USER_AGENT)

@@ -11,8 +11,8 @@ use tracing::{debug, info, warn};
 
 use super::ending::cut;
 use super::placeholder::are_placeholders;
-use super::{Code, End, MAX_BYTES, Report, Schema, Schemas, Tally, Verdict, fix, markup, name, patch};
-use crate::event::{Call, Effect, Event, FinishReason, Sink, Tool, Tools, Why};
+use super::{Code, End, Report, Schema, Schemas, Tally, Verdict, fix, markup, name, patch};
+use crate::event::{ARGUMENT_BYTES, Call, Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
 /// A call that went through the stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Checked {
 pub struct Fixer {
     tools: Arc<Tools>,
     schemas: Arc<Schemas>,
-    /// Longest argument text that is repaired, in bytes. More than [`MAX_BYTES`] has no effect.
+    /// Longest argument text that is repaired, in bytes. More than [`ARGUMENT_BYTES`] has no effect.
     pub limit: usize,
     /// Counts the calls of this stage.
     pub tally: Arc<Tally>,
@@ -47,12 +47,12 @@ pub struct Fixer {
 }
 
 impl Fixer {
-    /// A stage for one answer. The limit is [`MAX_BYTES`], and the log shows no values.
+    /// A stage for one answer. The limit is [`ARGUMENT_BYTES`], and the log shows no values.
     pub fn new(tools: Arc<Tools>, schemas: Arc<Schemas>) -> Fixer {
         Fixer {
             tools,
             schemas,
-            limit: MAX_BYTES,
+            limit: ARGUMENT_BYTES,
             tally: Arc::default(),
             unclosed: None,
             markers: Arc::default(),
@@ -91,7 +91,7 @@ impl Fixer {
                 let nameless = || Why::UnknownTool(": the call has no name".to_owned());
                 ("", Report::refused(cut(end).unwrap_or_else(nameless)))
             }
-            _ if call.arguments.len() > self.limit.min(MAX_BYTES) => (call.name, Report::refused(Why::TooLarge(self.limit))),
+            _ if call.arguments.len() > self.limit.min(ARGUMENT_BYTES) => (call.name, Report::refused(Why::TooLarge(self.limit))),
             Some(tool) => {
                 let schema = self.schemas.get(tool.checked_schema());
                 (tool.name.as_str(), self.checked_against(tool, &schema, call.arguments, end))

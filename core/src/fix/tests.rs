@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::FinishReason;
+use crate::event::{ARGUMENT_BYTES, FinishReason};
 
 /// Parameters of an invented tool that has something of everything.
 const EVERYTHING: &str = r#"{
@@ -720,8 +720,8 @@ fn ends() {
 
 #[test]
 fn limits() {
-    let large = format!("{{\"town\":\"{}\"}}", "x".repeat(MAX_BYTES));
-    assert_eq!(is_refused("size", "", &large, End::Closed), Why::TooLarge(MAX_BYTES));
+    let large = format!("{{\"town\":\"{}\"}}", "x".repeat(ARGUMENT_BYTES));
+    assert_eq!(is_refused("size", "", &large, End::Closed), Why::TooLarge(ARGUMENT_BYTES));
     let deep = format!("{}1{}", "[".repeat(129), "]".repeat(129));
     assert!(matches!(is_refused("depth", "", &deep, End::Closed), Why::Malformed(_)));
     let deep = format!("{}1,{}", "[".repeat(127), "]".repeat(127));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::verdict::MayAsk;
+use crate::event::ARGUMENT_BYTES;
 
 /// Options of a scanner.
 #[derive(Debug, Clone)]
@@ -40,7 +41,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             held_bytes: 16 * 1024,
-            argument_bytes: 8 * 1024 * 1024,
+            argument_bytes: ARGUMENT_BYTES,
             framing: true,
             reasoning_open: false,
             answer: Wanted::Text,
