@@ -29,9 +29,10 @@ build() {
     mkdir -p "$sources/src" && : > "$sources/src/lib.rs"
     printf '[package]\nname = "sources"\nversion = "0.0.0"\n[dependencies]\nllama-cpp-sys-2 = "=%s"\n[workspace]\n' "$headers" > "$sources/Cargo.toml"
     (cd "$sources" && cargo vendor --quiet vendor > /dev/null) || return 1
-    # -march=native: the processor's vector instructions, which Ollama's own releases load from libraries built apart.
+    # -march=native: the processor's vector instructions, which Ollama's own releases load from libraries built apart. Without AMX: its
+    # sources are in none of the folders that Go compiles.
     GOBIN=$work/built GOFLAGS=-buildvcs=false CGO_ENABLED=1 \
-        CGO_CPPFLAGS="-I$sources/vendor/llama-cpp-sys-2/llama.cpp/vendor" CGO_CFLAGS="-O3 -march=native -w" CGO_CXXFLAGS="-O3 -march=native -w" \
+        CGO_CPPFLAGS="-I$sources/vendor/llama-cpp-sys-2/llama.cpp/vendor" CGO_CFLAGS="-O3 -march=native -U__AMX_INT8__ -w" CGO_CXXFLAGS="-O3 -march=native -U__AMX_INT8__ -w" \
         timeout "${OLLAMA_BUILD_LIMIT:-2400}" go install "github.com/ollama/ollama@v$version" || return 1
     mv "$work/built/ollama" "$built" && rm -rf "$sources" "$work/built"
 }
@@ -42,7 +43,7 @@ if [ -z "${OLLAMA:-}" ]; then
     if [ ! -x "$OLLAMA" ]; then
         command -v go > /dev/null || skip "Go is not installed, and OLLAMA names no Ollama"
         [ "${OLLAMA_BUILD:-}" != no ] || skip "none was built yet: run tests/ollama/run.sh once"
-        build > "$work/build.log" 2>&1 || skip "the build failed or took too long: $(tail -n 1 "$work/build.log") (see $work/build.log)"
+        build > "$work/build.log" 2>&1 || skip "the build failed or took too long: $(grep . "$work/build.log" | tail -n 1) (see $work/build.log)"
     fi
 fi
 OLLAMA=$(realpath "$OLLAMA")

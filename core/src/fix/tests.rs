@@ -10,7 +10,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::{ARGUMENT_BYTES, FinishReason};
+use crate::{
+    effort,
+    event::{ARGUMENT_BYTES, FinishReason},
+};
 
 /// Parameters of an invented tool that has something of everything.
 const EVERYTHING: &str = r#"{
@@ -736,10 +739,11 @@ fn floods() {
         "\"a\" ", "a ", "\n", "\\n", "{\"a\":\"b\",", "[1,", "1e", "“", "\",\"a\":\"", "}{", "{}", "(", "<|", "...", "+\"x\"",
         "\"}", "\"\\", "\u{a0}", "a:", "\"x\n", "\", \"k\": \"",
     ];
+    let (long, usual) = effort::of((20_000, 4_000), (100_000, 10_000));
     for part in parts {
         for head in ["", "{\"town\":\"", "[\"", "{", "{\"town\": x"] {
             let source =
-                format!("{head}{}", part.repeat(if part.len() == 1 && head.len() < 2 { 100_000 } else { 10_000 / part.len() }));
+                format!("{head}{}", part.repeat(if part.len() == 1 && head.len() < 2 { long } else { usual / part.len() }));
             for end in [End::Whole, End::Cut(FinishReason::Length)] {
                 fixed(TOWN, &source, end);
                 fixed("", &source, end);

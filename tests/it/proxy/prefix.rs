@@ -12,7 +12,7 @@ use super::{
 use crate::void;
 
 /// From the second turn on, each repeats the kinds of messages of the one before.
-const TURNS: usize = 4;
+const TURNS: usize = 3;
 
 /// How the client writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
