@@ -453,6 +453,14 @@ fn a_call_inside_of_reasoning_follows_the_family() {
             "",
         ),
         (
+            "much text and a mention follow, then the reasoning ends",
+            "hermes",
+            format!("<think>{HERMES_CALL} {}<tool_call> or not.</think>No.", "or ".repeat(200)),
+            &none,
+            format!("{HERMES_CALL} {}<tool_call> or not.", "or ".repeat(200)),
+            "No.",
+        ),
+        (
             "in a block quote, after text on the line of the opening tag",
             "hermes",
             format!("Dark.<think>\n> {HERMES_CALL}"),

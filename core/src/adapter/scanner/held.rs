@@ -115,15 +115,16 @@ impl Scanner {
     /// Decides about the waiting calls, because the answer ends at `to`, or what begins there needs no waiting. `may_ask`: nothing
     /// else is delivered.
     pub(super) fn resolve(&mut self, to: usize, may_ask: bool, out: &mut dyn Sink) {
-        match self.region {
-            Region::Reasoning => self.waiting.clear(),
-            _ => self.settle_until(to, 0, may_ask, out),
-        }
+        self.settle_until(to, 0, may_ask, out);
     }
 
     /// Decides about the waiting calls, with the text up to `to` after them, unless `remark` bytes of it are still waited for. Calls
     /// between which is only white space have the same text after them.
     fn settle_until(&mut self, to: usize, remark: usize, may_ask: bool, out: &mut dyn Sink) {
+        // Something follows them in reasoning: they were drafts.
+        if self.region == Region::Reasoning {
+            self.waiting.clear();
+        }
         let text_end = self.buf.trimmed(to);
         while let Some(first) = self.waiting.first() {
             let (mut count, mut end, mut in_code) = (1, first.to, first.in_code);
