@@ -484,6 +484,14 @@ fn a_call_inside_of_reasoning_follows_the_family() {
             "Dark. Bright.".to_owned(),
             "Done.",
         ),
+        (
+            "parse, after the mention of a tag",
+            "apertus",
+            format!("The <think> tag.<|inner_prefix|>Dark.{HERMES_CALL}"),
+            &call,
+            "Dark.".to_owned(),
+            "The <think> tag.",
+        ),
     ];
     for (what, adapter, text, calls, reasoning, content) in cases {
         let seen = read(adapter, false, &text);

@@ -38,7 +38,7 @@ impl Scanner {
             return self.deliver(read, out);
         }
         (self.before.call, self.before.tried) = (Some(read.form), false);
-        if self.is_drafting() {
+        if self.region == Region::Reasoning {
             self.draft.is_prose = true;
             self.emit(self.buf.trimmed(read.at), out);
         }

@@ -27,7 +27,7 @@ fn text(adapter: &Adapter) -> impl Strategy<Value = String> + use<> {
     }
     // The family's own markers are as likely as all the rest.
     let own = if markers.is_empty() { Just(String::new()).boxed() } else { prop::sample::select(markers).boxed() };
-    prop::collection::vec(prop_oneof![prop::sample::select(pieces), own], 0..14).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(prop_oneof![prop::sample::select(pieces), own], 0..34).prop_map(|pieces| pieces.concat())
 }
 
 fn seen(adapter: &Arc<Adapter>, tools: &Arc<Tools>, options: &Options, pieces: &mut dyn Iterator<Item = &str>) -> Seen {
