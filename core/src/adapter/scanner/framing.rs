@@ -6,7 +6,7 @@ use super::{GAP_BYTES, Region, Scanner};
 use crate::{
     adapter::{
         Inside, Reasoning,
-        syntax::{Start, is_blank, starts_with_any},
+        syntax::{Start, starts_with_any},
         triggers::Found,
     },
     event::Sink,
@@ -106,15 +106,10 @@ impl Scanner {
         }
         let found = adapter.triggers.next(&self.buf, self.buf.pos, end);
         let at = found.map_or_else(|held| held, |found| found.at);
-        let Some(found) = found.ok().filter(|_| end || !adapter.triggers.may_become(&self.buf[at..])) else {
-            let is_text = !is_blank(&self.buf[self.buf.pos..at]);
-            self.buf.scan_to(at);
-            // Whitespace at its end is held, because what follows may swallow it.
-            if is_text {
-                self.emit(self.buf.trimmed(at), out);
-            }
-            return false;
-        };
+        // Whitespace at its end is held, because what follows may swallow it.
+        self.emit(self.buf.trimmed(at), out);
+        self.buf.scan_to(at);
+        let Some(found) = found.ok().filter(|_| end || !adapter.triggers.may_become(&self.buf[at..])) else { return false };
         let (after, divides) = (at + found.len, found.mark.framing);
         let is_stripped = divides.stripped_header && self.message.stripped && self.ends_in_a_word(at);
         if divides.header || divides.message_end || is_stripped {
@@ -123,31 +118,22 @@ impl Scanner {
             self.message.primed |= divides.message_end;
             return true;
         }
-        self.buf.scan_to(after);
         if divides.reasoning_close {
             self.leave_reasoning(at, after, out);
             self.message.in_answer |= divides.answer_open;
             return true;
         }
-        if (divides.drop && found.mark.calls.is_empty()) || divides.reasoning_open {
+        let opens = self.tools.wanted() && !found.mark.calls.is_empty();
+        let ignored = self.inside() == Inside::Ignore;
+        if divides.reasoning_open || (divides.drop && (found.mark.calls.is_empty() || (opens && ignored))) {
             self.take_out(at, after, out);
             return true;
         }
-        if self.tools.wanted() && !found.mark.calls.is_empty() {
-            match self.inside() {
-                Inside::AtEnd | Inside::Parse => {
-                    self.buf.scan_to(at);
-                    match self.begin_marked(found, end) {
-                        None => return false,
-                        Some(true) => return true,
-                        Some(false) => self.buf.scan_to(after),
-                    }
-                }
-                Inside::Ignore if divides.drop => self.take_out(at, after, out),
-                Inside::Ignore => {}
-            }
+        let begun = if opens && !ignored { self.begin_marked(found, end) } else { Some(false) };
+        if begun == Some(false) {
+            self.buf.scan_to(after);
         }
-        true
+        begun.is_some()
     }
 
     /// The reasoning ends at `at`, and text continues at `after`. Calls in it were drafts.

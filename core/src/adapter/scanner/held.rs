@@ -38,10 +38,7 @@ impl Scanner {
             return self.deliver(read, out);
         }
         (self.before.call, self.before.tried) = (Some(read.form), false);
-        if self.region == Region::Reasoning {
-            self.draft.is_prose = true;
-            self.emit(self.buf.trimmed(read.at), out);
-        }
+        self.draft.is_prose |= self.is_drafting();
         self.buf.scan_to(read.to);
         self.code.take_if(|_| read.closes_code);
         self.waiting.push(read);
