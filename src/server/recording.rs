@@ -9,7 +9,8 @@ use std::{
 };
 
 use chrono::Utc;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     atomic,
@@ -17,7 +18,7 @@ use crate::{
     error::Error,
     event::{Tool, ToolChoice, Tools},
     fixture::{Fixture, Read, Round},
-    openai::ChatRequest,
+    openai::{ChatRequest, Message},
     plan::Plan,
     redact,
     turn::tap::Tap,
@@ -67,7 +68,8 @@ pub(super) fn tap(directory: &Path, plan: &Plan) -> Box<dyn Tap> {
 
 impl Tap for Recording {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        self.fixture.rounds.push(Round { request: request(chat, tools), wire: Some(dialect), reads: Vec::new() });
+        let request = ChatRequest::parse(request(chat, tools).as_bytes()).unwrap_or_default();
+        self.fixture.rounds.push(Round { request, wire: Some(dialect), reads: Vec::new() });
         self.last = Instant::now();
     }
 
@@ -104,12 +106,48 @@ pub(super) fn plain(model: &str) -> String {
     model.chars().take(NAME_CHARS).map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
 }
 
-/// The request with its tools in OpenAI's form, whatever the client's form, and without fields that identify a person.
-pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
-    let definition = |tool: &Tool| {
-        let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({}));
-        json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
-    };
+/// A request as it is kept: with its tools in OpenAI's form, whatever the client's form.
+#[derive(Serialize)]
+struct Kept<'a> {
+    model: &'a str,
+    messages: &'a [Message],
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Definition<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+    #[serde(flatten, serialize_with = "public")]
+    rest: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Definition<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a RawValue>,
+}
+
+impl<'a> From<&'a Tool> for Definition<'a> {
+    fn from(tool: &'a Tool) -> Definition<'a> {
+        let parameters = serde_json::from_str(&tool.schema).ok();
+        Definition { r#type: "function", function: Function { name: &tool.name, description: &tool.description, parameters } }
+    }
+}
+
+/// Writes the fields that do not identify a person.
+fn public<S: Serializer>(rest: &Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(rest.iter().filter(|(name, _)| !PRIVATE.contains(&name.as_str())))
+}
+
+/// The request as JSON text, without fields that identify a person.
+pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> String {
     let tool_choice = match &tools.choice {
         ToolChoice::Auto => None,
         ToolChoice::None => Some(json!("none")),
@@ -117,8 +155,6 @@ pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
         ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
     };
     let ChatRequest { model, messages, stream, rest, .. } = chat;
-    let (model, messages, stream) = (model.clone(), messages.clone(), *stream);
-    let stays = |(name, _): &(&String, &Value)| !PRIVATE.contains(&name.as_str());
-    let rest = rest.iter().filter(stays).map(|(name, value)| (name.clone(), value.clone())).collect();
-    ChatRequest { model, messages, stream, tools: tools.iter().map(definition).collect(), tool_choice, rest }
+    let tools = tools.iter().map(Definition::from).collect();
+    serde_json::to_string(&Kept { model, messages, stream: *stream, tools, tool_choice, rest }).unwrap_or_default()
 }

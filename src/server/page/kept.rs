@@ -229,8 +229,7 @@ impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
         self.kept(|kept| {
             kept.cut |= kept.sent.len() > REQUEST_BYTES;
-            let written = || serde_json::to_string(&recording::request(chat, tools)).unwrap_or_default();
-            let request = if kept.cut { String::new() } else { written() };
+            let request = if kept.cut { String::new() } else { recording::request(chat, tools) };
             let request = if kept.takes(request.len()) { request } else { String::new() };
             kept.rounds.push(Round { request, wire: Some(dialect), reads: Vec::new(), checked: Vec::new() });
         });
