@@ -38,7 +38,7 @@ const OTHER_FORMS: [&str; 6] = ["response_format", "grammar", "json_schema", "lo
 /// The server refuses `/apply-template`, or cannot be reached.
 pub async fn held(client: &Client, round: &Round<'_>, prepared: &Prepared) -> Result<Option<Prepared>, Error> {
     let Outgoing::Http(request) = &prepared.outgoing else { return Ok(None) };
-    let Some(markers) = markers(round.adapter).filter(|_| may_be_held(round)) else { return Ok(None) };
+    let Some(markers) = may_be_held(round).then(|| markers(round.adapter)).flatten() else { return Ok(None) };
     let several = round.chat.rest.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
     let parameters: Vec<(String, Value)> = round.tools.iter().map(|tool| (tool.wire_name.clone(), parameters_of(tool))).collect();
     let grammar = write(&parameters, &markers, several);
