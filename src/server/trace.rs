@@ -119,8 +119,10 @@ impl hyper::body::Body for Traced {
         if polled.is_ready() {
             ending.first_byte.get_or_insert_with(Instant::now);
         }
-        if let (Some(kept), Poll::Ready(Some(Ok(frame)))) = (kept, &polled) {
-            kept.hold().client(frame.data_ref().map_or(&[], |data| data));
+        if let (Some(kept), Poll::Ready(Some(Ok(frame)))) = (kept, &polled)
+            && let Some(bytes) = frame.data_ref()
+        {
+            kept.hold().client(bytes);
         }
         polled
     }

@@ -95,6 +95,16 @@ pub(super) struct Tail {
 impl Tail {
     /// The tail after more text.
     pub(super) fn after(mut self, text: &str) -> Tail {
+        // Where no bracket is open or opens, only the end of the text counts.
+        if self.depth == 0 && memchr::memchr3(b'{', b'[', b'(', text.as_bytes()).is_none() {
+            let mut ends = text.chars().rev().filter(|c| !c.is_whitespace());
+            self.last = match (ends.next(), ends.next()) {
+                (None, _) => self.last,
+                (last, None) => [self.last[1], last],
+                (last, before) => [before, last],
+            };
+            return self;
+        }
         for c in text.chars() {
             match c {
                 _ if self.escaped => self.escaped = false,
