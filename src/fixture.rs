@@ -43,39 +43,49 @@ pub struct Round {
     /// The format of the stream; `None`: only the model's text, which ends with `stop`.
     pub wire: Option<Dialect>,
     /// The bytes as they arrived.
-    pub reads: Vec<Read>,
+    pub reads: Reads,
 }
 
-/// Bytes that arrived in one piece.
+/// Bytes as they arrived: in pieces, each after a pause since the one before it, or since the request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Read {
-    /// The pause since the read before it; of the first, since the request. In the file, in whole milliseconds.
-    pub after: Duration,
-    /// The bytes.
+pub struct Reads {
+    /// All of them.
     pub bytes: Vec<u8>,
+    /// The pause before each piece, and where it ends. In the file, pauses are whole milliseconds.
+    ends: Vec<(Duration, usize)>,
 }
 
 /// The words for the formats of streams in the headers of sections.
 const FORMATS: [(&str, Option<Dialect>); 4] =
     [("openai", Some(Dialect::OpenAi)), ("ollama", Some(Dialect::Ollama)), ("google", Some(Dialect::Google)), ("text", None)];
 
-/// Reads with a shorter pause between them are recorded as one.
+/// Pieces with a shorter pause between them are recorded as one.
 const PAUSE: Duration = Duration::from_millis(1);
 
-impl Read {
-    /// Records bytes that arrived `after` the previous ones.
-    pub fn record(reads: &mut Vec<Read>, after: Duration, bytes: &[u8]) {
-        match reads.last_mut() {
-            Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
-            _ => reads.push(Read { after, bytes: bytes.to_vec() }),
-        }
+impl Reads {
+    /// One piece without a pause.
+    pub fn one(bytes: &[u8]) -> Reads {
+        let mut reads = Reads::default();
+        reads.push(Duration::ZERO, bytes);
+        reads
     }
-}
 
-impl Round {
-    /// All bytes of the stream in one piece.
-    pub fn bytes(&self) -> Vec<u8> {
-        self.reads.iter().flat_map(|read| read.bytes.iter().copied()).collect()
+    /// Records bytes that arrived `after` the previous ones.
+    pub fn record(&mut self, after: Duration, bytes: &[u8]) {
+        // Without a pause, they belong to the piece before them.
+        let after = self.ends.pop_if(|_| after < PAUSE).map_or(after, |(before, _)| before);
+        self.push(after, bytes);
+    }
+
+    fn push(&mut self, after: Duration, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push((after, self.bytes.len()));
+    }
+
+    /// The pause before each piece, and the piece.
+    pub fn iter(&self) -> impl Iterator<Item = (Duration, &[u8])> {
+        let starts = [0].into_iter().chain(self.ends.iter().map(|&(_, end)| end));
+        self.ends.iter().zip(starts).map(|(&(after, end), start)| (after, &self.bytes[start..end]))
     }
 }
 
@@ -124,11 +134,11 @@ impl Fixture {
         for round in &self.rounds {
             let format = FORMATS.iter().find(|(_, known)| *known == round.wire).map_or("", |(word, _)| *word);
             let _ = write!(out, "=== request\n{}\n=== stream {format}\n", json!(round.request));
-            for (at, read) in round.reads.iter().enumerate() {
+            for (at, (after, bytes)) in round.reads.iter().enumerate() {
                 if at > 0 {
-                    let _ = write!(out, "\n@{}ms\n", read.after.as_millis());
+                    let _ = write!(out, "\n@{}ms\n", after.as_millis());
                 }
-                escape(&read.bytes, &mut out);
+                escape(bytes, &mut out);
             }
             out.push('\n');
         }
@@ -162,24 +172,21 @@ fn body(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }
 
-fn reads(body: &str) -> Vec<Read> {
-    let mut reads = vec![Read::default()];
-    let mut piece = String::new();
+fn reads(body: &str) -> Reads {
+    let (mut reads, mut after, mut piece) = (Reads::default(), Duration::ZERO, String::new());
     for line in body.split_inclusive('\n') {
         let pause =
             line.trim_end_matches('\n').strip_prefix('@').and_then(|rest| rest.strip_suffix("ms")).and_then(|ms| ms.parse().ok());
-        match (pause, reads.last_mut()) {
-            (Some(ms), Some(last)) => {
-                last.bytes = unescape(piece.strip_suffix('\n').unwrap_or(&piece));
+        match pause {
+            Some(ms) => {
+                reads.push(after, &unescape(piece.strip_suffix('\n').unwrap_or(&piece)));
                 piece.clear();
-                reads.push(Read { after: Duration::from_millis(ms), bytes: Vec::new() });
+                after = Duration::from_millis(ms);
             }
-            _ => piece.push_str(line),
+            None => piece.push_str(line),
         }
     }
-    if let Some(last) = reads.last_mut() {
-        last.bytes = unescape(&piece);
-    }
+    reads.push(after, &unescape(&piece));
     reads
 }
 

@@ -107,7 +107,7 @@ pub fn events(
     let mut out = String::new();
     for (number, round) in fixture.rounds.iter().enumerate() {
         let case = Case::of(round, library)?;
-        let deltas = match decode(round, [&*round.bytes()]) {
+        let deltas = match decode(round, [&*round.reads.bytes]) {
             Ok(deltas) => deltas,
             Err(message) => {
                 out.push_str(&format!("fault {message}\n"));

@@ -13,7 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::{Dialect, Model, Prepared};
 use crate::{
     error::Error,
-    fixture::{Fixture, Read, Round},
+    fixture::{Fixture, Reads, Round},
     openai::ChatRequest,
     upstream::{Outgoing, Recording},
 };
@@ -81,7 +81,7 @@ impl Replay {
         let asked = place(chat);
         Ok(match of_model.iter().find(|round| place(&round.request) == asked) {
             Some(round) => prepared(round.wire, &round.reads),
-            None => prepared(None, &[Read { after: Duration::ZERO, bytes: explained(&of_model, &asked).into_bytes() }]),
+            None => prepared(None, &Reads::one(explained(&of_model, &asked).as_bytes())),
         })
     }
 
@@ -127,16 +127,16 @@ fn explained(recorded: &[&Round], (question, results): &(String, usize)) -> Stri
 }
 
 /// A recorded answer as a request that is ready to send.
-fn prepared(wire: Option<Dialect>, reads: &[Read]) -> Prepared {
-    let recorded = |read: &Read| (read.after, Bytes::from(read.bytes.clone()));
+fn prepared(wire: Option<Dialect>, reads: &Reads) -> Prepared {
+    let recorded = |(after, bytes): (Duration, &[u8])| (after, Bytes::copy_from_slice(bytes));
     let (dialect, reads) = match wire {
         Some(dialect) => (dialect, reads.iter().map(recorded).collect()),
         // Only the model's text: streamed in Ollama's format.
         None => {
-            let line = |read: &Read| {
-                let content = String::from_utf8_lossy(&read.bytes);
+            let line = |(after, bytes): (Duration, &[u8])| {
+                let content = String::from_utf8_lossy(bytes);
                 let line = json!({"message": {"role": "assistant", "content": content}, "done": false});
-                (read.after, Bytes::from(format!("{line}\n")))
+                (after, Bytes::from(format!("{line}\n")))
             };
             let end = (Duration::ZERO, Bytes::from_static(b"{\"done\":true,\"done_reason\":\"stop\"}\n"));
             (Dialect::Ollama, reads.iter().map(line).chain([end]).collect())

@@ -68,7 +68,7 @@ pub fn check(path: &Path, library: &Library, places: Places, update: bool) -> Re
 
 /// The same events for every cut of the recorded bytes. An answer is read again only where a cut changes its deltas.
 fn cuts_of_the_wire(round: &Round, deltas: &[Owned], case: &Case, whole: &str) -> Result<(), String> {
-    let bytes = round.bytes();
+    let bytes = &round.reads.bytes;
     if round.wire.is_none() {
         return Ok(());
     }
@@ -170,7 +170,7 @@ fn is_quoted(text: &str, early: &str, full: &str) -> bool {
 /// # Errors
 /// What cannot be read.
 pub fn client_bytes(round: &Round, library: &Library, shape: &str, in_letters: bool) -> Result<String, String> {
-    let recorded = decode(round, [&*round.bytes()])?;
+    let recorded = decode(round, [&*round.reads.bytes])?;
     let deltas = if in_letters { letters(&recorded) } else { recorded };
     let kind = match shape {
         "native" => Kind::Native,

@@ -17,7 +17,7 @@ use crate::{
     backend::Dialect,
     error::Error,
     event::{Tool, ToolChoice, Tools},
-    fixture::{Fixture, Read, Round},
+    fixture::{Fixture, Reads, Round},
     openai::{ChatRequest, Message},
     plan::Plan,
     redact,
@@ -69,14 +69,14 @@ pub(super) fn tap(directory: &Path, plan: &Plan) -> Box<dyn Tap> {
 impl Tap for Recording {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
         let request = ChatRequest::parse(request(chat, tools).as_bytes()).unwrap_or_default();
-        self.fixture.rounds.push(Round { request, wire: Some(dialect), reads: Vec::new() });
+        self.fixture.rounds.push(Round { request, wire: Some(dialect), reads: Reads::default() });
         self.last = Instant::now();
     }
 
     fn upstream(&mut self, bytes: &[u8]) {
         let after = std::mem::replace(&mut self.last, Instant::now()).elapsed();
         let Some(round) = self.fixture.rounds.last_mut() else { return };
-        Read::record(&mut round.reads, after, bytes);
+        round.reads.record(after, bytes);
     }
 
     fn end(&mut self) {

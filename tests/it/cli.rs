@@ -349,8 +349,9 @@ async fn a_recording_holds_the_bytes_and_no_secret() {
     assert!(!written.contains("secret"), "{written}");
     let fixture = toolglot::fixture::Fixture::parse(&written).unwrap();
     let round = &fixture.rounds[0];
-    assert_eq!(text(&round.bytes()), lines.concat());
-    assert!(round.reads.len() == 2 && round.reads[1].after >= Duration::from_millis(100), "{:?}", round.reads);
+    assert_eq!(text(&round.reads.bytes), lines.concat());
+    let pauses: Vec<Duration> = round.reads.iter().map(|(after, _)| after).collect();
+    assert!(pauses.len() == 2 && pauses[1] >= Duration::from_millis(100), "{pauses:?}");
     assert_eq!((&*round.request.tools, round.request.rest["temperature"].as_f64()), ([tool].as_slice(), Some(0.5)));
 }
 
@@ -388,7 +389,7 @@ async fn a_recording_is_kept_however_the_turn_ends() {
         let written = std::fs::read_to_string(&file).unwrap();
         let fixture = toolglot::fixture::Fixture::parse(&written).unwrap();
         assert!(fixture.title.ends_with(", broken off"), "{}", fixture.title);
-        assert!(text(&fixture.rounds[0].bytes()).contains("half of it, with ***") && !written.contains("k3y"), "{written}");
+        assert!(text(&fixture.rounds[0].reads.bytes).contains("half of it, with ***") && !written.contains("k3y"), "{written}");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

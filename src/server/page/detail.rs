@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     event::{self, Channel, Delta, Event, FinishReason, Note, ToolCall, ToolChoice},
     fix::Checked,
-    fixture::Read,
+    fixture::Reads,
     openai::ChatRequest,
     recorded, redact,
     server::{received::Received, reply, state::App, survey},
@@ -137,7 +137,7 @@ pub(super) async fn normalize(app: App, request: Request) -> Result<Response, Er
     answer.delta(Delta::Text(Channel::Content, &asked.text), &mut take);
     answer.delta(Delta::Finish(end), &mut take);
     let checked = answer.finish(&mut take).checked;
-    let reads = vec![Read { bytes: asked.text.into_bytes(), ..Read::default() }];
+    let reads = Reads::one(asked.text.as_bytes());
     kept.rounds.push(Round { request: String::new(), wire: None, reads, checked });
     kept.reader = Some(reader);
     Ok(reply::json(&json!({"detail": detail(&kept)})))
@@ -240,7 +240,7 @@ fn pieces(reader: Option<&Reader>, text: &str, split: &Split) -> Vec<Value> {
 impl Wrote {
     fn of(round: &Round, clean: &impl Fn(&str) -> String) -> Wrote {
         let mut wrote = Wrote::default();
-        let pieces = round.reads.iter().map(|read| read.bytes.as_slice());
+        let pieces = round.reads.iter().map(|(_, bytes)| bytes);
         let read = recorded::read(round.wire, pieces, &mut |delta: Delta<'_>| match delta {
             Delta::Text(Channel::Reasoning, text) => wrote.reasoning.push_str(text),
             Delta::Text(Channel::Content, text) => wrote.content.push_str(text),

@@ -19,7 +19,7 @@ use crate::{
     backend::Dialect,
     event::{Event, Note, Tools},
     fix::Checked,
-    fixture::{self, Fixture, Read},
+    fixture::{self, Fixture, Reads},
     lock::Hold,
     openai::ChatRequest,
     plan::Plan,
@@ -66,7 +66,7 @@ pub(super) struct Round {
     /// The conversation in the internal form, as JSON; `""` if it was omitted for lack of space.
     pub(super) request: String,
     pub(super) wire: Option<Dialect>,
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Reads,
     /// What was found in the calls of the answer.
     pub(super) checked: Vec<Checked>,
 }
@@ -231,7 +231,7 @@ impl Tap for Watch {
             kept.cut |= kept.sent.len() > REQUEST_BYTES;
             let request = if kept.cut { String::new() } else { recording::request(chat, tools) };
             let request = if kept.takes(request.len()) { request } else { String::new() };
-            kept.rounds.push(Round { request, wire: Some(dialect), reads: Vec::new(), checked: Vec::new() });
+            kept.rounds.push(Round { request, wire: Some(dialect), reads: Reads::default(), checked: Vec::new() });
         });
         self.last = Instant::now();
         self.entry.update(|_| {});
@@ -248,7 +248,7 @@ impl Tap for Watch {
                 return;
             }
             let Some(round) = kept.rounds.last_mut() else { return };
-            Read::record(&mut round.reads, after, bytes);
+            round.reads.record(after, bytes);
         });
         if self.told.elapsed() >= OFTEN {
             self.told = Instant::now();
@@ -351,8 +351,7 @@ mod tests {
                 entry.kept.as_ref().unwrap().hold().client(&sent);
             }
         });
-        // One for the text, one for what was read after a pause; what is kept grows by doubling, and the page hears four
-        // times a second of the turn.
-        assert!(counted.count_total <= 2 * PIECES + 100, "{} allocations of {PIECES} pieces", counted.count_total);
+        // What is kept grows by doubling, and the page hears four times a second of the turn.
+        assert!(counted.count_total <= 100, "{} allocations of {PIECES} pieces", counted.count_total);
     }
 }
