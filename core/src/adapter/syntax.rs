@@ -25,7 +25,8 @@ pub(crate) mod typing;
 pub(super) mod value;
 
 pub(crate) use ahead::Start;
-pub(super) use ahead::{Occurrences, Seen, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
+use ahead::find_any;
+pub(super) use ahead::{Seen, WORD_BYTES, blank, is_blank, starts_with_any};
 pub(super) use marker::{BARS, starts_with_any_tag};
 
 /// A body of this length is read with every piece of it.

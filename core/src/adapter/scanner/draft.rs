@@ -8,11 +8,7 @@ use std::sync::Arc;
 
 use super::{Region, Scanner, candidate::Read};
 use crate::{
-    adapter::{
-        Call, Inside,
-        asides::{ASIDES, THINK},
-        syntax::{Occurrences, Parsed, find_any},
-    },
+    adapter::{Call, Inside, asides::THINK, syntax::Parsed, triggers::Aside},
     event::{Channel, Event, FinishReason, Sink},
 };
 
@@ -100,40 +96,34 @@ impl Scanner {
     /// Whether reasoning that nothing opened closes after `to`. If so, the prompt opened it, and everything before its end is
     /// reasoning. `None`: more text is needed.
     pub(super) fn closes_thoughts(&mut self, to: usize, end: bool) -> Option<bool> {
-        let adapter = Arc::clone(&self.adapter);
         if self.inside() == Inside::Parse || self.draft.began.is_some() || !self.options.framing {
             return Some(false);
         }
-        let proves = |marker: &String| self.proves_thoughts(marker);
-        let own = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.close.iter().all(proves));
-        // A fine-tuned model may think in the usual tags, whatever its family.
-        let [mut open, mut close] = THINK.map(|tag| vec![tag.to_owned()]);
-        open.extend(own.iter().flat_map(|own| &own.open).cloned());
-        close.extend(own.iter().flat_map(|own| &own.close).cloned());
-        // A model that invents another speaker's turn also writes the reasoning of the next answer.
-        open.extend(ASIDES.ended_turns.iter().cloned());
-        let anywhere = own.is_some_and(|own| own.anywhere);
+        let adapter = Arc::clone(&self.adapter);
         let mut from = to.max(self.buf.in_text(self.draft.searched));
-        let mut closing = Occurrences::of(&close);
-        while let Some((at, past)) = closing.next(&self.buf, from) {
-            if find_any(&self.buf[..at], from, &open).is_some() {
+        loop {
+            let found = adapter.triggers.next(&self.buf, from, end);
+            let at = found.map_or_else(|held| held, |found| found.at);
+            self.draft.searched = self.buf.in_answer(at);
+            let Some(found) = found.ok().filter(|_| end || !adapter.triggers.may_become(&self.buf[at..])) else {
+                return end.then_some(false);
+            };
+            let past = at + found.len;
+            let (marker, framing) = (&self.buf[at..past], found.mark.framing);
+            // A fine-tuned model may think in the usual tags, whatever its family. A model that invents another speaker's turn also
+            // writes the reasoning of the next answer.
+            if framing.reasoning_open || marker == THINK[0] || found.mark.aside == Some(Aside::EndedTurn) {
                 return Some(false);
             }
-            match self.ends_line(past, end) {
-                None => return None,
-                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) => {
+            if marker == THINK[1] || (framing.reasoning_close && self.proves_thoughts(marker)) {
+                let ends_line = self.ends_line(past, end)?;
+                let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|own| own.anywhere);
+                if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) {
                     return Some(true);
                 }
-                Some(_) => from = past,
             }
+            from = past;
         }
-        if find_any(&self.buf, from, &open).is_some() {
-            return Some(false);
-        }
-        let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
-        let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
-        self.draft.searched = self.buf.in_answer(searched);
-        end.then_some(false)
     }
 
     /// Whether a marker ends the words before it: one side has no space, or only its family has this token. A tag that is only

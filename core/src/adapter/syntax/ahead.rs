@@ -108,26 +108,3 @@ pub(crate) fn gap(text: &str) -> usize {
 pub(in crate::adapter) fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
     markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
 }
-
-/// Markers that are looked for again and again in one text, which is read once for each of them.
-pub(in crate::adapter) struct Occurrences<'m> {
-    /// Each marker, and where it was found last. A marker that does not occur any more is left out.
-    markers: Vec<(&'m str, Option<usize>)>,
-}
-
-impl<'m> Occurrences<'m> {
-    pub(in crate::adapter) fn of(markers: &'m [String]) -> Occurrences<'m> {
-        Occurrences { markers: markers.iter().map(|marker| (marker.as_str(), None)).collect() }
-    }
-
-    /// The start and end of the first one after `from`, which never goes back.
-    pub(in crate::adapter) fn next(&mut self, text: &str, from: usize) -> Option<(usize, usize)> {
-        self.markers.retain_mut(|(marker, place)| {
-            if place.is_none_or(|at| at < from) {
-                *place = text[from..].find(*marker).map(|at| from + at);
-            }
-            place.is_some()
-        });
-        self.markers.iter().filter_map(|(marker, place)| place.map(|at| (at, at + marker.len()))).min()
-    }
-}
