@@ -25,7 +25,7 @@ impl Scanner {
         let closed = {
             let closers = self.closers(Some(call)).filter(|closer| !is_result(closer));
             // The answer may end inside a closing marker.
-            let last = self.buf[at..].trim_end();
+            let last = &self.buf[at..];
             let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
             if is_cut { Start::Yes(last.len()) } else { starts_with_any_tag(&self.buf[at..], closers, end) }
         };

@@ -135,7 +135,7 @@ impl Scanner {
         let length = match starts_with_any(rest, [&close], end) {
             Start::Yes(length) => length,
             // The answer ended inside of them.
-            Start::No if end && !rest.is_empty() && close.starts_with(rest.trim_end()) => rest.len(),
+            Start::No if end && !rest.is_empty() && close.starts_with(rest) => rest.len(),
             Start::Maybe => return Some(false),
             Start::No => return None,
         };
