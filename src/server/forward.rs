@@ -178,11 +178,12 @@ fn stream(mut body: upstream::Body, secrets: Vec<String>) -> impl futures_util::
         while body.read(&mut buffer).await? > 0 {
             let ready = if keeps_back { whole(&buffer) } else { buffer.len() };
             if ready > 0 {
-                yield clean(buffer.split_to(ready).freeze());
+                // A copy: the page keeps what the client gets, and a slice would keep the whole buffer.
+                yield clean(Bytes::copy_from_slice(&buffer.split_to(ready)));
             }
         }
         if !buffer.is_empty() {
-            yield clean(buffer.split().freeze());
+            yield clean(buffer.freeze());
         }
     }
 }

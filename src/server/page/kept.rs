@@ -38,7 +38,7 @@ pub(in crate::server) struct Kept {
     pub(super) reader: Option<Reader>,
     /// What left for the client's form.
     pub(super) said: Vec<Said>,
-    /// The bytes that the client got, not copied.
+    /// The bytes that the client got, as they were sent.
     pub(super) got: Vec<Bytes>,
     pub(super) prefix: Option<Prefix>,
     /// Secrets to mask.
