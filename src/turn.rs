@@ -93,6 +93,8 @@ const FIRST_SIGN: Duration = Duration::from_secs(1);
 /// Later signs of life follow after each silence of this length.
 const NEXT_SIGN: Duration = Duration::from_secs(5);
 
+/// Pieces of a stream are written into buffers of this size, one after the other, in bytes.
+const WRITTEN_BYTES: usize = 4 * 1024;
 /// The largest answer for a client that does not stream, in bytes.
 const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
 
@@ -122,7 +124,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
         signs(opening);
         opening.split().freeze()
     };
-    let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: String::new(), is_reasoning: false };
+    let written = Written { front, bytes: BytesMut::with_capacity(WRITTEN_BYTES), begun: Instant::now(), held: String::new(), is_reasoning: false };
     let mut rounds = Rounds::new(plan, shared, taps, written);
     async_stream::stream! {
         let mut opened = false;
