@@ -124,7 +124,13 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
         signs(opening);
         opening.split().freeze()
     };
-    let written = Written { front, bytes: BytesMut::with_capacity(WRITTEN_BYTES), begun: Instant::now(), held: String::new(), is_reasoning: false };
+    let written = Written {
+        front,
+        bytes: BytesMut::with_capacity(WRITTEN_BYTES),
+        begun: Instant::now(),
+        held: String::new(),
+        is_reasoning: false,
+    };
     let mut rounds = Rounds::new(plan, shared, taps, written);
     async_stream::stream! {
         let mut opened = false;
