@@ -130,13 +130,16 @@ async fn a_backend_gets_its_own_headers() {
 
 #[tokio::test]
 async fn a_backend_that_starts_later_is_found_by_the_next_chat() {
-    // A port that is free: it was given to somebody who has left.
-    let address = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();
+    // Nobody listens on the port, and no other test gets it.
+    let port = tokio::net::TcpSocket::new_v4().unwrap();
+    port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = port.local_addr().unwrap().to_string();
     let config =
         format!("[[backend]]\nname = \"late\"\nurl = \"http://{address}\"\n[[route]]\nmodel = \"*\"\nbackend = \"late\"\n");
     let proxy = Proxy::start(&config).await;
     let (status, _) = answer(proxy.post("/v1/chat/completions", request(false))).await;
     assert!(status >= 500, "{status}");
+    drop(port);
     let _fake = Fake::start_at(&address, |seen| match seen.line.as_str() {
         "GET /api/version" => Script::json(200, r#"{"version":"0.13.0"}"#),
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
