@@ -166,11 +166,12 @@ fn masked(backend: &Backend, bytes: &[u8]) -> Option<Bytes> {
 /// The bytes as they come, but for these secrets: then whole lines. If the backend's connection breaks, so does the client's.
 fn stream(mut body: upstream::Body, secrets: Vec<String>) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {
     let keeps_back = !secrets.is_empty();
-    let clean = move |piece: Bytes| {
-        let text = String::from_utf8_lossy(&piece);
+    // A copy: the page keeps what the client gets, and a slice would keep the whole buffer.
+    let clean = move |piece: &[u8]| {
+        let text = String::from_utf8_lossy(piece);
         match redact::without(&text, secrets.iter().map(String::as_str)) {
-            Cow::Owned(masked) => masked.into(),
-            Cow::Borrowed(_) => piece.clone(),
+            Cow::Owned(masked) => Bytes::from(masked),
+            Cow::Borrowed(_) => Bytes::copy_from_slice(piece),
         }
     };
     async_stream::try_stream! {
@@ -178,12 +179,11 @@ fn stream(mut body: upstream::Body, secrets: Vec<String>) -> impl futures_util::
         while body.read(&mut buffer).await? > 0 {
             let ready = if keeps_back { whole(&buffer) } else { buffer.len() };
             if ready > 0 {
-                // A copy: the page keeps what the client gets, and a slice would keep the whole buffer.
-                yield clean(Bytes::copy_from_slice(&buffer.split_to(ready)));
+                yield clean(&buffer.split_to(ready));
             }
         }
         if !buffer.is_empty() {
-            yield clean(buffer.freeze());
+            yield clean(&buffer);
         }
     }
 }

@@ -68,7 +68,8 @@ pub(super) fn tap(directory: &Path, plan: &Plan) -> Box<dyn Tap> {
 
 impl Tap for Recording {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        let request = ChatRequest::parse(request(chat, tools).as_bytes()).unwrap_or_default();
+        let request = serde_json::from_str(&request(chat, tools)).ok().and_then(|value| ChatRequest::from_value(value).ok());
+        let request = request.unwrap_or_default();
         self.fixture.rounds.push(Round { request, wire: Some(dialect), reads: Reads::default() });
         self.last = Instant::now();
     }
@@ -108,7 +109,7 @@ pub(super) fn plain(model: &str) -> String {
 
 /// A request as it is kept: with its tools in OpenAI's form, whatever the client's form.
 #[derive(Serialize)]
-struct Kept<'a> {
+struct Request<'a> {
     model: &'a str,
     messages: &'a [Message],
     stream: bool,
@@ -130,13 +131,12 @@ struct Definition<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<&'a RawValue>,
 }
 
 impl<'a> From<&'a Tool> for Definition<'a> {
     fn from(tool: &'a Tool) -> Definition<'a> {
-        let parameters = serde_json::from_str(&tool.schema).ok();
+        let parameters = serde_json::from_str(&tool.schema).or_else(|_| serde_json::from_str("{}")).ok();
         Definition { r#type: "function", function: Function { name: &tool.name, description: &tool.description, parameters } }
     }
 }
@@ -156,5 +156,5 @@ pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> String {
     };
     let ChatRequest { model, messages, stream, rest, .. } = chat;
     let tools = tools.iter().map(Definition::from).collect();
-    serde_json::to_string(&Kept { model, messages, stream: *stream, tools, tool_choice, rest }).unwrap_or_default()
+    serde_json::to_string(&Request { model, messages, stream: *stream, tools, tool_choice, rest }).unwrap_or_default()
 }

@@ -264,6 +264,12 @@ impl Triggers {
         found.filter(|found| found.at <= held).ok_or(held)
     }
 
+    /// The same, but a marker that may still become a longer one is not returned either.
+    pub(super) fn next_sure<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
+        let found = self.next(text, from, over)?;
+        if over || !self.may_become(&text[found.at..]) { Ok(found) } else { Err(found.at) }
+    }
+
     /// Whether `text` is within a line and no marker can begin in it.
     pub(super) fn is_prose(&self, text: &str) -> bool {
         let text = text.as_bytes();

@@ -102,12 +102,10 @@ impl Scanner {
         let adapter = Arc::clone(&self.adapter);
         let mut from = to.max(self.buf.in_text(self.draft.searched));
         loop {
-            let found = adapter.triggers.next(&self.buf, from, end);
+            let found = adapter.triggers.next_sure(&self.buf, from, end);
             let at = found.map_or_else(|held| held, |found| found.at);
             self.draft.searched = self.buf.in_answer(at);
-            let Some(found) = found.ok().filter(|_| end || !adapter.triggers.may_become(&self.buf[at..])) else {
-                return end.then_some(false);
-            };
+            let Ok(found) = found else { return end.then_some(false) };
             let past = at + found.len;
             let (marker, framing) = (&self.buf[at..past], found.mark.framing);
             // A fine-tuned model may think in the usual tags, whatever its family. A model that invents another speaker's turn also

@@ -104,12 +104,12 @@ impl Scanner {
         if let Some(progress) = self.swallow_closers(end) {
             return progress;
         }
-        let found = adapter.triggers.next(&self.buf, self.buf.pos, end);
+        let found = adapter.triggers.next_sure(&self.buf, self.buf.pos, end);
         let at = found.map_or_else(|held| held, |found| found.at);
         // Whitespace at its end is held, because what follows may swallow it.
         self.emit(self.buf.trimmed(at), out);
         self.buf.scan_to(at);
-        let Some(found) = found.ok().filter(|_| end || !adapter.triggers.may_become(&self.buf[at..])) else { return false };
+        let Ok(found) = found else { return false };
         let (after, divides) = (at + found.len, found.mark.framing);
         let is_stripped = divides.stripped_header && self.message.stripped && self.ends_in_a_word(at);
         if divides.header || divides.message_end || is_stripped {
