@@ -32,7 +32,6 @@ pub use name::without_random_prefix;
 pub use patch::shown_patch;
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
-pub(crate) use role::Role;
 pub use tally::Tally;
 
 pub use crate::json::Code;

@@ -20,7 +20,6 @@ pub(super) struct Asides {
     ends: Vec<String>,
     pub(super) turns: Vec<String>,
     pub(super) ended_turns: Vec<String>,
-    pub(super) final_answers: Vec<String>,
 }
 
 /// The lists that are built in.
@@ -39,7 +38,6 @@ mod tests {
     #[test]
     fn the_lists_are_read() {
         let asides: Asides = toml::from_str(include_str!("../../data/asides.toml")).unwrap();
-        assert!(asides.asides.iter().any(|tags| *tags == super::THINK));
         assert!(asides.ends.len() > 10 && asides.turns.len() > 10);
     }
 }

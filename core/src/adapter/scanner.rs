@@ -114,8 +114,8 @@ struct Message {
     in_answer: bool,
     /// Whether the answer began as a transcript (`Thought: ...`), which has calls between other lines.
     transcript: bool,
-    /// Whether the text is inside thoughts, an example or a repeated result, where a marked call counts only if nothing but calls
-    /// follows.
+    /// Whether the text is in reasoning that stays text, or in a repeated result, where a marked call counts only if nothing but
+    /// calls follows.
     aside: bool,
     /// Whether the opening marker of a call is in the text.
     opened: bool,
@@ -214,8 +214,7 @@ impl Scanner {
             candidate.attempts = Attempts::default();
             while self.step(false, out) {}
         }
-        let is_whole = self.candidate.as_ref().is_some_and(|candidate| candidate.read.is_some());
-        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from).filter(|_| !is_whole) {
+        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from) {
             let at = self.buf.trimmed(at);
             self.buf.truncate(at);
             (self.candidate, self.code) = (None, None);

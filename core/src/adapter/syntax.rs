@@ -1,7 +1,7 @@
 //! Reads the bodies of calls. A reader gets the text from the start of the body and says that it needs more text, that this is not
 //! a call, or the calls that it read. More text never changes what it said of a shorter one, other than that it needs more.
 
-use crate::{event::Tools, same};
+use crate::event::Tools;
 
 use super::{Call, Syntax};
 
@@ -48,11 +48,6 @@ impl Parsed {
     /// A call without an id.
     pub(super) fn new(name: impl Into<String>, arguments: impl Into<String>) -> Parsed {
         Parsed { name: name.into(), id: None, arguments: arguments.into() }
-    }
-
-    /// The call as it is compared with others.
-    pub(super) fn compared(&self) -> same::Call {
-        same::Call::new(&self.name, &self.arguments)
     }
 }
 
@@ -200,8 +195,7 @@ fn unclosed(arguments: &str) -> String {
 /// The arguments as if the text ended in their next key, so that nothing completes them. Text after an object shows that anyway.
 fn torn_arguments(arguments: &str) -> String {
     let Some(members) = arguments.strip_suffix('}') else { return arguments.to_owned() };
-    let comma = if members.trim_end().ends_with('{') { "" } else { "," };
-    format!("{members}{comma}\"")
+    format!("{members}{}\"", if members.ends_with('{') { "" } else { "," })
 }
 
 #[cfg(test)]

@@ -60,20 +60,18 @@ pub(super) struct Divides {
 /// The kinds of text around calls that the model only mentions; see [`super::asides`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aside {
-    /// Begins reasoning or an example.
+    /// Begins reasoning.
     Opens,
+    /// Ends reasoning.
+    Closes,
     /// Begins a result.
     Result,
     /// Begins a result, if it directly follows a call.
     ResultOfCall,
-    /// Ends reasoning, an example or a result.
-    Closes,
     /// Begins somebody else's turn, if at the start of a line.
     Turn,
     /// Ends the model's turn and begins somebody else's.
     EndedTurn,
-    /// Begins the final answer of a transcript.
-    Final,
 }
 
 /// A marker that was found.
@@ -170,13 +168,11 @@ impl Triggers {
         for (index, shown) in families.iter().enumerate() {
             add(&shown.marker, &mut |mark| mark.family = Some(index));
         }
-        for [open, close] in &ASIDES.asides {
-            add(open, &mut |mark| mark.aside = Some(Aside::Opens));
-            add(close, &mut |mark| mark.aside = Some(Aside::Closes));
-        }
-        for [open, close] in &ASIDES.results {
-            add(open, &mut |mark| mark.aside = Some(Aside::Result));
-            add(close, &mut |mark| mark.aside = Some(Aside::Closes));
+        for (tags, aside) in [(&ASIDES.asides, Aside::Opens), (&ASIDES.results, Aside::Result)] {
+            for [open, close] in tags {
+                add(open, &mut |mark| mark.aside = Some(aside));
+                add(close, &mut |mark| mark.aside = Some(Aside::Closes));
+            }
         }
         let left_over = left_over(&calls[..own.min(calls.len())]);
         ends().chain(left_over.iter().map(String::as_str)).for_each(|text| add(text, &mut |mark| mark.ends = true));
@@ -184,7 +180,6 @@ impl Triggers {
             (&ASIDES.results_of_calls, Aside::ResultOfCall),
             (&ASIDES.turns, Aside::Turn),
             (&ASIDES.ended_turns, Aside::EndedTurn),
-            (&ASIDES.final_answers, Aside::Final),
         ] {
             texts.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(aside)));
         }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use crate::{
     adapter::syntax::{Start, ahead::gap, members::object, tagged::markers::Markers, typing::Hint},
-    fix::{Place, Role},
+    fix::Place,
     json::extent,
 };
 
@@ -17,11 +17,8 @@ mod tag;
 
 use super::lead;
 pub(crate) use cutter::{Cut, DAMAGED, Fit, cut};
-pub(crate) use tag::{Between, Tag, hint_of, is_label};
+pub(crate) use tag::{Tag, hint_of, is_label};
 use tag::{known_key, loses_text};
-
-/// The marks around a section of text.
-const CDATA: [&str; 2] = ["<![CDATA[", "]]>"];
 
 /// The arguments of one body, and what it ends in.
 #[derive(Debug, Default)]
@@ -32,15 +29,17 @@ pub(crate) struct Arguments {
     keys: Vec<String>,
     /// The keys without a value, oldest first. In some forms all keys precede all values.
     waiting: VecDeque<(String, Hint)>,
-    between: Between,
+    /// The number of spaces between the tags. `None`: something else is between them.
+    spaces: Option<usize>,
     /// The end of a value is a guess, or a tag has text that was not read.
     damaged: bool,
     /// A value contains a closing tag of its own: content, or the remains of the tags of a missing parameter.
     doubtful: bool,
     /// The key's tag has more text than the key. It may be the value.
     loses_text: bool,
-    /// A value has a closing tag of another name, or holds an opening tag that closes nowhere.
-    late: bool,
+    /// A value has a closing tag of another name, or holds an opening tag that closes nowhere: a later end may be that of its own
+    /// closing tag.
+    pub(crate) late: bool,
     /// A value has several lines.
     has_lines: bool,
     pub(crate) state: State,
@@ -101,11 +100,6 @@ impl Arguments {
         self.damaged || self.doubtful && !self.has_all(parameters)
     }
 
-    /// Whether a later end may be that of a value's own closing tag.
-    pub(crate) fn is_late(&self) -> bool {
-        self.late
-    }
-
     /// Whether every parameter of the tool was given.
     pub(crate) fn has_all(&self, parameters: Place<'_>) -> bool {
         parameters.keys().all(|key| self.has(key))
@@ -125,12 +119,6 @@ impl Arguments {
             _ => object(&self.members),
         }
     }
-}
-
-/// Whether the value of a parameter is a path or a command.
-fn is_bare(key: &str) -> bool {
-    let role = Role::of(key, false);
-    role.path || role.command
 }
 
 /// What an object in place of the tags is, which is the whole rest of the body.
@@ -204,7 +192,7 @@ impl Reader<'_> {
         let tag = self.form.argument(rest).filter(|tag| tag.own || self.form.takes_any() || self.form.has(&tag.key));
         if let Some(tag) = tag {
             if fresh {
-                self.arguments.between = Between::of(&self.text[at..next]);
+                self.arguments.spaces = matches!(&self.text[at..next], "" | " ").then_some(next - at);
             }
             let (end, has_value) = (next + tag.length, tag.value.is_some());
             self.expect(tag);
@@ -261,9 +249,6 @@ impl Reader<'_> {
         self.arguments.late |= matches!(stop.by, By::Unbalanced | By::Foreign);
         let value = &self.text[start..stop.at];
         self.arguments.damaged |= stop.by != By::Own && value.trim().is_empty();
-        // A path or a command has no tags.
-        let key = self.arguments.awaited();
-        self.arguments.damaged |= is_bare(key) && value.contains(&format!("</{key}>"));
         let closed = stop.by != By::Nothing;
         let value = if closed { value } else { value.trim_end() };
         self.take(value, closed || plain(value));
@@ -306,12 +291,10 @@ impl Reader<'_> {
     fn value_end(&self, start: usize, opened: &str, own: bool) -> (Option<Stop>, bool) {
         let (text, form) = (self.text, self.form);
         let key = self.arguments.awaited();
-        let Some(mut at) = self.past_cdata(start, key, opened) else { return (None, false) };
-        let mut unseen = true;
+        let (mut at, mut unseen) = (start, true);
         // Calls and arguments inside the value that are open.
         let (mut calls, mut arguments) = (0_usize, 0_usize);
-        let (mut unbalanced, mut doubtful, mut damaged) = (None, false, false);
-        let same = form.opening(key);
+        let (mut unbalanced, mut doubtful) = (None, false);
         // The name of the tag that opened it, for pairs of the same name inside.
         let name = opened.strip_prefix('<').and_then(|tag| tag.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
         let opens_again = |text: &str| {
@@ -335,7 +318,7 @@ impl Reader<'_> {
                 unseen = false;
                 let next = place + length;
                 at = next;
-                let stop = Stop { at: place, next, by: By::Own, damaged, doubtful };
+                let stop = Stop { at: place, next, by: By::Own, damaged: false, doubtful };
                 if arguments > 0 {
                     arguments -= 1;
                     unbalanced = text[next..].trim_start().is_empty().then_some(Stop { by: By::Unbalanced, ..stop });
@@ -346,7 +329,6 @@ impl Reader<'_> {
                 }
                 let again = next + gap(&text[next..]);
                 let closes_again = form.value_close(&text[again..], key, opened, own);
-                damaged |= closes_again.is_some() && is_bare(key);
                 // The value may close twice.
                 let is_same = text[again..].starts_with(&text[place..next]);
                 let twice = closes_again.filter(|_| bracket == place && is_same);
@@ -358,14 +340,11 @@ impl Reader<'_> {
                 doubtful |= quote.is_none_or(|quote| !text[next..].starts_with(quote));
                 continue;
             }
-            if rest.starts_with(&same) {
-                arguments += 1;
-            } else if let Some(tag) = form.argument(rest).filter(|tag| !form.is_nested() && (tag.own || !form.takes_any())) {
-                let alone =
-                    self.arguments.between != Between::Lines || text[start..place].trim_end_matches([' ', '\t']).ends_with('\n');
+            if let Some(tag) = form.argument(rest).filter(|tag| !form.is_nested() && (tag.own || !form.takes_any())) {
+                let alone = self.arguments.spaces.is_some() || text[start..place].trim_end_matches([' ', '\t']).ends_with('\n');
                 // The value's own closing tag is missing.
                 if alone && tag.own && arguments == 0 && self.form.has(&tag.key) && !self.arguments.has(&tag.key) {
-                    return (Some(Stop { at: place, next: place, by: By::Nothing, damaged, doubtful }), unseen);
+                    return (Some(Stop { at: place, next: place, by: By::Nothing, damaged: false, doubtful }), unseen);
                 }
                 arguments += 1;
                 at = place + tag.length;
@@ -376,31 +355,12 @@ impl Reader<'_> {
         (unbalanced, unseen)
     }
 
-    /// Where the search for the end of a value begins: at the end of the CDATA section that it begins with, which is before a
-    /// closing tag. `None`: it has no end.
-    fn past_cdata(&self, start: usize, key: &str, opened: &str) -> Option<usize> {
-        let [open, close] = CDATA;
-        let text = self.text;
-        if !self.form.cdata() || !text[start..].trim_start().starts_with(open) {
-            return Some(start);
-        }
-        let closes = |&at: &usize| {
-            let next = at + gap(&text[at..]);
-            self.form.value_close(&text[next..], key, opened, false).is_some()
-        };
-        text[start..]
-            .match_indices(close)
-            .map(|(at, _)| start + at + close.len())
-            .find(closes)
-            .or_else(|| text[start..].contains(close).then_some(start))
-    }
-
     /// Adds the value of the oldest key without one. `sure`: its end is certain. Malformed elements inside of it are junk.
     fn take(&mut self, text: &str, sure: bool) {
         let (form, arguments) = (self.form, &mut self.arguments);
         let Some((key, hint)) = arguments.waiting.pop_front() else { return };
         arguments.damaged |= !sure || (arguments.loses_text && text.trim().is_empty());
-        let text = form.value(text, arguments.between);
+        let text = form.value(text, arguments.spaces == Some(1));
         arguments.has_lines |= text.contains('\n');
         match form.json(&key, &text, hint) {
             Some(value) => {

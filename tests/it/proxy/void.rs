@@ -183,7 +183,7 @@ async fn what_is_refused_is_answered_in_voids_own_form() {
             let told = seen.body.contains("there is no tool run_tests");
             let text = match told {
                 true => "<run_command>\ncargo test\n</run_command>",
-                false => "<run_tests>\n<command>cargo test</command>\n</run_tests>",
+                false => r#"{"name": "run_tests", "arguments": {"command": "cargo test"}}"#,
             };
             let end = json!({"message": {"content": text}, "done": true, "done_reason": "stop"});
             Script::lines(vec![Step::Send(format!("{end}\n"))])

@@ -89,10 +89,7 @@ impl Scanner {
             _ => None,
         };
         let step = if entry.is_fallback() { self.only_sure(step) } else { step };
-        // An element with an unknown name is not a call. At most the model is told about it.
-        let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
-        let in_code = self.is_code(call) || self.message.aside;
-        let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
+        let marked = marked && !self.is_code(call) && !self.message.aside;
         self.decide(step, name, candidate, Attempt { call, entry, marked, window, read_all, end }, out)
     }
 
@@ -109,8 +106,6 @@ impl Scanner {
         let (body, counts, named) = (entry.body, marked && !entry.is_fallback(), name.is_some());
         match step {
             Step::More if read_all && !end => return Decision::Waits,
-            // The answer ended before the name did.
-            Step::More if read_all => self.end_nameless(candidate, counts, body),
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 self.overrun(&name.unwrap_or_default(), candidate, out);
                 return Decision::Over;
@@ -144,9 +139,7 @@ impl Scanner {
                     return Decision::Over;
                 }
                 // What it contains is not a call of its own.
-                if self.is_known(&torn.name) {
-                    candidate.content_to = body + stop;
-                }
+                candidate.content_to = body + stop;
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
                 self.end_nameless(candidate, counts, body);

@@ -27,7 +27,7 @@ impl Scanner {
             // The answer may end inside a closing marker.
             let last = &self.buf[at..];
             let is_cut = end && last.len() > 1 && closers.clone().any(|closer| closer.starts_with(last));
-            if is_cut { Start::Yes(last.len()) } else { starts_with_any_tag(&self.buf[at..], closers, end) }
+            if is_cut { Start::Yes(last.len()) } else { starts_with_any_tag(last, closers, end) }
         };
         match closed {
             Start::Yes(length) => {
@@ -40,7 +40,6 @@ impl Scanner {
                 Some(true)
             }
             Start::Maybe => Some(false),
-            Start::No if at == self.buf.len() && !end => Some(false),
             Start::No => {
                 let rest = &self.buf[at..];
                 let after = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
@@ -79,10 +78,9 @@ impl Scanner {
         }
     }
 
-    /// Whether a quote directly precedes `at`, other than one at the beginning of the answer, which is a slip.
+    /// Whether a quote directly precedes `at`, other than one at the beginning of its line, which is a slip.
     pub(super) fn follows_quote(&self, at: usize) -> bool {
         let before = self.line_head(at);
-        let outside = before.trim_end_matches(['"', '\'', '\u{201c}', '\u{201e}', '\u{2018}', '\u{ab}']);
-        outside.len() < before.len() && (!outside.is_empty() || self.buf.in_answer(at) > before.len())
+        before.len() > 1 && before.ends_with(['"', '\'', '\u{201c}', '\u{201e}', '\u{2018}', '\u{ab}'])
     }
 }

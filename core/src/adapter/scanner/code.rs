@@ -3,7 +3,7 @@
 //! text, and a call in it is an example.
 
 use super::{
-    GAP_BYTES, Region, Scanner,
+    Region, Scanner,
     candidate::Candidate,
     fence::{Head, Ticks, head},
 };
@@ -69,9 +69,6 @@ impl Scanner {
     fn hold_code(&mut self, at: usize, ticks: Ticks, head: &Head, end: bool) -> Option<bool> {
         let content = at + ticks.length + head.content;
         let first = content + blank(&self.buf[content..]);
-        if first - content > GAP_BYTES || self.is_in_block_quote(at) {
-            return Some(false);
-        }
         let is_marked = self.marker_begins(first, end)?;
         let is_dedicated = DEDICATED.contains(&head.language.as_str());
         let code = Code { ticks, is_fence: head.is_fence, is_dedicated, at, content };
@@ -117,10 +114,7 @@ impl Scanner {
 
     /// Where a candidate begins, with the ticks before it.
     pub(super) fn begin_of(&self, candidate: &Candidate) -> usize {
-        match &self.code {
-            Some(code) if self.buf[code.content..candidate.at].trim().is_empty() => code.at,
-            _ => candidate.at,
-        }
+        self.code.as_ref().map_or(candidate.at, |code| code.at)
     }
 
     /// Whether the text up to `to` ends with the closing ticks of the code that is held.

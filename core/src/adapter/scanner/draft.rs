@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Region, Scanner, candidate::Read};
 use crate::{
-    adapter::{Call, Inside, asides::THINK, syntax::Parsed, triggers::Aside},
+    adapter::{Inside, syntax::Parsed, triggers::Aside},
     event::{Channel, Event, FinishReason, Sink},
 };
 
@@ -18,7 +18,7 @@ pub(super) struct Draft {
     /// The reasoning of a region that was only believed to be open. It is emitted again as content if the region never closes and
     /// nothing else follows.
     pub(super) believed: Option<String>,
-    /// Whether no calls are read in that text: marked ones were drafts, or the word of a header began it.
+    /// Whether no calls are read in that text, because marked ones were drafts.
     pub(super) is_prose: bool,
     /// Whether the answer began inside reasoning, once it has shown that.
     pub(super) began: Option<bool>,
@@ -75,9 +75,6 @@ impl Scanner {
     /// The calls at the end of the backend's reasoning field.
     fn drafts_of_field(&mut self, reason: FinishReason) -> Vec<Parsed> {
         let field = std::mem::take(&mut self.draft.field);
-        if !self.tools.wanted() || self.inside() != Inside::AtEnd || field.trim().is_empty() {
-            return Vec::new();
-        }
         // Read like a region that never closes.
         let mut inner = self.like(true);
         let mut ignored = |_: Event<'_>| {};
@@ -88,9 +85,7 @@ impl Scanner {
 
     /// Whether this closing marker of reasoning closes nothing else.
     pub(super) fn proves_thoughts(&self, marker: &str) -> bool {
-        let is_marker = |known: &String| known == marker;
-        let ends = |call: &Arc<Call>| call.close.iter().chain(&call.section_close).any(is_marker);
-        !self.adapter.framing.drop.iter().any(is_marker) && !self.adapter.calls.iter().any(ends)
+        !self.adapter.framing.drop.iter().any(|known| known == marker)
     }
 
     /// Whether reasoning that nothing opened closes after `to`. If so, the prompt opened it, and everything before its end is
@@ -106,32 +101,16 @@ impl Scanner {
             let at = found.map_or_else(|held| held, |found| found.at);
             self.draft.searched = self.buf.in_answer(at);
             let Ok(found) = found else { return end.then_some(false) };
-            let past = at + found.len;
-            let (marker, framing) = (&self.buf[at..past], found.mark.framing);
-            // A fine-tuned model may think in the usual tags, whatever its family. A model that invents another speaker's turn also
-            // writes the reasoning of the next answer.
-            if framing.reasoning_open || marker == THINK[0] || found.mark.aside == Some(Aside::EndedTurn) {
+            from = at + found.len;
+            let framing = found.mark.framing;
+            // A model that invents another speaker's turn also writes the reasoning of the next answer.
+            if framing.reasoning_open || found.mark.aside == Some(Aside::EndedTurn) {
                 return Some(false);
             }
-            if marker == THINK[1] || (framing.reasoning_close && self.proves_thoughts(marker)) {
-                let ends_line = self.ends_line(past, end)?;
-                let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|own| own.anywhere);
-                if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) {
-                    return Some(true);
-                }
+            if framing.reasoning_close && self.proves_thoughts(&self.buf[at..from]) && self.closes_here(at, from, end)? {
+                return Some(true);
             }
-            from = past;
         }
-    }
-
-    /// Whether a marker ends the words before it: one side has no space, or only its family has this token. A tag that is only
-    /// mentioned has spaces on both sides.
-    fn ends_words(&self, at: usize, past: usize) -> bool {
-        let before = self.buf[..at].chars().next_back();
-        let after = self.buf[past..].chars().next();
-        let is_spoken_of = before.is_some_and(|c| "`'\"".contains(c));
-        let glued = before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) || after.is_some_and(char::is_alphanumeric);
-        !is_spoken_of && (glued || self.buf[at..past] != *THINK[1])
     }
 }
 

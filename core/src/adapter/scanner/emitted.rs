@@ -1,7 +1,6 @@
 //! What was already emitted: text, calls, and how the last line of the text looks.
 
 use super::text::extend;
-use crate::adapter::syntax::Parsed;
 
 /// What was already emitted.
 #[derive(Debug, Default)]
@@ -11,8 +10,6 @@ pub(super) struct Emitted {
     pub(super) calls: u32,
     /// Whether a native call precedes the text. If so, the backend reads calls, and knows what is reasoning.
     pub(super) follows_native: bool,
-    /// The last calls, and how they were written: the index of the form, and whether it was marked.
-    pub(super) last: (Vec<Parsed>, Option<(usize, bool)>),
     /// The beginning of the current line without leading whitespace.
     pub(super) line_head: String,
     /// What it ends in, and its last character.

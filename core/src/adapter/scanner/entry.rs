@@ -98,15 +98,12 @@ impl Scanner {
 
     /// Tries an element named after a tool.
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
-        let (inside, at_line_start) = (&self.buf[at + 1..], self.at_line_start(at));
-        let elements_here = self.options.elements && at_line_start;
-        let offered = element::named(inside, &self.tools, end) != Seen::No;
-        let marked = offered && elements_here;
-        let possible = offered || (elements_here && element::may_begin(inside, end));
-        if !marked && possible && self.is_in_block_quote(at) {
+        let offered = element::named(&self.buf[at + 1..], &self.tools, end) != Seen::No;
+        let marked = offered && self.options.elements && self.at_line_start(at);
+        if !offered || (!marked && self.is_in_block_quote(at)) {
             return false;
         }
-        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
+        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element);
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry::new(form, at, marked)).collect();
         self.begin(at, 1, false, entries)
     }
@@ -119,27 +116,22 @@ impl Scanner {
         }
         let inside = &self.buf[at + 1..];
         let (name, aside) = inside.strip_prefix('/').map_or((inside, Aside::Result), |name| (name, Aside::Closes));
-        let mut may_be = inside.is_empty();
-        for tool in self.tools.iter() {
-            match name.strip_prefix(tool.name.as_str()) {
-                Some(rest) if rest.starts_with(CLIENT_RESULT) => return Some(Some(aside)),
-                Some(rest) => may_be |= CLIENT_RESULT.starts_with(rest),
-                None => may_be |= tool.name.starts_with(name),
-            }
+        let results = self.tools.iter().map(|tool| format!("{}{CLIENT_RESULT}", tool.name));
+        match starts_with_any(name, results, end) {
+            Start::Maybe => None,
+            start => Some((start != Start::No).then_some(aside)),
         }
-        (end || !may_be).then_some(None)
     }
 
     /// Tries the content at `at` of a code fence, the whole of which may be a call.
     pub(super) fn begin_in_fence(&mut self, at: usize, language: &str) -> bool {
         let inside = self.buf[at..].trim_start().strip_prefix('<').filter(|_| self.options.elements);
         let marked = inside.is_some_and(|inside| element::named(inside, &self.tools, false) != Seen::No);
-        let element = marked || inside.is_some_and(|inside| element::may_begin(inside, false));
         // Lines without arguments in brackets are calls only as the whole answer.
         let is_code = |call: &Call| !call.whole_answer || matches!(call.syntax, Syntax::Python);
         let here = |call: &Call| self.before.fresh || (is_code(call) && !call.start_only);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
-        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
+        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (marked && call.element) || fits(call));
         let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, at, marked && call.element)).collect();
         // Marked entries first: the others count only as the whole answer.
         entries.sort_by_key(|entry| !entry.marked);

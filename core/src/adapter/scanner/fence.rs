@@ -4,7 +4,7 @@ use super::{Region, Scanner};
 use crate::{
     adapter::{
         Framing,
-        asides::{ASIDES, ends},
+        asides::ends,
         syntax::{Seen, Start, starts_with_any},
     },
     event::Sink,
@@ -52,11 +52,7 @@ impl Scanner {
             let is_whole = looked_at.len() < line.len() || end || newline.is_some();
             let closes = match self.line_begins(offset) {
                 false => Start::No,
-                true => match closes_fence(looked_at, ticks, &self.adapter.framing, is_whole) {
-                    // Reasoning ends the code that it left open.
-                    Start::No if self.message.aside => closes_aside(looked_at, is_whole),
-                    closes => closes,
-                },
+                true => closes_fence(looked_at, ticks, &self.adapter.framing, is_whole),
             };
             match (closes, newline) {
                 (Start::Yes(after), _) => {
@@ -94,13 +90,9 @@ pub(super) fn head(text: &str, ticks: Ticks, begins_line: bool, end: bool) -> Se
     if text.is_empty() && ticks.length < RUN_BYTES && !end {
         return Seen::Maybe;
     }
-    let may_be_fence = ticks.length >= FENCE_TICKS && (begins_line || ticks.byte == b'`');
-    match if may_be_fence { fence_head(text, ticks.byte, end) } else { Seen::No } {
-        // After other text on its line, a fence must have a language.
-        Seen::Yes(head) if begins_line || (head.is_fence && !head.language.is_empty()) => Seen::Yes(head),
-        Seen::Maybe => Seen::Maybe,
-        _ if ticks.byte == b'`' => Seen::Yes(Head::default()),
-        _ => Seen::No,
+    match if ticks.length >= FENCE_TICKS && begins_line { fence_head(text, ticks.byte, end) } else { Seen::No } {
+        Seen::No if ticks.byte == b'`' => Seen::Yes(Head::default()),
+        seen => seen,
     }
 }
 
@@ -140,13 +132,5 @@ fn closes_fence(line: &str, ticks: Ticks, framing: &Framing, whole: bool) -> Sta
             Start::Yes(_) => Start::Yes(after),
             other => other,
         },
-    }
-}
-
-/// Whether a line begins with the tag that closes text around calls that the model only mentions.
-fn closes_aside(line: &str, whole: bool) -> Start {
-    match starts_with_any(line, ASIDES.asides.iter().map(|[_, close]| close), whole) {
-        Start::Yes(_) => Start::Yes(0),
-        start => start,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{GAP_BYTES, Region, Scanner};
 use crate::{
     adapter::{
-        Inside, Reasoning,
+        Inside,
         syntax::{Start, starts_with_any},
         triggers::Found,
     },
@@ -20,11 +20,9 @@ impl Scanner {
         let (divides, reasoning) = (found.mark.framing, adapter.framing.reasoning.as_ref());
         let anywhere = reasoning.is_some_and(|reasoning| reasoning.anywhere);
         let begins = anywhere || self.at_line_start(at);
-        if divides.reasoning_open && !begins && !end && after == self.buf.len() {
-            return Some(false);
-        }
-        if divides.reasoning_open && (begins || (self.follows_sentence(at) && !self.buf[after..].starts_with(' '))) {
-            let label = match reasoning.map_or(Start::No, |region| label(&self.buf[after..], region, end)) {
+        if divides.reasoning_open && (begins || self.follows_sentence(at)) {
+            let labels = reasoning.map_or(&[][..], |region| &region.label);
+            let label = match starts_with_any(&self.buf[after..], labels, end) {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
                 Start::No => 0,
@@ -40,17 +38,15 @@ impl Scanner {
             return Some(true);
         }
         if divides.reasoning_close {
-            let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
-            if anywhere || ends_line || self.at_line_start(at) {
+            let Some(closes) = self.closes_here(at, after, end) else { return Some(false) };
+            if closes {
                 // Calls before it were drafts.
                 if self.proves_thoughts(&self.buf[at..after]) {
                     self.waiting.clear();
                 }
                 self.remove(at, after, out);
                 self.emitted.swallow_blank = !self.emitted.said;
-                if self.waiting.is_empty() {
-                    self.emitted.divide(false);
-                }
+                self.emitted.divide(false);
                 // Closed without an opening marker: the text before it was reasoning.
                 if self.emitted.said {
                     self.draft.began.get_or_insert(true);
@@ -86,8 +82,14 @@ impl Scanner {
         self.tail(at).ends_sentence()
     }
 
+    /// Whether the closing marker of reasoning at `at` closes it, and is not only mentioned. `None`: more text is needed.
+    pub(super) fn closes_here(&self, at: usize, after: usize, end: bool) -> Option<bool> {
+        let anywhere = self.adapter.framing.reasoning.as_ref().is_some_and(|own| own.anywhere);
+        Some(self.ends_line(after, end)? || anywhere || self.at_line_start(at))
+    }
+
     /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.
-    pub(super) fn ends_line(&self, after: usize, end: bool) -> Option<bool> {
+    fn ends_line(&self, after: usize, end: bool) -> Option<bool> {
         let rest = &self.buf[after..];
         let rest = &rest[..rest.floor_char_boundary(GAP_BYTES)];
         match rest.trim_start_matches([' ', '\r']).as_bytes().first() {
@@ -146,21 +148,5 @@ impl Scanner {
         self.emitted.swallow_blank = true;
         self.emitted.begin_line();
         (self.before.fresh, self.before.tried) = (!self.emitted.said, false);
-    }
-}
-
-/// The label after the opening marker: a whole word before whitespace or the end of the reasoning. `Yes` has its length.
-fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
-    let length = match starts_with_any(text, &reasoning.label, end) {
-        Start::Yes(length) => length,
-        other => return other,
-    };
-    let rest = &text[length..];
-    let is_word = rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace);
-    match starts_with_any(rest, &reasoning.close, end) {
-        Start::Maybe => Start::Maybe,
-        Start::No if rest.is_empty() && !end => Start::Maybe,
-        Start::No if !rest.is_empty() && !is_word => Start::No,
-        Start::No | Start::Yes(_) => Start::Yes(length),
     }
 }

@@ -45,9 +45,6 @@ impl Scanner {
         let recipient = adapter.framing.recipient.as_ref()?;
         // The template puts the header of a call right after the text before it, without a line break.
         let in_line = recipient.plain && !self.at_line_start(at);
-        if in_line && !self.tools.wanted() {
-            return None;
-        }
         let Header { length, kind } = match header(&self.buf[at..], recipient, marker == 0, end) {
             Seen::Yes(header) => header,
             Seen::Maybe => return Some(false),
@@ -67,19 +64,11 @@ impl Scanner {
                 Start::Maybe => return Some(false),
                 start => start != Start::No,
             };
-            // A single word at the end or before other text is not a header.
-            if recipient.plain && (!arguments || self.buf[body..].trim().is_empty()) {
-                return None;
-            }
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
                 // If the text begins inside the header, the prompt wrote the marker. In a string of a value it is text.
                 return self.begin(at, marker, true, vec![Entry::new(form, at, true)]).then_some(true);
             }
-        }
-        if is_stripped && marker == 0 {
-            self.draft.believed = Some(self.buf[at..body].to_owned());
-            self.draft.is_prose = true;
         }
         if marker == 0 {
             // The whitespace before it belongs to the header.
@@ -92,12 +81,7 @@ impl Scanner {
         self.message.for_user = kind == Kind::Content;
         self.message.stripped = is_stripped;
         match kind {
-            // After a call the model invents the result and everything that follows from it.
-            Kind::Result if self.emitted.calls > 0 => {
-                self.region = Region::Lost;
-                self.buf.skip_to(self.buf.len());
-            }
-            Kind::Reasoning | Kind::Result => {
+            Kind::Reasoning => {
                 self.region = Region::Reasoning;
                 self.emitted.divide(true);
                 self.emitted.swallow_blank = true;

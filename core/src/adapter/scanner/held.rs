@@ -10,7 +10,7 @@ use super::{
 use crate::{
     adapter::syntax::{Parsed, is_blank, value::is_json},
     event::{Call, Cell, Effect, Event, FinishReason, Form, Note, Place, Proof, Sink, Why},
-    fix::name::{known_tool, means_none, unknown},
+    fix::name::{known_tool, means_none},
 };
 
 impl Scanner {
@@ -57,7 +57,7 @@ impl Scanner {
         if !read.calls.is_empty() {
             self.note(&read.calls, read.cell(before_the_end(read.fresh)), out);
         }
-        self.send_once(read, out);
+        self.send_meant(read.calls, out);
         self.emitted.swallow_blank |= self.emitted.calls == 0 && !self.emitted.said;
         self.emitted.begin_line();
         self.buf.skip_to(to);
@@ -66,21 +66,6 @@ impl Scanner {
         let transcript = self.adapter.calls.get(form).filter(|call| !call.transcript.is_empty());
         if transcript.is_some_and(|call| call.close.iter().any(|close| self.buf[at..to].ends_with(close.as_str()))) {
             self.region = Region::Lost;
-        }
-    }
-
-    /// Emits calls, unless they repeat those right before them in another form. The last calls stay, so that a third copy is
-    /// recognised too.
-    fn send_once(&mut self, read: Read, out: &mut dyn Sink) {
-        let Read { calls, fresh, form, marked, .. } = read;
-        let (last, written) = &self.emitted.last;
-        let repeats = fresh
-            && *written != Some((form, marked))
-            && !calls.is_empty()
-            && calls.len() == last.len()
-            && calls.iter().zip(last).all(|(one, other)| one.compared() == other.compared());
-        if !repeats {
-            self.emitted.last = (self.send_meant(calls, out), Some((form, marked)));
         }
     }
 
@@ -132,9 +117,6 @@ impl Scanner {
             if remark > 0 && after <= remark && !in_code {
                 return;
             }
-            if after == 0 {
-                self.extend_waiting(to);
-            }
             let decided: Vec<Read> = self.waiting.drain(..count).collect();
             decided.into_iter().for_each(|read| self.settle(read, after, may_ask, out));
             if let Some(next) = self.waiting.first().map(|next| next.at) {
@@ -173,16 +155,13 @@ impl Scanner {
         let text = || self.buf[at..to].trim_end().to_owned();
         let why = match (verdict, read.proof) {
             (Verdict::Ask, Proof::Fits) => Some(Why::Unannounced(text())),
-            (Verdict::Ask, Proof::Unknown) => match read.calls.first().and_then(|call| unknown(&self.tools, &call.name)) {
-                Some(why) if self.tools.is_limited => Some(why),
-                _ => Some(Why::Unmarked(text())),
-            },
+            (Verdict::Ask, Proof::Unknown) => Some(Why::Unmarked(text())),
             _ => None,
         };
         match (why, read.calls.first()) {
             (Some(why), Some(call)) => self.refuse(call, &why, out),
             // The fixer says what is wrong with a call that does not fit.
-            _ => self.send_once(read, out),
+            _ => self.send_meant(read.calls, out),
         }
         self.buf.discard_to(to);
     }
@@ -210,11 +189,10 @@ impl Scanner {
         self.buf.skip_to(self.buf.len());
     }
 
-    /// Emits the calls and returns them, without those whose names mean "no tool".
-    pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
+    /// Emits the calls, without those whose names mean "no tool".
+    fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) {
         calls.retain(|call| !means_none(&self.tools, &call.name));
         calls.iter().for_each(|call| self.send(call, None, out));
-        calls
     }
 
     /// Refuses a call that cannot be read. The fixer does not see it.

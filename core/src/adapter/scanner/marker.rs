@@ -166,9 +166,6 @@ impl Scanner {
 
     /// Where the text ends that unmarked calls may end: before the tokens that end the turn.
     pub(super) fn text_end(&self, end: bool) -> usize {
-        if !self.options.framing {
-            return self.buf.len();
-        }
         let text = self.buf.trim_end();
         let may_begin = |(at, _): &(usize, char)| is_only_ends(&text[*at..], &[], end);
         text.char_indices()
@@ -198,13 +195,6 @@ impl Scanner {
     /// Handles a marker of messages, headers, reasoning or asides. `None`: it is none of them, or a call may begin there too.
     fn step_frame(&mut self, found: Found<'_>, aside: Option<Aside>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, framing) = (found.at, found.mark.framing);
-        if aside == Some(Aside::Closes) {
-            self.message.aside = false;
-        }
-        // In some families the marker of a result also ends a message.
-        if aside == Some(Aside::Result) && self.step_aside(Aside::Result, at, out) {
-            return Some(false);
-        }
         if self.options.framing
             && (framing.header || framing.stripped_header)
             && !self.is_in_block_quote(at)
@@ -237,22 +227,19 @@ impl Scanner {
     /// Handles a marker of text around calls that the model only mentions. Returns whether the answer is over.
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         let begins_line = self.at_line_start(at);
+        if matches!(aside, Aside::Opens | Aside::Closes | Aside::Result) {
+            self.message.aside = aside != Aside::Closes;
+        }
         let is_over = match aside {
+            Aside::Opens | Aside::Closes => false,
             Aside::EndedTurn => true,
             Aside::Turn => begins_line && (self.emitted.said || self.emitted.calls > 0 || self.follows_call()),
             Aside::Result => begins_line && (self.emitted.calls > 0 || self.follows_call()),
             Aside::ResultOfCall => begins_line && self.follows_call(),
-            Aside::Opens | Aside::Closes | Aside::Final => false,
         };
         if is_over && self.options.framing {
             self.lose_rest(at, out);
-            return true;
         }
-        match aside {
-            Aside::Opens | Aside::Result => self.message.aside = true,
-            Aside::Final if begins_line && (self.message.transcript || !self.emitted.said) => self.message.for_user = true,
-            _ => {}
-        }
-        false
+        is_over && self.options.framing
     }
 }

@@ -1,16 +1,14 @@
 //! What shows that something that was read is a call: its name and its arguments.
 
-use serde_json::{Map, Value};
-
 use super::{Scanner, Wanted, candidate::Candidate};
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Parsed, Step, typing, value::is_json},
+        syntax::{Parsed, Step, value::is_json},
     },
-    event::{Proof, Tool},
+    event::Proof,
     fix::{
-        End, Verdict, View, are_placeholders, fix,
+        End, Verdict, are_placeholders, fix,
         name::{is_known, known_tool, means_none},
     },
     json::strict,
@@ -28,7 +26,6 @@ impl Scanner {
         match &step {
             Step::Done { calls, .. } if calls.is_empty() || !calls.iter().all(fits) => Step::Reject,
             Step::Cut { whole, cut, .. } if !(known(whole) && self.is_known(&cut.name)) => Step::Reject,
-            Step::Torn { whole, torn, .. } if !(known(whole) && self.is_known(&torn.name)) => Step::Reject,
             _ => step,
         }
     }
@@ -68,14 +65,14 @@ impl Scanner {
         let report = fix(&call.arguments, Some(&schema), &tool.keeps_null, End::Closed);
         match report.verdict {
             Verdict::Refused => Proof::Misfit,
-            _ if report.arguments.as_deref().is_none_or(|text| lacks_values(text, tool)) => Proof::Misfit,
+            _ if report.arguments.as_deref().is_none_or(|text| are_placeholders(text, tool)) => Proof::Misfit,
             Verdict::Guess => Proof::Guess,
             Verdict::Clean | Verdict::Lossless | Verdict::Coerced => Proof::Fits,
         }
     }
 
-    /// Whether unmarked calls in `text` can be meant at all. An object may be data, so it names arguments, and what may be a name. A
-    /// schema in the place of the arguments describes a tool. Where JSON is wanted, it need not be a call.
+    /// Whether unmarked calls in `text` can be meant at all. An object may be data, so it names arguments, and what may be a name. Where
+    /// JSON is wanted, it need not be a call.
     pub(super) fn can_be_meant(&self, text: &str, form: &Call, calls: &[Parsed], proof: Proof) -> bool {
         if matches!(proof, Proof::Fits | Proof::Guess) {
             return true;
@@ -88,21 +85,8 @@ impl Scanner {
             Syntax::Python => text.starts_with('['),
             _ => false,
         };
-        let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
         // A name in parentheses was written by `quote`: the model repeats a result.
         let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
-        named && !described && self.options.answer == Wanted::Text && call.arguments.trim_start().starts_with('{') && plain
+        named && self.options.answer == Wanted::Text && call.arguments.trim_start().starts_with('{') && plain
     }
-}
-
-/// Whether arguments are placeholders, a form that is filled with `null`, or a schema.
-fn lacks_values(text: &str, tool: &Tool) -> bool {
-    let Ok(given) = serde_json::from_str::<Map<String, Value>>(text) else { return true };
-    let view = View::of(Some(tool));
-    let has_value =
-        |key: &str| given.get(key).is_some_and(|value| !value.is_null() || typing::parameter(view.root(), key).may_be(value));
-    let is_schema = given.get("type").is_some_and(|kind| kind == "object")
-        && given.get("properties").is_some_and(Value::is_object)
-        && !view.root().has("properties");
-    is_schema || are_placeholders(text, tool) || !view.root().required().all(has_value)
 }

@@ -115,8 +115,7 @@ impl Scanner {
 
     /// Whether `at` is in a Markdown block quote.
     pub(super) fn is_in_block_quote(&self, at: usize) -> bool {
-        let head = self.line_head(at);
-        head.starts_with('>') && !head.starts_with(">>")
+        self.line_head(at).starts_with('>')
     }
 
     /// Whether the text before `at` on its line is the indentation of a code block.

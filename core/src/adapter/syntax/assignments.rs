@@ -3,67 +3,22 @@
 use super::typing::{self, Hint};
 use crate::fix::Place;
 
-/// How far a value may extend.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Values {
-    /// Up to the next assignment.
-    Free,
-    /// Up to the end of its line.
-    Lines,
-}
-
-/// Why a text is not read.
-#[derive(PartialEq, Eq)]
-pub(super) enum Unread {
-    /// It contains something other than parameters of the tool.
-    Other,
-    /// A value is written as in YAML, and nobody knows what belongs to it.
-    Unclear,
-}
-
-/// The arguments as keys and JSON values.
-pub(super) fn assignments(text: &str, parameters: Place<'_>, values: Values) -> Result<Vec<(String, String)>, Unread> {
-    let mut pairs = Vec::new();
-    let mut at = 0;
+/// The arguments as keys and JSON values. `None`: the text contains something other than parameters of the tool, or a value without
+/// quotes has several lines.
+pub(super) fn assignments(text: &str, parameters: Place<'_>) -> Option<Vec<(String, String)>> {
+    let (mut pairs, mut rest) = (Vec::new(), text);
     loop {
-        at += gap(&text[at..], |c| c.is_whitespace() || matches!(c, ',' | ';'));
-        if at == text.len() {
-            return if pairs.is_empty() { Err(Unread::Other) } else { Ok(pairs) };
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+        if rest.is_empty() {
+            return Some(pairs).filter(|pairs| !pairs.is_empty());
         }
-        let (key, length) = key(&text[at..], parameters).ok_or(Unread::Other)?;
-        let start = at + length + gap(&text[at + length..], |c| matches!(c, ' ' | '\t'));
-        let line = text[start..].lines().next().unwrap_or_default().trim_end();
-        if matches!(line, "|" | "|-" | ">" | ">-") && text[at..start].trim_end().ends_with(':') {
-            return Err(Unread::Unclear);
-        }
-        let stop = text[start..].find('\n').filter(|_| values != Values::Free).map_or(text.len(), |length| start + length);
-        let after = &text[start..stop];
-        let (value, next) = quoted(after).unwrap_or_else(|| after.split_at(bare_end(after, parameters)));
-        pairs.push((key.to_owned(), typed(key, value.trim_end(), parameters).ok_or(Unread::Unclear)?));
-        at = stop - next.len();
+        let (key, length) = key(rest, parameters)?;
+        let after = rest[length..].trim_start_matches([' ', '\t']);
+        let bare = || Some(after.split_at(bare_end(after, parameters))).filter(|(value, _)| !value.trim().contains('\n'));
+        let (value, next) = quoted(after).or_else(bare)?;
+        pairs.push((key.to_owned(), typing::argument(parameters, key, value.trim(), Hint::None)));
+        rest = next;
     }
-}
-
-/// The value of a parameter as JSON text. `None`: it is below its key, and neither one line of text nor a list or object that is
-/// read.
-fn typed(key: &str, value: &str, parameters: Place<'_>) -> Option<String> {
-    let below = value.trim_start();
-    let is_below = value[..value.len() - below.len()].contains('\n');
-    let json = typing::argument(parameters, key, if is_below { below } else { value }, Hint::None);
-    let is_structure = below.contains('\n') || below.starts_with("- ");
-    (!is_below || !is_structure || !json.starts_with('"')).then_some(json)
-}
-
-/// The length of what `text` begins with.
-fn gap(text: &str, is_gap: fn(char) -> bool) -> usize {
-    text.len() - text.trim_start_matches(is_gap).len()
-}
-
-/// Whether the last value of lines of assignments is quoted and its quotes close at the end of the text.
-pub(super) fn ends_quoted(text: &str, parameters: Place<'_>) -> bool {
-    let line = text.trim_end().rsplit('\n').next().unwrap_or_default().trim_start();
-    let value = key(line, parameters).map(|(_, length)| line[length..].trim_start());
-    value.and_then(quoted).is_some_and(|(_, rest)| rest.trim().is_empty())
 }
 
 /// The name of the parameter that `text` assigns to, and its length including the sign.
@@ -117,7 +72,7 @@ mod tests {
             ("Oslo", None),
             ("", None),
         ] {
-            let got = assignments(text, view.root(), Values::Free).ok();
+            let got = assignments(text, view.root());
             let shown = got.map(|pairs| pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "));
             assert_eq!(shown.as_deref(), want, "{text}");
         }

@@ -7,7 +7,7 @@ use super::{
     Context, Parsed, Step, WORD_BYTES,
     ahead::{Word, word},
     blank,
-    members::{comment, members},
+    members::{beyond_comments, members},
     torn_arguments,
     value::{is_json, whole},
 };
@@ -28,7 +28,7 @@ mod keys;
 
 use begins::{opening_fence, plausible};
 pub(super) use calls::bundled;
-use calls::{Found, calls, repaired, written_name};
+use calls::{Found, calls, repaired};
 
 /// Reads one or more JSON values in a row.
 pub(crate) fn read(text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
@@ -74,23 +74,18 @@ impl<'a> Values<'a> {
 
     /// Goes to the next value. After a marker, a fence or comments may precede it.
     fn begin(&mut self) -> Result<(), Step> {
-        let context = self.context;
+        let Values { text, context, .. } = *self;
         let entered = context.marked || !context.call.stripped.iter().any(String::is_empty);
-        loop {
-            self.start += blank(&self.text[self.start..]);
-            let rest = &self.text[self.start..];
-            if entered && self.fence.is_none() && self.calls.is_empty() && rest.starts_with(['`', '~']) {
-                let length = opening_fence(rest, context.end).sure()?.ok_or(Step::Reject)?;
-                self.fence = Some(rest[..length].trim_end_matches(|c| c != '`' && c != '~'));
-                self.start += length;
-                continue;
-            }
-            match comment(rest).filter(|_| entered) {
-                Some(Some(end)) => self.start += end,
-                Some(None) if !context.end => return Err(Step::More),
-                _ if entered && matches!(rest, "/" | "#") && !context.end => return Err(Step::More),
-                _ => break,
-            }
+        let gap = |text: &str| if entered { text.len() - beyond_comments(text).len() } else { blank(text) };
+        self.start += gap(&text[self.start..]);
+        let rest = &text[self.start..];
+        if entered && self.fence.is_none() && self.calls.is_empty() && rest.starts_with(['`', '~']) {
+            let length = opening_fence(rest, context.end).sure()?.ok_or(Step::Reject)?;
+            self.fence = Some(rest[..length].trim_end_matches(|c| c != '`' && c != '~'));
+            self.start += length + gap(&rest[length..]);
+        }
+        if entered && matches!(&text[self.start..], "/" | "#") && !context.end {
+            return Err(Step::More);
         }
         match plausible(&self.text[self.start..], self.keys, context) {
             None if !context.end => Err(Step::More),
@@ -112,7 +107,7 @@ impl<'a> Values<'a> {
                 None => Step::Passed(end.begin),
             });
         }
-        let next = text.len() - text[end.next..].trim_start_matches(is_separator).len();
+        let next = text.len() - text[end.next..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
         if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) {
             let braces = text[end.next..].bytes().take_while(|&byte| byte == b'}').count();
             return Err(self.leave(end.next + braces));
@@ -120,7 +115,7 @@ impl<'a> Values<'a> {
         if context.close.is_empty() && next == text.len() && !context.end {
             return Err(Step::More);
         }
-        if marked || !begins_value(&text[next..]) {
+        if marked || !text[next..].starts_with(['{', '[', '"']) {
             return Err(self.leave(end.next));
         }
         self.start = next;
@@ -154,14 +149,11 @@ impl<'a> Values<'a> {
     /// A call of an offered tool after a marker, with quotes so broken that no reading has its members. It is refused: as text it
     /// would be lost.
     fn unreadable(&self, end: End) -> Option<Step> {
-        let Values { keys, context, start, .. } = *self;
-        let value = &self.text[start..end.begin];
-        // The name comes first.
-        let head = value[..value.floor_char_boundary(WORD_BYTES)].split(',').next()?;
-        let name = written_name(head, keys, 0).filter(|name| context.marked && is_known(context.tools, name))?;
-        let torn = keys.arguments.iter().any(|key| value.contains(&format!("\"{key}\""))) && !is_json(value);
-        let why = "quotes in it are not escaped";
-        torn.then(|| Step::Torn { whole: Vec::new(), torn: Parsed::new(name, value), why, end: end.next })
+        let value = &self.text[self.start..end.begin];
+        let head = &value[..value.floor_char_boundary(WORD_BYTES)];
+        let tool = self.context.tools.iter().find(|tool| head.contains(&format!("\"{}\"", tool.name)))?;
+        let (torn, why) = (Parsed::new(tool.name.as_str(), value), "it cannot be read");
+        (self.context.marked && !is_json(value)).then(|| Step::Torn { whole: Vec::new(), torn, why, end: end.next })
     }
 
     /// The text ended inside a value.
@@ -176,15 +168,6 @@ impl<'a> Values<'a> {
         let arguments = if goes_on { torn_arguments(&cut.arguments) } else { cut.arguments };
         Step::Cut { whole, cut: Parsed { arguments, ..cut }, closed: closed && !goes_on }
     }
-}
-
-/// Whether a character may stand between two values.
-fn is_separator(c: char) -> bool {
-    c.is_whitespace() || matches!(c, ';' | ',')
-}
-
-fn begins_value(text: &str) -> bool {
-    text.starts_with(['{', '[', '"'])
 }
 
 /// Whether a call has every parameter that its tool requires.

@@ -40,11 +40,7 @@ fn whole(text: &str, lax: &Lax, context: Context<'_>) -> Result<Step, Step> {
         None => Err(if context.end { Step::nameless() } else { Step::More }),
         _ if length == 0 => Err(Step::Reject),
         Some(b'{' | b'(') if context.marked || is_tool && open == at + length => arguments(text, name, open, lax, context),
-        // A word between the tags is no name.
-        Some(_) => match starts_with_any(&text[open..], context.close, context.end).sure()? {
-            Some(length) if context.marked && is_tool => Ok(Step::done(Parsed::new(name, "{}"), open + length)),
-            _ => Err(Step::Reject),
-        },
+        Some(_) => Err(Step::Reject),
     }
 }
 

@@ -136,8 +136,7 @@ impl<'a> Parser<'a> {
                     let (key, length) = self.key(self.rest()).filter(|_| close != b']').unwrap_or_default();
                     let lacks_key = key.is_empty() && self.dialect.delimiters.is_some() && close != b']' && first != b'{';
                     if !separated || lacks_key {
-                        let is_cut = separated && !self.rest().contains([':', '=', ',', '}', ')']);
-                        return Err(if is_cut { Stop::More } else { Stop::Fail });
+                        return Err(Stop::Fail);
                     }
                     self.at += length;
                     let inner = if close == b']' { place.element() } else { place.member(&plain(key)) };
@@ -204,7 +203,11 @@ impl<'a> Parser<'a> {
         };
         // What remains of a delimiter in a text makes its end uncertain.
         let text = &self.text[from + delimiter.len()..self.at - delimiter.len()];
-        let is_torn = delimiters.iter().any(|delimiter| text.contains(core(delimiter)));
+        let core = |delimiter: &String| match delimiter.trim_matches(['<', '>']) {
+            core if core.contains(char::is_alphanumeric) => text.contains(delimiter.as_str()),
+            core => text.contains(core),
+        };
+        let is_torn = delimiters.iter().any(core);
         if is_torn { Err(Stop::Fail) } else { Ok(written) }
     }
 
@@ -324,12 +327,6 @@ fn until<'t>(text: &'t str, quote: &str) -> Result<&'t str, Stop> {
     let ends = |from| closing_quote(text, from, quote.bytes().next()?);
     let mut ends = std::iter::successors(ends(0), |end| ends(*end)).map(|end| end - 1);
     ends.find(|end| text[*end..].starts_with(quote)).map(|end| &text[..end]).ok_or(Stop::More)
-}
-
-/// A delimiter without its brackets, unless that may be a word of a text.
-fn core(delimiter: &str) -> &str {
-    let core = delimiter.trim_start_matches('<').trim_end_matches('>');
-    if core.is_empty() || core.contains(char::is_alphanumeric) { delimiter } else { core }
 }
 
 /// Whether a key may belong to the outermost brackets. A key of several words must be a parameter: it looks like text before a

@@ -9,10 +9,8 @@ use crate::json::{
     lex::is_odd_space,
 };
 
-/// Typographic quotes that replace `"`, opening and closing.
-const TYPOGRAPHIC: [char; 4] = ['\u{201c}', '\u{201e}', '\u{201d}', '\u{201f}'];
 /// What a string may begin with.
-const QUOTES: [char; 7] = ['"', '\'', '`', TYPOGRAPHIC[0], TYPOGRAPHIC[1], TYPOGRAPHIC[2], TYPOGRAPHIC[3]];
+const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 /// The members of an object in source order: the key without quotes, and the value as written. `None`: the text does not begin as
 /// an object. A broken value extends to the end of the text without the object's closing brace, so that nothing of it is lost.
@@ -169,9 +167,5 @@ fn bare_end(text: &str) -> usize {
 
 /// The offset after the closing quote of the string that `text` begins with.
 fn string_end(text: &str) -> Option<usize> {
-    if let Some(inside) = text.strip_prefix(TYPOGRAPHIC) {
-        let (at, quote) = inside.char_indices().find(|(_, c)| *c == '"' || TYPOGRAPHIC.contains(c))?;
-        return Some(text.len() - inside.len() + at + quote.len_utf8());
-    }
     closing_quote(text, 1, *text.as_bytes().first()?)
 }

@@ -64,7 +64,7 @@ impl Arguments<'_> {
                 // A name alone in a fence is a command or a list item.
                 Some(_) if context.call.whole_answer => Err(Step::Reject),
                 Some(length) => Ok(self.done(self.up_to(from), from + length)),
-                None if is_bare(head, context) => self.bare(from),
+                None if is_bare(head, context) => self.bare(),
                 None => Err(Step::Reject),
             },
         }
@@ -81,16 +81,8 @@ impl Arguments<'_> {
     fn value(self) -> Result<Step, Step> {
         let Arguments { head, from, text, context, .. } = self;
         let fence = head.fenced.then_some(FENCE);
-        let first = text.as_bytes().get(from).copied().unwrap_or_default();
-        let (end, marked) = whole(text, from, fence, context)?.ok_or_else(|| self.unfinished())?;
-        match first {
-            // A limit may have cut a text that only begins with a string or a list.
-            b'[' | b'"' | b'\'' if !marked && context.end && context.cut && text[end.begin..].trim().is_empty() => {
-                Ok(Step::cut(self.up_to(end.begin)))
-            }
-            b'[' | b'"' | b'\'' if !marked && !context.close.is_empty() => self.bare(end.begin),
-            _ => Ok(self.done(self.up_to(end.begin), end.next)),
-        }
+        let (end, _) = whole(text, from, fence, context)?.ok_or_else(|| self.unfinished())?;
+        Ok(self.done(self.up_to(end.begin), end.next))
     }
 
     /// A line of text, or the content of a fence. Without its end, it may have been cut, unless a value shows its own.
@@ -104,28 +96,29 @@ impl Arguments<'_> {
         let call = self.up_to(end);
         let tool = known_tool(context.tools, &call.name);
         let arguments = match serde_json::from_str::<String>(&call.arguments) {
-            Ok(string) => tool.and_then(|tool| bare::arguments(&string, tool)),
-            Err(_) => tool.and_then(|tool| bare::text(&call.arguments, tool)),
+            Ok(string) => tool.and_then(|tool| bare::arguments(&string, tool, false)),
+            Err(_) => tool.and_then(|tool| bare::text(&call.arguments, tool, false)),
         };
         let arguments = arguments.unwrap_or(call.arguments);
         Ok(self.done(Parsed { arguments, ..call }, next.next))
     }
 
-    /// Text in place of the arguments, which ends after `after`.
-    fn bare(self, after: usize) -> Result<Step, Step> {
+    /// Text in place of the arguments.
+    fn bare(self) -> Result<Step, Step> {
         let Arguments { head, from, text, context, .. } = self;
         let tool = known_tool(context.tools, &head.name).ok_or(Step::Reject)?;
         // After the marker of a form that has arguments in JSON, it may be documentation.
         let is_meant = context.marked && context.call.fallback;
-        let Some((begin, end)) = find_any(text, after, context.close) else {
+        let Some((begin, end)) = find_any(text, from, context.close) else {
             return Err(match context.end {
                 true if is_meant => Step::cut(Parsed::new(head.name.as_str(), UNFINISHED)),
                 true => Step::Reject,
                 false => Step::More,
             });
         };
-        let body = bare::without_tag(&text[from..begin]);
-        match bare::arguments(body, tool) {
+        // `ls</function>`.
+        let body = text[from..begin].trim_end().trim_end_matches("</function>");
+        match bare::arguments(body, tool, false) {
             Some(arguments) => Ok(self.done(Parsed::new(head.name.as_str(), arguments), end)),
             None if !is_meant => Err(Step::Reject),
             None => Ok(Step::Torn {

@@ -41,22 +41,12 @@ fn value_at(text: &str, prefix: &str, place: Place<'_>, depth: usize) -> Option<
         });
     }
     let is_list = array && (!is_object || children.iter().all(|(name, _)| *name == ITEM));
-    let mut members: Vec<(&str, Vec<String>)> = Vec::new();
-    for (name, inner) in children {
-        let value = value_at(inner, prefix, child(name), depth - 1)?;
-        match members.iter_mut().find(|(known, _)| is_list || *known == name) {
-            // Of a key with two values that is no list, the fixer decides.
-            Some((_, values)) if is_list || place.member(name).may_be(&json!([])) => values.push(value),
-            _ => members.push((name, vec![value])),
-        }
-    }
-    let list = |values: &[String]| format!("[{}]", values.join(","));
+    let read = |(name, inner): (&str, &str)| Some((name.to_owned(), value_at(inner, prefix, child(name), depth - 1)?));
+    let mut members = children.into_iter().map(read).collect::<Option<Vec<(String, String)>>>()?;
     if is_list {
-        return members.first().map(|(_, values)| list(values));
+        let values: Vec<String> = members.into_iter().map(|(_, value)| value).collect();
+        return Some(format!("[{}]", values.join(",")));
     }
-    let one =
-        |(name, values): (&str, Vec<String>)| (name.to_owned(), if values.len() > 1 { list(&values) } else { values.concat() });
-    let mut members: Vec<(String, String)> = members.into_iter().map(one).collect();
     if !beside.trim().is_empty() {
         let mut key = TEXT.to_owned();
         while members.iter().any(|(known, _)| *known == key) {

@@ -60,28 +60,15 @@ impl<'a> Calls<'a> {
 
     /// Reads call after call. The error says how it ends.
     fn all(&mut self) -> Result<Infallible, Step> {
-        self.begin()?;
-        while self.call()? && self.between()? {}
-        Err(self.after_calls()?)
-    }
-
-    fn begin(&mut self) -> Result<(), Step> {
-        let context = self.context;
         self.at += blank(self.rest());
-        if context.marked && starts_with_any(self.rest(), [FENCE], context.end).sure()?.is_some() {
-            match self.rest().find('\n') {
-                Some(newline) if newline <= WORD_BYTES => self.at += newline + blank(&self.rest()[newline..]),
-                None if !context.end && self.rest().len() <= WORD_BYTES => return Err(Step::More),
-                _ => return Err(Step::Reject),
-            }
-        }
         // A bare call belongs to the other form. A printed call is meant too.
-        if context.call.whole_answer && context.close.is_empty() {
-            starts_with_any(self.rest(), ["print("], context.end).sure()?.ok_or(Step::Reject)?;
+        if self.context.call.whole_answer && self.context.close.is_empty() {
+            starts_with_any(self.rest(), ["print("], self.context.end).sure()?.ok_or(Step::Reject)?;
         }
         self.bracket = self.rest().starts_with('[');
         self.at += usize::from(self.bracket);
-        Ok(())
+        while self.call()? && self.between()? {}
+        Err(self.after_calls()?)
     }
 
     /// Reads the next call. `false`: none follows.
@@ -211,7 +198,6 @@ impl<'a> Calls<'a> {
                 self.at += 1;
                 Ok(sign != b']')
             }
-            Some(b'"' | b'\'') if marked && !newline => Err(self.torn_last()),
             Some(_) if self.bracket && !marked => Err(Step::Reject),
             Some(_) if !close.is_empty() && self.closes()? => Ok(false),
             Some(first) if newline || first == b'#' && !close.is_empty() => Ok(true),
@@ -233,26 +219,8 @@ impl<'a> Calls<'a> {
         let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
         let rest = text[at..].trim_start_matches(junk);
         let seen = text.len() - rest.len();
-        if rest.is_empty() && !context.end {
-            return Err(Step::More);
-        }
-        if let Some(length) = starts_with_any(rest, context.close, context.end).sure()? {
-            return Ok(self.done(seen + length));
-        }
-        if context.marked && !context.close.is_empty() {
-            let marker = find_any(text, seen, context.close).map(|(begin, _)| begin);
-            let end = marker.or(context.end.then_some(text.len())).ok_or(Step::More)?;
-            return Ok(if text[at..end].contains(['"', '\'']) { self.torn_last() } else { self.done(at) });
-        }
-        // `[text](address)` is a link. After an escape, the bracket was in a string.
-        let is_other = !context.marked && text[at..].starts_with(['(', '\\']);
-        Ok(if is_other { Step::Reject } else { self.done(at) })
-    }
-
-    /// The parenthesis that closed the last call was in a string whose quotes are not escaped.
-    fn torn_last(&mut self) -> Step {
-        let name = self.calls.pop().map(|call| call.name).unwrap_or_default();
-        self.torn(&name)
+        let closed = starts_with_any(rest, context.close, context.end).sure()?;
+        Ok(self.done(closed.map_or(at, |length| seen + length)))
     }
 
     /// The arguments are no literals: only a closing marker can end the call.

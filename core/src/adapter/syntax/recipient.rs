@@ -3,7 +3,7 @@
 //! the channel. The kind of the body may be glued to its name.
 
 use super::{
-    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, members::object, starts_with_any, tagged, typing::verbatim,
+    Context, Parsed, Start, Step, UNFINISHED, blank, find_any, members::object, starts_with_any, tagged, typing::verbatim,
     unclosed, value::whole,
 };
 use crate::{
@@ -18,40 +18,31 @@ pub(crate) use header::{Header, Kind, begins_inside, header, stripped};
 
 /// Reads one message: usually one call. The body begins at the header.
 pub(crate) fn read(text: &str, data: &Recipient, context: Context<'_>) -> Step {
-    let (name, mut from) = match head(text, data, context) {
-        Seen::Yes(head) => head,
-        Seen::Maybe => return Step::More,
-        Seen::No => return Step::Reject,
-    };
+    messages(text, data, context).unwrap_or_else(|step| step)
+}
+
+/// The same. The error ends the reading before the end of a message is known.
+fn messages(text: &str, data: &Recipient, context: Context<'_>) -> Result<Step, Step> {
+    let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
+    let header = header(text, data, inside, context.end).sure()?;
+    let Some(Header { length: mut from, kind: Kind::Call(name) }) = header else { return Err(Step::Reject) };
     // The next header ends the message too, and is not consumed.
     let ends: Vec<String> = data.end.iter().chain(&data.start).cloned().collect();
     let message = Message { text, name: &name, data, ends: Context { close: &ends, ..context }, context };
     let mut calls: Vec<Parsed> = Vec::new();
     loop {
         from += blank(&text[from..]);
-        match message.call(from) {
-            Ok((arguments, end)) => {
-                calls.push(Parsed::new(&name, arguments.trim()));
-                calls.dedup();
-                from = end.next + blank(&text[end.next..]);
-                // Another object in the same body: a second call of the tool, or the first one written twice.
-                if end.next > end.begin || !text[from..].starts_with('{') {
-                    return Step::Done { calls, end: end.next };
-                }
-            }
-            Err(Step::Cut { cut, closed, .. }) => return Step::Cut { whole: calls, cut, closed },
-            Err(step) => return step,
+        let (arguments, end) = match message.call(from) {
+            Err(Step::Cut { cut, closed, .. }) => return Ok(Step::Cut { whole: calls, cut, closed }),
+            call => call?,
+        };
+        calls.push(Parsed::new(&name, arguments.trim()));
+        calls.dedup();
+        from = end.next + blank(&text[end.next..]);
+        // Another object in the same body: a second call of the tool, or the first one written twice.
+        if end.next > end.begin || !text[from..].starts_with('{') {
+            return Ok(Step::Done { calls, end: end.next });
         }
-    }
-}
-
-/// The tool's name in the header, and where the body begins.
-fn head(text: &str, data: &Recipient, context: Context<'_>) -> Seen<(String, usize)> {
-    let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
-    match header(text, data, inside, context.end) {
-        Seen::Yes(Header { length, kind: Kind::Call(name) }) => Seen::Yes((name, length)),
-        Seen::Maybe => Seen::Maybe,
-        Seen::Yes(_) | Seen::No => Seen::No,
     }
 }
 
@@ -119,9 +110,6 @@ impl Message<'_> {
             let (end, _) = whole(text, from, None, ends)?.ok_or_else(|| cut(body))?;
             return Ok((text[from..end.begin].to_owned(), self.before_header(end.begin, end.next)));
         }
-        if data.plain && parameter.is_none() {
-            return Err(Step::Reject);
-        }
         let key = parameter.as_deref();
         let (begin, next) = find_any(text, from, ends.close).ok_or_else(|| cut(&unclosed(&raw(key, body))))?;
         Ok((raw(key, &text[from..begin]), self.before_header(begin, next)))
@@ -134,15 +122,11 @@ impl Message<'_> {
     }
 }
 
-/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if it is an object in
-/// a fence, in a JSON string, or without its opening brace.
+/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if it ends as an
+/// object does.
 fn raw(key: Option<&str>, text: &str) -> String {
     let text = text.trim();
-    let is_key =
-        |after: &str| after.trim_start_matches('\\').strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':'));
-    let has_key = |key: &str| text.match_indices(key).any(|(at, _)| is_key(&text[at + key.len()..]));
-    let ends = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '`' | '"')).ends_with('}');
-    match key.filter(|key| !ends || !has_key(key)) {
+    match key.filter(|_| !text.ends_with('}')) {
         Some(key) => object(&[(key.to_owned(), verbatim(text))]),
         None => text.to_owned(),
     }

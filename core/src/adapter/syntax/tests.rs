@@ -130,7 +130,6 @@ fn a_wrong_closing_tag_is_no_part_of_a_value() {
         ),
         // Text of several lines.
         ("generic*", "<rewrite_file>\n<new_content>\na\nb\n</content>\n<uri>/w/x.txt</uri>\n</rewrite_file>", None),
-        ("generic*", "<rewrite_file>\nuri=\"/w/x.txt\"\n<new_content>\na\nb\n</new_content>\n</rewrite_file>", None),
         (
             "generic*",
             "<run_command>\n<command>echo '<b>x</b>'</command>\n<cwd>/w</cwd>\n</run_command>",
@@ -193,17 +192,11 @@ fn a_value_may_hold_a_closing_tag_of_its_parameters_name() {
             }
             check(&[(adapter, &form("a.md", content), Some(("put", json!({"path": "a.md", "content": content}))))]);
         }
-        check(&[(adapter, &form("a.md</path>", "x"), None)]);
     }
     check(&[(
         "qwen3-coder",
         "<function=put>\n<parameter=path>\na.md\n</path>\n<parameter=content>\nx\n</content>\n</function>",
         Some(("put", json!({"path": "a.md", "content": "x"}))),
-    )]);
-    check(&[(
-        "qwen3-coder",
-        "<function=put>\n<parameter=path>\na\n</parameter>\n<parameter=content>\n<![CDATA[x\n</parameter>\n</function>\n]]>\n</parameter>\n</function>",
-        Some(("put", json!({"path": "a", "content": "x\n</parameter>\n</function>\n"}))),
     )]);
 }
 
@@ -258,9 +251,6 @@ fn a_marked_call_with_a_bare_body_is_the_call_or_refused() {
         ("generic", "<tool_call>\n<function=run_command>\nls -l\n</function>\n</tool_call>", run("ls -l")),
         ("generic", "<tool_call>run_command\nls -l\n</tool_call>", run("ls -l")),
         ("generic", "<function=run_command>\nls -l\n</function>", run("ls -l")),
-        // A string or a list may be the beginning of the value.
-        ("generic", "<tool_call>run_command\n\"a b\" --all\n</tool_call>", run("\"a b\" --all")),
-        ("qwen3-coder", "<function=run_command>\"a\" > b</function>", run("\"a\" > b")),
         ("qwen3-coder", "<tool_call>\n<function=add>\n3, 4\n</function>\n</tool_call>", None),
         ("qwen3-coder", "<tool_call>\n<function=put>\na.txt\n</function>\n</tool_call>", None),
     ]);
@@ -281,11 +271,6 @@ fn other_forms_of_calls_are_read() {
             "generic",
             "{\"text\": \"ok\", \"function_call\": {\"name\": \"run_command\", \"arguments\": {\"command\": \"ls\"}}}",
             run("ls"),
-        ),
-        (
-            "deepseek-dsml",
-            "<｜DSML｜web-search>\n <query>https://x</query>\n <timeout>3000</timeout>\n</｜DSML｜web-search>",
-            Some(("web-search", json!({"query": "https://x", "timeout": 3000}))),
         ),
         // The arguments of a cut object are no parameter.
         ("minicpm5", "<function name=\"put\"><param name=\"arguments\">{\"path\": \"x\", \"content\": \"Par</function>", None),

@@ -28,12 +28,6 @@ pub(crate) fn has(root: Place<'_>, key: &str) -> bool {
     root.has(&plain(key))
 }
 
-/// The one parameter that the tool requires. `None`: it requires none, or several.
-pub(crate) fn only_required(root: Place<'_>) -> Option<&str> {
-    let mut required = root.required();
-    required.next().filter(|_| required.next().is_none())
-}
-
 /// Whether a call with exactly these parameters is complete: the tool has all of them and requires no other.
 pub(crate) fn takes<'k>(root: Place<'_>, given: impl Iterator<Item = &'k str> + Clone) -> bool {
     given.clone().all(|key| has(root, key)) && root.required().all(|required| given.clone().any(|key| key == required))
@@ -52,11 +46,7 @@ pub(crate) fn argument(root: Place<'_>, key: &str, text: &str, hint: Hint) -> St
 /// Writes a text without escapes as a JSON string. Control characters are written as `\u000a`, so that the fixer does not take
 /// them for escapes in a path that the model wrote.
 pub(super) fn verbatim(text: &str) -> String {
-    let json = Value::from(text).to_string();
-    if !text.contains(|c: char| c < ' ') {
-        return json;
-    }
-    let mut out = String::with_capacity(json.len());
+    let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
@@ -79,7 +69,7 @@ pub(crate) fn value(place: Place<'_>, text: &str, hint: Hint) -> String {
         return decimal.then(|| respell(text)).flatten().map_or_else(string, Cow::into_owned);
     };
     if !place.is_known() {
-        return if literal.is_string() && hint == Hint::None { string() } else { written };
+        return written;
     }
     let as_text = place.accepts(&Value::from(text));
     // A listed constant accepts this text and no other.

@@ -1,7 +1,7 @@
 //! Finds the end of one JSON-like value inside a call. The value itself determines it. A closing marker ends the value only
 //! outside its strings: such a text is never JSON, so the model forgot a brace.
 
-use super::{Context, Start, Step, members::comment, starts_with_any};
+use super::{Context, Start, Step, starts_with_any};
 use crate::{
     json::extent::{self, PlainExtent, closing_quote},
     reader::End,
@@ -27,9 +27,6 @@ pub(crate) fn whole(text: &str, from: usize, fence: Option<&str>, context: Conte
         Some((end, false)) => end.begin,
     };
     let as_it_is = closed(text, end, fence, context)?;
-    if as_it_is.1 {
-        return Ok(Some(as_it_is));
-    }
     match runs_on(&text[end..], over) {
         Start::No => Ok(Some(as_it_is)),
         // Its end is inside of one of its strings, and nobody knows where it really ends.
@@ -95,21 +92,7 @@ pub(crate) fn closed(text: &str, end: usize, fence: Option<&str>, context: Conte
         let at = past_framing(end);
         next = starts_with_any(&text[at..], [fence], over).sure()?.map_or(end, |length| at + length);
     }
-    if close.is_empty() {
-        return Ok((End { begin: end, next }, false));
-    }
-    let mut at = past_framing(next);
-    while let Some(length) = comment(&text[at..]) {
-        match length {
-            Some(length) => at = past_framing(at + length),
-            None if !over => return Err(Step::More),
-            None => break,
-        }
-    }
-    // An incomplete comment sign.
-    if !over && matches!(&text[at..], "/" | "#") {
-        return Err(Step::More);
-    }
+    let at = past_framing(next);
     let marker = starts_with_any(&text[at..], close, over).sure()?;
     Ok((End { begin: end, next: marker.map_or(next, |length| at + length) }, marker.is_some()))
 }
@@ -119,10 +102,6 @@ pub(crate) fn closed(text: &str, end: usize, fence: Option<&str>, context: Conte
 fn plain_end(text: &str, from: usize, close: &[String]) -> Option<End> {
     let (mut extent, mut end) = (PlainExtent::default(), None);
     for (at, byte) in text.bytes().enumerate().skip(from) {
-        // A fence around the value is framing.
-        if end.is_some() && byte == b'`' {
-            continue;
-        }
         if let (Some(end), Start::Yes(length)) = (end, starts_with_any(text.get(at..).unwrap_or_default(), close, true)) {
             return Some(End { begin: end, next: at + length });
         }

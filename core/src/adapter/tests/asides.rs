@@ -32,9 +32,7 @@ fn a_draft_in_closed_reasoning_is_none_in_any_adapter() {
 fn what_is_around_a_call_that_is_not_meant_stays_text() {
     for answer in [
         format!("Well <think>maybe {CALL} no</think>No."),
-        format!("<example>\n{CALL}\n</example>\nThat is how it looks."),
         format!("<tool_response>\n{CALL}\n</tool_response>\nThat was the result."),
-        format!("<!-- {CALL} -->\nA comment."),
         format!("> {}\n\nThat was it.", CALL.replace('\n', "")),
         "> See: <tool_call>{\"name\": \"lamp\", \"arguments\": {}}</tool_call>".to_owned(),
     ] {
@@ -92,14 +90,6 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
     // In code and in a line it is spoken of.
     let prose = "A turn begins with `<|im_start|>user`, as in:\n```\n<|im_start|>user\nHello\n```\n";
     assert_eq!(read("generic", false, prose), text(prose));
-}
-
-#[test]
-fn a_final_answer_is_for_the_user() {
-    let answer = "Thought: explain\nFinal Answer: You write\nAction: lamp\nAction Input: {\"on\": true}\n";
-    assert!(written(&read("generic", false, answer)).is_empty());
-    let acts = "Thought: light\nAction: lamp\nAction Input: {\"on\": true}\n";
-    assert_eq!(written(&read("generic", false, acts)).len(), 1);
 }
 
 #[test]

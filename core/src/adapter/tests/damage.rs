@@ -79,19 +79,12 @@ fn the_closing_tag_of_another_element_is_no_content() {
     ] {
         assert_eq!(call(&read_with(tools(), "minimax-m2", false, text)), None, "{text}");
     }
-    let list = "<tool_call>\n<function=forecast>\n<parameter name=\"place\" value=\"\\\"Turku\\\"\"/>\n</function>\n</tool_call>";
-    assert_eq!(
-        call(&read_with(tools(), "hermes", false, list)).map(|(_, arguments)| arguments["place"].clone()),
-        Some("\"Turku\"".into())
-    );
 }
 
 #[test]
 fn one_slip_does_not_lose_a_parameter() {
     let want = Some(("forecast".to_owned(), serde_json::json!({"place": "Turku", "days": 2})));
     for (adapter, text) in [
-        ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}, \"days\": 2}\n</tool_call>"),
-        ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}, \"days\": 2}}\n</tool_call>"),
         ("hermes", "<tool_call>\nforecast( place = \"Turku\" , days = 2 )\n</tool_call>"),
         ("hermes", "forecast {\"place\": \"Turku\", \"days\": 2}"),
         ("gemma4", "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|>,,days:2}<tool_call|>"),

@@ -31,8 +31,6 @@ fn attributes_may_be_on_lines_of_their_own() {
         "<route\n  goal=\"Turku\"by=\"bus\"\n/>",
         "<note\n  path=\"a.md\"\n  words=\"say \"tea\"\"\n/>",
         "<route\n  goal=\"Turku\n/>",
-        // Nobody knows whether this is a line break.
-        "<note\n  path=\"a.md\"\n  words=\"# Tea\\n\\nIt is hot.\"\n/>",
         "<route\n  goal=\"Turku\"\n",
     ] {
         assert_eq!(read("generic", tag), text(tag), "{tag}");
@@ -43,22 +41,6 @@ fn attributes_may_be_on_lines_of_their_own() {
     }
     let answer = "<tool_call>\n<function=route\n>\n<parameter=goal\n>\nTurku\n</parameter>\n</function>\n</tool_call>";
     assert_eq!(calls("qwen3-coder", answer), [r#"route {"goal":"Turku"}"#]);
-}
-
-#[test]
-fn a_parameter_beside_arguments_that_are_no_object_is_not_lost() {
-    let call = |beside: &str| format!(r#"<tool_call>{{"name": "route", "arguments": {beside}}}</tool_call>"#);
-    for (beside, want) in [
-        (r#""the old harbour""#, Some(r#"route "the old harbour""#)),
-        (r#""the old harbour", "type": "function""#, Some(r#"route "the old harbour""#)),
-        (r#""", "goal": "Turku", "stops": 2"#, Some(r#"route {"goal":"Turku","stops":2}"#)),
-        // Whether the text is the goal is not certain.
-        (r#""the old harbour", "stops": 2"#, Some("route {\"")),
-        (r#"["the old harbour"], "stops": 2"#, Some("route {\"")),
-    ] {
-        let found = written(&read("hermes", &call(beside)));
-        assert_eq!(found.first().map(|(call, _)| call.as_str()), want, "{beside}");
-    }
 }
 
 #[test]

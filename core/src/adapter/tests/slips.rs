@@ -53,7 +53,6 @@ fn arguments_may_stand_in_the_tag_of_the_name() {
         "**Tool Call: lamp**\n```json\n{\"on\": true}\n```",
         "lamp{\"on\": true}",
         "<tool_call>\n{\"toolName\": \"lamp\", \"args\": {\"on\": true}}\n</tool_call>",
-        "<tool_call>\n{\"name\": \"\\\"lamp\\\"\", \"arguments\": {\"on\": true}}\n</tool_call>",
         "{\"role\": \"assistant\", \"tool_calls\": [{\"name\": \"lamp\", \"arguments\": {\"on\": true}}]}",
     ] {
         assert!(is_lamp(&read("hermes", false, text)), "{text}");
@@ -263,17 +262,6 @@ fn any_family_reads_markers_that_only_one_has_and_slips_of_all() {
 }
 
 #[test]
-fn a_tools_message_is_not_the_answer() {
-    let result = "<|start|>functions.lamp to=assistant<|channel|>commentary<|message|>{\"on\": true}<|end|>";
-    let answer = "<|start|>assistant<|channel|>final<|message|>Done.";
-    assert_eq!(read("gpt-oss", false, &format!("{result}{answer}")).text(), "Done.");
-    // After a call it is made up, and so is what follows from it.
-    let call = "<|channel|>commentary to=functions.lamp <|constrain|>json<|message|>{\"on\": true}<|call|>";
-    let seen = read("gpt-oss", false, &format!("{call}{result}{answer}"));
-    assert_eq!((seen.text().as_str(), written(&seen).len()), ("", 1));
-}
-
-#[test]
 fn tags_of_qwens_coder_in_other_spellings_are_read() {
     for (open, argument, close) in [
         ("<function=lamp>", "<parameter name=\"on\">", "</parameter>"),
@@ -284,21 +272,6 @@ fn tags_of_qwens_coder_in_other_spellings_are_read() {
         let calls = written(&read("qwen3-coder", false, &text));
         assert_eq!(calls, [("lamp {\"on\":true}".to_owned(), true)], "{text}");
     }
-}
-
-#[test]
-fn a_call_that_is_written_again_in_another_form_counts_once() {
-    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
-    let first = format!("<tool_call>\n{object}\n</tool_call>\n");
-    let without_brace = &object[..object.len() - 1];
-    for second in [format!("<function_call>\n{object}\n</function_call>"), object.to_owned(), without_brace.to_owned()] {
-        let calls = written(&read("hermes", false, &format!("{first}{second}")));
-        assert_eq!(calls.len(), 1, "{second}: {calls:?}");
-    }
-    // In the same form it is another one, and so is another call.
-    assert_eq!(written(&read("hermes", false, &format!("{first}{first}"))).len(), 2);
-    let other = object.replace("true", "false");
-    assert_eq!(written(&read("hermes", false, &format!("{first}<function_call>\n{other}\n</function_call>"))).len(), 2);
 }
 
 #[test]
@@ -329,18 +302,6 @@ fn after_any_marker_the_call_may_be_python_or_a_name_with_json() {
         // Nothing that is not offered is called so.
         let seen = read(family, false, &format!("{open}is the marker (of=calls){close}"));
         assert!(written(&seen).is_empty(), "{family}: {seen:?}");
-    }
-}
-
-#[test]
-fn a_comment_after_an_object_is_read_alike_however_it_is_cut() {
-    for text in [
-        "```json\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}} // c\n```",
-        "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}# c\n</tool_call>",
-        "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}/* c */</tool_call>",
-    ] {
-        let calls = written(&read("hermes", false, text));
-        assert_eq!(calls.len(), 1, "{text}: {calls:?}");
     }
 }
 

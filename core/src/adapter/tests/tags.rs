@@ -54,7 +54,6 @@ fn a_value_in_the_tag_of_its_parameter_is_read_or_refused() {
         "<parameter=words value=tea/milk>\n</parameter>",
         "<parameter=words=tea/>",
         "<parameter=words tea/>",
-        "<parameter=words text=\"tea\"/>",
         "<parameter=words \"tea\">\n</parameter>",
     ] {
         assert_eq!(written(tag), None, "{tag}");
@@ -66,12 +65,9 @@ fn a_name_in_another_tag_is_read_with_its_parameters() {
     let body = "\n<parameter=room>\nhall\n</parameter>\n";
     for text in [
         format!("<parameter=lamp>{body}</function>"),
-        format!("<parameter=lamp>{body}</lamp>"),
         format!("<parameter=lamp>{body}</function>\n</tool_call>"),
         format!("<tool_call>\n<parameter=lamp>{body}</function>\n</tool_call>"),
-        format!("<lamp>{body}</function>"),
         format!("<lamp>{body}</lamp>"),
-        format!("<tool_call>\n<lamp>{body}</function>\n</tool_call>"),
         format!("<tool=lamp>{body}</tool>"),
         format!("<function: lamp>{body}</function>"),
         format!("<function lamp>{body}</function>"),
@@ -85,7 +81,6 @@ fn a_name_in_another_tag_is_read_with_its_parameters() {
         format!("A call looks so:\n\n<parameter=lamp>{body}</function>\n\nThe server runs it."),
         "<parameter=lamp>\nhall\n</parameter>".to_owned(),
         "<parameter=lamp>\n</parameter>".to_owned(),
-        "<parameter=idle>\n</function>".to_owned(),
         "<parameter=rooms>\n<parameter=room>\nhall\n</parameter>\n</function>".to_owned(),
         "First <lamp>, then <parameter=room>hall</parameter> and </lamp>.".to_owned(),
     ] {

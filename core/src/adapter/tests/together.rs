@@ -48,14 +48,3 @@ fn a_result_after_a_call_ends_the_answer_in_any_form() {
     let answer = format!("<response>I switch it on.</response>\n{}", call(true));
     assert_eq!(written(&read("hermes", false, &answer)).len(), 1, "{answer}");
 }
-
-#[test]
-fn code_that_reasoning_leaves_open_does_not_hide_the_call_after_it() {
-    for (adapter, call) in [
-        ("gemma4", "<|tool_call>call:lamp{on:true}<tool_call|>"),
-        ("hermes", "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>"),
-    ] {
-        let answer = format!("<think>\nLike this:\n```\nlight(\n</think>\n{call}");
-        assert_eq!(written(&read(adapter, false, &answer)).len(), 1, "{adapter}: {answer}");
-    }
-}

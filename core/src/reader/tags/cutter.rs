@@ -60,9 +60,6 @@ pub(crate) fn cut(
         fits[fit as usize].get_or_insert((arguments, found));
         fit == Fit::Whole
     };
-    // The first end that counts only if no other does: its marker is not the form's own, or something is attached to it, as in code:
-    // `t = "</parameter></function>"`.
-    let mut deferred = None;
     let (mut at, mut ends, mut tried, mut whole): (usize, Option<[End; 2]>, usize, bool) = (start, None, 0, false);
     while let Some(place) = lead(text, at, &leads).filter(|_| !whole) {
         at = place + 1;
@@ -73,16 +70,10 @@ pub(crate) fn cut(
         };
         ends = Some([ends.map_or(found, |[first, _]| first), found]);
         tried += 1;
-        let is_foreign = || found.next > found.begin && !form.is_own_close(&text[found.begin..]);
-        match tried <= TRIED {
-            false => {}
-            true if is_foreign() || is_attached(text, found, form) => deferred = deferred.or(Some(found)),
-            true => whole = is_whole(found),
-        }
+        whole = tried <= TRIED && is_whole(found);
     }
-    if end && !whole {
-        let untried = ends.map(|[_, last]| last).filter(|_| tried > TRIED);
-        untried.into_iter().chain(deferred.filter(|_| !cut)).any(is_whole);
+    if let Some([_, last]) = ends.filter(|_| end && tried > TRIED) {
+        is_whole(last);
     }
     let [whole, late, damaged] = fits;
     // Further closing markers of the same call are not looked at.
@@ -140,32 +131,17 @@ fn may_end(arguments: &str) -> bool {
 }
 
 /// The offset after blanks and closing markers of calls and what is around them.
-fn past_closers(text: &str, at: usize, form: &Markers<'_>) -> usize {
-    let at = last_closer(text, at, form);
-    at + gap(&text[at..])
-}
-
-/// The offset right after the last of those markers.
-fn last_closer(text: &str, mut at: usize, form: &Markers<'_>) -> usize {
+fn past_closers(text: &str, mut at: usize, form: &Markers<'_>) -> usize {
+    let closer = |text: &str| {
+        let closers = [form.close(text, true), form.outer(text, true)].into_iter();
+        closers.filter_map(|start| if let Start::Yes(length) = start { Some(length) } else { None }).find(|&length| length > 0)
+    };
     for _ in 0..CLOSERS {
-        let next = at + gap(&text[at..]);
-        let Some(length) = closer(&text[next..], form) else { break };
-        at = next + length;
+        at += gap(&text[at..]);
+        let Some(length) = closer(&text[at..]) else { break };
+        at += length;
     }
-    at
-}
-
-fn closer(text: &str, form: &Markers<'_>) -> Option<usize> {
-    [form.close(text, true), form.outer(text, true)].into_iter().find_map(|start| match start {
-        Start::Yes(length) if length > 0 => Some(length),
-        _ => None,
-    })
-}
-
-/// Whether a sign is attached to the last of the closing markers from `end` on: a quote or a bracket. Then they may be content.
-fn is_attached(text: &str, end: End, form: &Markers<'_>) -> bool {
-    let at = last_closer(text, end.next, form);
-    at > end.begin && text[at..].chars().next().is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '<')
+    at + gap(&text[at..])
 }
 
 /// Whether a closing marker occurs once more after a call that ends at `stop`, outside any other call. The text is searched from

@@ -22,26 +22,6 @@ impl Tag {
     }
 }
 
-/// What the model writes between the tags of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Between {
-    Nothing,
-    Space,
-    #[default]
-    Lines,
-}
-
-impl Between {
-    /// What the text between two tags is.
-    pub(super) fn of(text: &str) -> Between {
-        match text {
-            "" => Between::Nothing,
-            " " => Between::Space,
-            _ => Between::Lines,
-        }
-    }
-}
-
 /// The hint of a type's name, or of `string="true"`.
 pub(crate) fn hint_of(written: &str) -> Hint {
     match written.to_ascii_lowercase().as_str() {

@@ -71,9 +71,7 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("<run_job>\nmake all\n</run_job>", job()),
         ("I build it.\n\n<run_job>make all</run_job>\n\nThis takes a while.", job()),
         ("<open_note>a/b.md</open_note>", note()),
-        // Lines and attributes.
-        ("<find_text>\nquery=\"if a < b\"\nis_regex=false\n</find_text>", find()),
-        ("<find_text>\nquery: 'if a < b',\nis_regex: false\n</find_text>", find()),
+        // Attributes.
         ("<find_text query=\"if a < b\" is_regex=\"false\"></find_text>", find()),
         ("<open_note note_path=\"a/b.md\"/>", note()),
         ("<open_note note_path='a/b.md' />\nDone.", note()),
@@ -130,47 +128,12 @@ fn a_mention_is_no_call() {
 }
 
 #[test]
-fn an_element_of_another_name_is_refused_only_at_the_end_of_the_answer() {
-    let refused = |text: &str| {
-        let read = |piece: usize| scan(text, FinishReason::Stop, piece);
-        let whole = read(usize::MAX);
-        assert!(whole.calls().is_empty(), "{text:?}: {whole:?}");
-        for piece in [1, 3] {
-            assert_eq!(read(piece), whole, "{text:?} by {piece}");
-        }
-        assert_eq!(whole.refused() == 0, whole.text().contains("</"), "{text:?} became {whole:?}");
-        whole.refused() == 1
-    };
-    for text in [
-        "<build_all>\n</build_all>",
-        "<build_all></build_all>",
-        "<rename_note>\n<note_path>a.md</note_path>\n<body>\nb.md\n</body>\n</rename_note>",
-        "<search>\n<query>x</query>\n</search>",
-        "```xml\n<rename_note>\n<note_path>a.md</note_path>\n</rename_note>\n```",
-    ] {
-        assert!(refused(text), "{text:?} is text");
+fn an_element_of_another_name_is_text() {
+    for text in
+        ["<build_all>\n</build_all>", "<rename_note>\n<note_path>a.md</note_path>\n</rename_note>", "<div>\n<p>Hello</p>\n</div>"]
+    {
+        assert_eq!(scan(text, FinishReason::Stop, 3).text(), text);
     }
-    for text in [
-        // Something follows: it is an example.
-        "<build_all>\n</build_all>\nThat is how it looks.",
-        "```xml\n<rename_note>\n<note_path>a.md</note_path>\n</rename_note>\n```\nYour file.",
-        // Nobody's parameters, no parameters, or text of its own.
-        "<build_all>\n<colour>red</colour>\n</build_all>",
-        "<search>\nx\n</search>",
-        "<div>\n<p>Hello</p>\n</div>",
-        "<user_data>\none\ntwo\n</user_data>",
-        "<user_data>\n<query>x</query>\nand more\n</user_data>",
-        "The tag <build_all></build_all>",
-        "`<build_all></build_all>`",
-        "<build_all attribute=\"x\"></build_all>",
-    ] {
-        assert!(!refused(text), "{text:?} was refused");
-    }
-    // A name that can only mean an offered tool.
-    assert_eq!(
-        calls("<runJob>\n<command>make all</command>\n</runJob>"),
-        [("run_job".to_owned(), json!({"command": "make all"}))]
-    );
 }
 
 #[test]
@@ -270,57 +233,5 @@ fn a_result_in_the_clients_form_is_data() {
         (format!("It said:\n<run_job_result>\nok\n</run_job_result>\nNow:\n{call}\nThen I look."), 1),
     ] {
         assert_eq!(calls(&text).len(), count, "{text}");
-    }
-}
-
-#[test]
-fn a_bare_name_before_its_parameters_is_the_element_at_the_end_of_the_answer() {
-    let job = || vec![("run_job".to_owned(), json!({"command": "make all"}))];
-    for text in [
-        "run_job\ncommand=\"make all\"",
-        "run_job\ncommand = \"make all\"\n",
-        "(If a tool is needed, write only its call.)\nrun_job\ncommand=\"make all\"",
-        "I build it.\n\nrun_job\ncommand=\"make all\"",
-    ] {
-        assert_eq!(calls(text), job(), "{text}");
-    }
-    let both = "write_note\nnote_path: a.md\nbody: one line";
-    assert_eq!(calls(both), [("write_note".to_owned(), json!({"note_path": "a.md", "body": "one line"}))]);
-    for text in [
-        "run_job\ncommand=\"make all",
-        "run_job\ncommand: make all",
-        "run_job\ncommand=\"make all\"\n\nThis builds it.",
-        "I use\nrun_job\nas always.",
-        "run_job\nplace=\"make all\"",
-    ] {
-        assert_eq!(calls(text), [], "{text}");
-        assert_eq!(scan(text, FinishReason::Stop, 3).text(), text);
-    }
-}
-
-#[test]
-fn an_element_that_nobody_can_run_is_text_where_more_follows() {
-    let open = "<show_folder>\n<folder_path>src</folder_path>\n</show_folder>";
-    let real = "<open_note>\n<note_path>a.md</note_path>\n</open_note>";
-    let shown = format!("I look.\n\n{open}\n\nThen I read.");
-    for (text, said, count, refused) in [
-        (format!("{shown}\n\n{real}"), shown.as_str(), 1, 0),
-        (shown.clone(), shown.as_str(), 0, 0),
-        (format!("I look.\n{open}\n{real}"), &format!("I look.\n{open}"), 1, 0),
-        (open.to_owned(), "", 0, 1),
-        (format!("I look.\n{open}"), &format!("I look.\n{open}"), 0, 0),
-    ] {
-        for piece in [1, 5, usize::MAX] {
-            let seen = scan(&text, FinishReason::Stop, piece);
-            assert_eq!((seen.text().trim_end(), seen.calls().len(), seen.refused()), (said, count, refused), "{text} {piece}");
-        }
-    }
-    for text in [
-        format!("The tag {open} is not known."),
-        format!("```xml\n{open}\n```\nis its form."),
-        "<menu>\n<folder_path>src</folder_path>\n</menu>\nis a menu.".to_owned(),
-        "<user_menu>\n<colour>red</colour>\n</user_menu>\nis a menu.".to_owned(),
-    ] {
-        assert_eq!(scan(&text, FinishReason::Stop, 4).text(), text);
     }
 }

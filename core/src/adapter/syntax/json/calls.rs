@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Context, Parsed, Step, UNFINISHED, WORD_BYTES,
+        Context, Parsed, Step, WORD_BYTES,
         members::{elements, is_closed, members, object, unquote},
         python, typing, unclosed,
     },
@@ -139,12 +139,6 @@ impl Layer<'_> {
         let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
         if name.starts_with('{') {
             let mut inner = self.inner(name)?;
-            // `{"function": {"name": f}, "parameters": {..}}`.
-            if let ([Found { call, closed }], Some((_, arguments))) = (&mut inner[..], find(members, &keys.arguments))
-                && call.arguments == "{}"
-            {
-                (call.arguments, *closed) = (arguments.to_owned(), is_closed(arguments));
-            }
             inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
             return Some(inner);
         }
@@ -155,8 +149,6 @@ impl Layer<'_> {
             return Some(vec![Found::default()]);
         }
         let written = unquote(name);
-        // A name may be quoted twice.
-        let written = written.strip_prefix('"').and_then(|name| name.strip_suffix('"')).map(str::to_owned).unwrap_or(written);
         let tool = known_tool(context.tools, &written);
         let given = find(members, &keys.arguments);
         // A member with two values: the fixer decides about it.
@@ -174,14 +166,7 @@ impl Layer<'_> {
             return None;
         }
         let (arguments, closed) = match given {
-            Some((at, arguments)) if is_closed(arguments) => {
-                let beside = members.iter().filter(|(other, _)| other != key && other != at);
-                let whole = with_members_beside(arguments, beside, tool);
-                // A brace is missing, and it may be one of the arguments: the fixer decides.
-                let doubtful = tool.is_some() && whole.starts_with('{') && whole[1..].contains(['{', '[']) && !is_closed(value);
-                (if doubtful { unclosed(&whole) } else { whole }, true)
-            }
-            Some((_, arguments)) => (arguments.to_owned(), false),
+            Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
             None if open && !is_closed(value) => (unclosed(&flattened(members, key, tool)), false),
             None => (flattened(members, key, tool), true),
         };
@@ -241,22 +226,6 @@ pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
     }
 }
 
-/// The name in a value that may be incomplete.
-pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
-    let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
-    let members = members(value)?;
-    match wrapped(&members).or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
-        Some(inner) if inner.starts_with(['{', '[']) => {
-            (depth < NESTED_WRAPPERS).then(|| written_name(inner, keys, depth + 1))?
-        }
-        Some(name) => (name.len() <= WORD_BYTES).then(|| unquote(name)),
-        None => {
-            let wraps = |(key, value): &(String, &str)| value.starts_with('{') && !keys.arguments.contains(key);
-            members.into_iter().next().filter(wraps).map(|(name, _)| name)
-        }
-    }
-}
-
 /// The value of the wrapper in an object.
 fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
     let written = |wrapper: &str| members.iter().find(|(key, _)| fold(key) == fold(wrapper)).map(|(_, value)| *value);
@@ -266,24 +235,6 @@ fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
 /// The first of these keys that is present, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
     keys.iter().find_map(|key| Some((key.as_str(), member(members, key)?)))
-}
-
-/// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`. Beside arguments that are no object,
-/// nobody knows what they are.
-fn with_members_beside<'m>(arguments: &str, beside: impl Iterator<Item = &'m (String, &'m str)>, tool: Option<&Tool>) -> String {
-    let view = View::of(tool);
-    let given = members(arguments).unwrap_or_default();
-    let lacks = |key: &str| typing::has(view.root(), key) && !is_usual(key) && !given.iter().any(|(known, _)| known == key);
-    let mut beside = beside.filter(|(key, _)| lacks(key)).peekable();
-    let arguments = if matches!(arguments, "\"\"" | "[]") && beside.peek().is_some() { "{}" } else { arguments };
-    match arguments.trim_end().strip_suffix('}') {
-        _ if beside.peek().is_none() => arguments.to_owned(),
-        None => UNFINISHED.to_owned(),
-        Some(open) => {
-            let comma = if open.trim_end().ends_with(['{', ',']) { "" } else { ", " };
-            format!("{open}{comma}{}", &object(beside)[1..])
-        }
-    }
 }
 
 /// The arguments as an object, if they are beside the name. A key that calls have too (`id`) is an argument if the tool requires

@@ -97,9 +97,6 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
 
 /// Removes a word that ends names from the end of a name, where a stripped marker was between them (`fcommentary json{...}`).
 fn unglued<'t>(written: &'t str, named: &Named, tools: &Tools) -> &'t str {
-    if tools.get(written).is_some() {
-        return written;
-    }
     let ends = named.close.iter().filter(|end| end.chars().all(char::is_alphabetic) && !end.is_empty());
     ends.filter_map(|end| written.strip_suffix(end.as_str())).find(|bare| tools.get(bare).is_some()).unwrap_or(written)
 }

@@ -23,8 +23,6 @@ pub(crate) enum Kind {
     Content,
     /// A call of this tool, named as the model wrote it.
     Call(String),
-    /// A tool's result, which is not a message of the model.
-    Result,
 }
 
 /// The header that `text` begins with. `inside`: the text begins after the header's first marker.
@@ -38,8 +36,6 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
         Some(at) => &text[..at],
         None if limit < text.len() => return Seen::No,
         None if !end && (!data.plain || name_end(text, data) == text.len()) => return Seen::Maybe,
-        // The answer ended inside it.
-        None if end && !data.plain && known_words(text, data) => text,
         None => return Seen::No,
     };
     let length = (head.len() + data.message.len()).min(text.len());
@@ -52,9 +48,6 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
         .filter(|marker| Some(*marker) != data.channel.as_ref())
         .filter_map(|marker| head.rfind(marker.as_str()))
         .max();
-    if data.plain && last.is_some_and(|at| at > 0) {
-        return Seen::No;
-    }
     let head = &head[last.unwrap_or(0)..];
     let channel = data
         .channel
@@ -70,8 +63,7 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
     let is = |list: &[String], word: &str| list.iter().any(|known| known == word);
     let kind = match name {
         name if is(&data.reasoning, name) => Kind::Reasoning,
-        ASSISTANT if !data.prefix.is_empty() && names_a_tool(head, data) => Kind::Result,
-        name if !name.is_empty() && !is(&data.content, name) => Kind::Call(name.to_owned()),
+        name if !name.is_empty() && name != ASSISTANT && !is(&data.content, name) => Kind::Call(name.to_owned()),
         _ if is(&data.reasoning, channel) => Kind::Reasoning,
         _ => Kind::Content,
     };
@@ -96,11 +88,6 @@ pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bo
         return if end { Seen::No } else { Seen::Maybe };
     }
     // The prompt may have opened the header up to the recipient.
-    if !data.to.iter().any(|marker| {
-        marker.is_empty() || data.start.iter().any(|start| marker.ends_with(start.as_str())) || marker.starts_with('<')
-    }) {
-        return Seen::No;
-    }
     let name = word(text);
     let names =
         || data.content.iter().chain(&data.reasoning).map(String::as_str).chain(tools.iter().map(|tool| tool.name.as_str()));
@@ -139,28 +126,12 @@ fn word(text: &str) -> &str {
     &text[..end]
 }
 
-/// Whether a tool wrote the message: `<|start|>functions.f to=assistant`.
-fn names_a_tool(head: &str, data: &Recipient) -> bool {
-    let writer = data.start.iter().find_map(|start| head.strip_prefix(start.as_str())).unwrap_or_default().trim_start();
-    data.prefix.iter().any(|prefix| writer.starts_with(prefix.as_str()))
-}
-
 /// The offset up to which `text` may be a plain header: marker and name.
 fn name_end(text: &str, data: &Recipient) -> usize {
     let start = data.start.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
     let tail = &text[start..];
     let name = start + blank(tail) + word(tail).len();
     text.len() - text[name..].trim_start_matches([' ', '\r']).len()
-}
-
-/// Whether a truncated header consists only of words of headers.
-fn known_words(text: &str, data: &Recipient) -> bool {
-    let markers = data.start.iter().chain(&data.channel);
-    let bare = markers.fold(text.to_owned(), |text, marker| text.replace(marker.as_str(), " "));
-    let known = data.content.iter().chain(&data.reasoning).chain(&data.constraint);
-    let known: Vec<&str> = known.map(String::as_str).collect();
-    let to = |word: &str| data.to.iter().any(|marker| !marker.trim().is_empty() && word.starts_with(marker.trim()));
-    bare.split_whitespace().all(|word| known.contains(&word) || to(word))
 }
 
 /// The headers that remain where a backend stripped the special tokens, with and without their beginning: `assistantfinal`, `final`.

@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        Start, WORD_BYTES,
-        ahead::{Seen, gap, may_be_gap},
+        Start, Step, WORD_BYTES,
+        ahead::{gap, may_be_gap},
         begins_with_a_name,
         field::field,
         starts_with_any, typing,
@@ -23,88 +23,60 @@ pub(in crate::adapter::syntax) struct Head {
     pub(in crate::adapter::syntax) closed: bool,
     /// The text between the name and the end of its tag.
     pub(in crate::adapter::syntax) attributes: String,
-    /// Whether it is a lone word, which is a name only if a tool has it.
-    pub(in crate::adapter::syntax) lone: bool,
 }
 
 impl Markers<'_> {
     /// Reads the head of a call.
-    pub(in crate::adapter::syntax) fn head(&self, text: &str, end: bool) -> Seen<Head> {
+    pub(in crate::adapter::syntax) fn head(&self, text: &str, end: bool) -> Result<Head, Step> {
         let mut at = gap(text);
         if may_be_gap(&text[at..], end) {
-            return Seen::Maybe;
+            return Err(Step::More);
         }
         let [open, close] = &self.tagged.name;
-        let nameless = match self.attributes(&text[at..], end) {
-            Seen::Yes((length, named)) => {
-                at += length;
-                !named
-            }
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => false,
-        };
+        at += self.attributes(&text[at..], end).sure()?.unwrap_or(0);
         at += gap(&text[at..]);
-        let bare = match starts_with_any(&text[at..], open, end) {
-            Start::Yes(length) if length > 0 => {
-                at += length;
-                false
-            }
-            Start::Maybe => return Seen::Maybe,
-            Start::Yes(_) | Start::No if nameless => return Seen::No,
-            Start::No if !(open.is_empty() || open.iter().any(String::is_empty)) => return Seen::No,
-            Start::Yes(_) | Start::No => true,
-        };
+        let opened = starts_with_any(&text[at..], open, end).sure()?;
+        let is_bare = opened.is_none() && (open.is_empty() || open.iter().any(String::is_empty));
+        at += opened.or(is_bare.then_some(0)).ok_or(Step::Reject)?;
         at += gap(&text[at..]);
         if self.open_ended() && !begins_with_a_name(&text[at..], close, self.context) {
-            return Seen::No;
-        }
-        // A tag or a value is not a name, whatever follows.
-        if text[at..].trim_start().starts_with(['<', '>', '{', '}']) {
-            return Seen::No;
+            return Err(Step::Reject);
         }
         let call = self.context.call;
-        let hanging: &[String] = if bare { &self.tagged.argument[1] } else { &[] };
+        let hanging: &[String] = if is_bare { &self.tagged.argument[1] } else { &[] };
         let stops: [&[String]; 4] = [&self.tagged.argument[0], &call.close, &call.section_close, hanging];
-        let field = match field(text, at, close, &stops, true) {
-            Seen::Yes(field) => field,
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => return Seen::No,
-        };
+        let field = field(text, at, close, &stops, true).sure()?.ok_or(Step::Reject)?;
         if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
             let body = field.next + stop.len();
-            return match self.split(&field.text) {
-                Some((name, key)) => Seen::Yes(Head { name, key, body, closed: false, attributes: String::new(), lone: false }),
-                None => Seen::No,
-            };
+            let (name, key) = self.split(&field.text).ok_or(Step::Reject)?;
+            return Ok(Head { name, key, body, closed: false, attributes: String::new() });
         }
-        // The end of a tag, then JSON: that is another form.
-        if !field.is_name(self.context.tools) || field.stopped == Some("{") && field.text.ends_with('>') {
-            return Seen::No;
+        if !field.is_name(self.context.tools) {
+            return Err(Step::Reject);
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
-        let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
         let attributes = field.attributes.to_owned();
-        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
+        Ok(Head { name: field.text, key: None, body: field.next, closed, attributes })
     }
 
     /// The attributes after an opener that ends with a blank: `id="1" name="f">`. `Yes` has the offset of the name in them, or of
-    /// what follows their tag, and whether it is the name.
-    fn attributes(&self, text: &str, end: bool) -> Seen<(usize, bool)> {
+    /// what follows their tag.
+    fn attributes(&self, text: &str, end: bool) -> Start {
         let word = text.len() - text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
         let (call, stop) = (self.context.call, text.find('>').unwrap_or(text.len()));
         if !call.open.iter().chain(&call.stripped).any(|opener| opener.ends_with(' ')) || stop > WORD_BYTES {
-            return Seen::No;
+            return Start::No;
         }
         if stop == text.len() {
-            return if end { Seen::No } else { Seen::Maybe };
+            return if end { Start::No } else { Start::Maybe };
         }
         if word == 0 || !text[word..].starts_with('=') {
-            return Seen::No;
+            return Start::No;
         }
         let (first, other) = ("name=", " name=");
         let begun = || text.starts_with(first).then_some(first.len());
         let name = text[..stop].find(other).map(|at| at + other.len()).or_else(begun);
-        Seen::Yes(name.map_or((stop + 1, false), |at| (at, true)))
+        Start::Yes(name.unwrap_or(stop + 1))
     }
 
     /// Splits a name with a key glued to it, or before a stray closing tag of a key.

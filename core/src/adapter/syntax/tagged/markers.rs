@@ -12,13 +12,10 @@ use super::super::{
 };
 use super::in_tag;
 use crate::{
-    adapter::{Call, Tagged, Trim},
+    adapter::{Tagged, Trim},
     fix::Place,
-    reader::tags::{Between, Tag, hint_of},
+    reader::tags::{Tag, hint_of},
 };
-
-/// The tags that close an element whose arguments may be in tags, whatever opened it.
-const CLOSERS: [&str; 2] = ["</function>", "</invoke>"];
 
 /// How the arguments of a call are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +60,6 @@ impl<'a> Markers<'a> {
         self.tagged.nested.as_deref().unwrap_or_default()
     }
 
-    /// Whether an opener of the form is the tag of an argument too.
-    pub(super) fn opens_as_argument(&self) -> bool {
-        self.context.call.stripped.iter().any(|opener| self.tagged.argument[0].contains(opener))
-    }
-
     /// Where an argument ends whose value is in its tag. The tag ends at `at`, and closes itself if `closed`. `None`: its value is
     /// after it.
     fn ends_after(&self, text: &str, at: usize, key: &str, closed: bool) -> Option<usize> {
@@ -110,13 +102,6 @@ impl<'a> Markers<'a> {
             None => Tag { value: None, torn: true, ..tag },
         })
     }
-}
-
-/// The closing tags of a call that repeat its name: `</f>`, and `</PREFIXf>` if a prefix opens the tag.
-pub(in crate::adapter::syntax) fn named_closers<'a>(name: &'a str, call: &'a Call) -> impl Iterator<Item = String> + 'a {
-    let prefixes = call.open.iter().chain(&call.stripped).filter_map(|open| open.strip_prefix('<'));
-    let prefixes = prefixes.filter(|prefix| !prefix.is_empty() && !prefix.ends_with(['=', ' ', '>', '"']));
-    [""].into_iter().chain(prefixes).map(move |prefix| format!("</{prefix}{name}>"))
 }
 
 /// The spellings of the closing tag that have the name of the opening one: `</param>` after `<param=`, not after `<parameter=`. All
@@ -226,11 +211,6 @@ impl Markers<'_> {
         self.tagged.type_tag.as_ref()
     }
 
-    /// The element of the argument `key`, as it is written.
-    pub(crate) fn opening(&self, key: &str) -> String {
-        format!("{}<{key}>", self.prefix())
-    }
-
     /// The tag that closes the value of argument `key`. `opened`: the tag that opened it. `own`: only a tag of the same name does.
     pub(crate) fn value_close(&self, text: &str, key: &str, opened: &str, own: bool) -> Option<usize> {
         let named = || closes_element(text, self.prefix(), key);
@@ -247,18 +227,10 @@ impl Markers<'_> {
 
     /// Whether the call closes here.
     pub(crate) fn close(&self, text: &str, end: bool) -> Start {
-        let own = match self.keys {
+        match self.keys {
             _ if self.is_nested() => starts_with_any(text, &self.context.call.close, end),
             Keys::Tags => starts_with_any_tag(text, &self.context.call.close, end),
             Keys::Elements | Keys::Any => self.closes_tool(text, end),
-        };
-        match own {
-            // Some models close the call by its name.
-            Start::No if !self.name.is_empty() && text.starts_with('<') => {
-                let usual = CLOSERS.iter().filter(|_| self.keys != Keys::Tags).map(|closer| (*closer).to_owned());
-                starts_with_any(text, named_closers(self.name, self.context.call).chain(usual), end)
-            }
-            start => start,
         }
     }
 
@@ -276,15 +248,6 @@ impl Markers<'_> {
             },
             start => start,
         }
-    }
-
-    /// Whether the tag that closes the call here is the form's own.
-    pub(crate) fn is_own_close(&self, text: &str) -> bool {
-        let start = match self.keys {
-            Keys::Elements | Keys::Any if !self.is_nested() => self.closes_tool(text, true),
-            _ => starts_with_tag(text, &self.context.call.close, true),
-        };
-        matches!(start, Start::Yes(_))
     }
 
     /// Whether the section or fence around the calls closes here.
@@ -312,7 +275,7 @@ impl Markers<'_> {
                 _ => return None,
             };
             match self.head(&text[length..], true) {
-                Seen::Yes(head) if !head.closed => length + head.body,
+                Ok(head) if !head.closed => length + head.body,
                 _ => return None,
             }
         } else {
@@ -335,11 +298,6 @@ impl Markers<'_> {
         self.context.call.whole_answer && self.context.close.is_empty()
     }
 
-    /// Whether `<![CDATA[` is markup.
-    pub(crate) fn cdata(&self) -> bool {
-        self.tagged.cdata
-    }
-
     /// The value of argument `key` as JSON text. `None`: elements inside are malformed.
     pub(crate) fn json(&self, key: &str, text: &str, hint: Hint) -> Option<String> {
         match &self.tagged.nested {
@@ -357,15 +315,15 @@ impl Markers<'_> {
         }
     }
 
-    /// A value without what belongs to the form.
-    pub(crate) fn value(&self, text: &str, between: Between) -> String {
+    /// A value without what belongs to the form. `spaced`: one space is between the tags.
+    pub(crate) fn value(&self, text: &str, spaced: bool) -> String {
         if let Some(inner) = in_cdata(text).filter(|_| self.tagged.cdata) {
             return inner.to_owned();
         }
         let trimmed = match self.tagged.trim {
             Trim::None => text,
             Trim::All => text.trim(),
-            Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
+            Trim::OneNewline if spaced && !text.contains('\n') => one_each(text, &[" "]),
             Trim::OneNewline => one_each(text, &["\r\n", "\n"]),
         };
         let plain = if self.tagged.zero_width { trimmed.replace("<\u{200b}", "<") } else { trimmed.to_owned() };

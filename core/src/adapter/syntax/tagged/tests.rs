@@ -128,11 +128,6 @@ fn calls_are_read_as_their_families_write_them() {
         // Elements.
         ("generic", "<save><path>x</path><body>\n a\n</body></save>", r#"save {"path":"x","body":" a"}"#),
         ("generic", "<save>{\"path\": \"x\"}</save>", r#"save {"path": "x"}"#),
-        (
-            "generic",
-            "<save><body><![CDATA[</body></save>]]></body><path>x</path></save>",
-            r#"save {"body":"</body></save>","path":"x"}"#,
-        ),
         ("generic", "Use <save> for that, or <now>", ""),
         // Nested elements.
         (
@@ -142,13 +137,8 @@ fn calls_are_read_as_their_families_write_them() {
         ),
         (
             "minimax-m3",
-            &m3("<tree>@<list>@<item>1@</item>@</list>@<any>@<k>1@</k>@<k>2@</k>@</any>@</tree>"),
-            r#"tree {"list":["1"],"any":{"k":[1,2]}}"#,
-        ),
-        (
-            "minimax-m3",
-            &m3("<save>@<body>see @<body>a@</body> there@</body>@</save>"),
-            r#"save {"body":"see ]<]minimax[>[<body>a]<]minimax[>[</body> there"}"#,
+            &m3("<tree>@<list>@<item>1@</item>@</list>@<any>@<k>1@</k>@</any>@</tree>"),
+            r#"tree {"list":["1"],"any":{"k":1}}"#,
         ),
         ("minimax-m3", &m3("<save>@<path>x@</path>now the mode@<mode>1@</mode>@</save>"), r#"save {"path":"x","mode":1}"#),
         ("minimax-m3", &m3("<save>@<path>x@</save>"), r#"save {"path":"x"}"#),

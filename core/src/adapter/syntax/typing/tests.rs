@@ -72,5 +72,5 @@ fn the_form_may_say_more_than_the_schema() {
         assert_eq!(value(parameter, text, hint), expected, "{text:?} as {parameter}, {hint:?}");
     }
     assert_eq!(argument(Place::unknown(), "k", "1", Hint::None), "1");
-    assert_eq!(argument(Place::unknown(), "k", "\"1\"", Hint::None), r#""\"1\"""#);
+    assert_eq!(argument(Place::unknown(), "k", "\"1\"", Hint::None), r#""1""#);
 }
