@@ -249,34 +249,23 @@ impl Scanner {
     /// Emits text up to the next marker, and decides what begins there.
     fn step_text(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
-        match self.step_to_marker(&adapter, end, out) {
-            Ok(found) => self.step_marker(found, end, out),
-            Err(progress) => progress,
-        }
+        let found = self.step_to_marker(&adapter, end, out);
+        found.and_then(|found| self.step_marker(found, end, out)).unwrap_or_else(|progress| progress)
     }
 
     /// Emits text up to the next marker, which it returns, or makes another transition. The error says whether one more is possible
     /// without more text.
     fn step_to_marker<'a>(&mut self, adapter: &'a Adapter, end: bool, out: &mut dyn Sink) -> Result<Found<'a>, bool> {
         if self.message.primed {
-            match self.step_primed(end, out) {
-                Some(progress) => return Err(progress),
-                None => self.message.primed = false,
-            }
+            unless(self.step_primed(end, out))?;
+            self.message.primed = false;
         }
-        if let Some(progress) = self.swallow_closers(end) {
-            return Err(progress);
-        }
+        unless(self.swallow_closers(end))?;
         let first = self.buf.pos + blank(&self.buf[self.buf.pos..]);
-        if let Some(progress) = self.step_code_end(first, end) {
-            return Err(progress);
-        }
-        if self.before.fresh && !self.before.tried && self.code.is_none() && self.wanted() {
-            match self.begin_fresh(first, end) {
-                None => return Err(false),
-                Some(true) => return Err(true),
-                Some(false) => {}
-            }
+        unless(self.step_code_end(first, end))?;
+        let is_fresh = self.before.fresh && !self.before.tried && self.code.is_none() && self.wanted();
+        if is_fresh && self.begin_fresh(first, end).ok_or(false)? {
+            return Err(true);
         }
         let found = self.buf.next_marker(&adapter.triggers, end);
         let to = match found {
@@ -285,9 +274,7 @@ impl Scanner {
             Err(held) if self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held) => self.buf.len(),
             Err(held) => held,
         };
-        if let Some(progress) = self.step_named_line(to, end, out) {
-            return Err(progress);
-        }
+        unless(self.step_named_line(to, end, out))?;
         if self.code.is_some() && !is_blank(&self.buf[self.buf.pos..to]) {
             self.show_code(out);
             return Err(true);
@@ -306,4 +293,9 @@ impl Scanner {
         let reasoning = self.adapter.framing.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
         reasoning.or(self.adapter.framing.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
     }
+}
+
+/// Ends a step that something else made. `progress`: whether another one is possible without more text; `None`: nothing was made.
+fn unless(progress: Option<bool>) -> Result<(), bool> {
+    progress.map_or(Ok(()), Err)
 }

@@ -291,7 +291,8 @@ impl Reader<'_> {
     fn value_end(&self, start: usize, opened: &str, own: bool) -> (Option<Stop>, bool) {
         let (text, form) = (self.text, self.form);
         let key = self.arguments.awaited();
-        let (mut at, mut unseen) = (start, true);
+        let Some(section) = form.section(&text[start..]) else { return (None, false) };
+        let (mut at, mut unseen) = (start + section, true);
         // Calls and arguments inside the value that are open.
         let (mut calls, mut arguments) = (0_usize, 0_usize);
         let (mut unbalanced, mut doubtful) = (None, false);

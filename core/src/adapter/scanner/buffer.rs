@@ -88,22 +88,16 @@ impl Buffer {
     //
     // | method | `from` | `pos` | the text before |
     // |---|---|---|---|
-    // | `scan_to` | stays | `to` | kept |
-    // | `rescan` | stays | back to `at` | kept |
+    // | `scan_to` | stays | `to`, also back | kept |
     // | `emit_to` | `to` | at least `to` | emitted by the caller |
     // | `discard_to` | `to` | stays | lost |
     // | `skip_to` | `to` | `to` | lost |
     // | `cut_out` | stays | back to `at` | kept; `at..to` is lost |
     // | `truncate` | stays | at most `at` | kept; all after it is lost |
 
-    /// Marks the text before `to` as scanned.
+    /// Marks the text before `to` as scanned, and what follows as not scanned.
     pub(super) fn scan_to(&mut self, to: usize) {
         self.pos = to;
-    }
-
-    /// Rescans the text from `at` on.
-    pub(super) fn rescan(&mut self, at: usize) {
-        self.pos = at;
     }
 
     /// Marks the text before `to` as emitted.

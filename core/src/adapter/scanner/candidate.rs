@@ -10,6 +10,7 @@ use crate::{
 };
 
 /// A position that may be a call.
+#[derive(Default)]
 pub(super) struct Candidate {
     pub(super) at: usize,
     /// The length of the marker there; 0 if one may still be found.

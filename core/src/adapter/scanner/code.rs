@@ -143,7 +143,7 @@ impl Scanner {
     pub(super) fn show_code(&mut self, out: &mut dyn Sink) {
         let Some(code) = self.code.take() else { return };
         self.waiting.retain(|read| read.at < code.at);
-        self.buf.rescan(code.at);
+        self.buf.scan_to(code.at);
         self.advance(code.content, out);
         if code.is_fence {
             self.region = Region::Fence(code.ticks);

@@ -4,7 +4,7 @@ use super::{Scanner, candidate::Candidate, fence::Ticks};
 use crate::adapter::{
     Call, Syntax,
     asides::CLIENT_RESULT,
-    syntax::{Attempts, Seen, Start, element, starts_with_any},
+    syntax::{Seen, Start, element, starts_with_any},
     triggers::{Aside, Found},
 };
 
@@ -147,13 +147,9 @@ impl Scanner {
             marker,
             is_token,
             entries: entries.into(),
-            attempts: Attempts::default(),
-            confirmed: false,
             fresh: self.before.fresh,
             quoted: marker > 0 && self.code.is_none() && (self.is_in_block_quote(at) || self.follows_quote(at)),
-            content_to: 0,
-            nameless: false,
-            read: None,
+            ..Candidate::default()
         });
         begun
     }

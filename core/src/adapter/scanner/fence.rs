@@ -90,9 +90,13 @@ pub(super) fn head(text: &str, ticks: Ticks, begins_line: bool, end: bool) -> Se
     if text.is_empty() && ticks.length < RUN_BYTES && !end {
         return Seen::Maybe;
     }
-    match if ticks.length >= FENCE_TICKS && begins_line { fence_head(text, ticks.byte, end) } else { Seen::No } {
-        Seen::No if ticks.byte == b'`' => Seen::Yes(Head::default()),
-        seen => seen,
+    let may_be_fence = ticks.length >= FENCE_TICKS && (begins_line || ticks.byte == b'`');
+    match if may_be_fence { fence_head(text, ticks.byte, end) } else { Seen::No } {
+        // After other text on its line, a fence must have a language.
+        Seen::Yes(head) if begins_line || (head.is_fence && !head.language.is_empty()) => Seen::Yes(head),
+        Seen::Maybe => Seen::Maybe,
+        _ if ticks.byte == b'`' => Seen::Yes(Head::default()),
+        _ => Seen::No,
     }
 }
 
@@ -120,15 +124,12 @@ fn closes_fence(line: &str, ticks: Ticks, framing: &Framing, whole: bool) -> Sta
     let rest = body[length..].trim_start();
     let after = line.len() - body.len() + length;
     let closes_answer = framing.answer.iter().flat_map(|answer| &answer.close);
+    let tokens = framing.drop.iter().chain(closes_answer).map(String::as_str).chain(ends());
     match rest.is_empty() {
         true if !whole => Start::Maybe,
         _ if length < ticks.length => Start::No,
         true => Start::Yes(after),
-        false => match starts_with_any(
-            rest,
-            framing.drop.iter().map(String::as_str).chain(ends()).chain(closes_answer.map(String::as_str)),
-            whole,
-        ) {
+        false => match starts_with_any(rest, tokens, whole) {
             Start::Yes(_) => Start::Yes(after),
             other => other,
         },

@@ -5,7 +5,7 @@
 use super::{
     Before, Region, Scanner,
     candidate::{Candidate, Read},
-    verdict::{MayAsk, REMARK_BYTES, Rules, Verdict, verdict},
+    verdict::{MayAsk, Rules, Verdict, verdict},
 };
 use crate::{
     adapter::syntax::{Parsed, is_blank, value::is_json},
@@ -87,13 +87,6 @@ impl Scanner {
         }
     }
 
-    /// Text up to `to` follows the waiting calls. Returns whether any still wait: the text may be a remark about them. Those that
-    /// more text follows, and those in code, are text, and so is what precedes the others.
-    pub(super) fn remark(&mut self, to: usize, out: &mut dyn Sink) -> bool {
-        self.settle_until(to, REMARK_BYTES, false, out);
-        !self.waiting.is_empty()
-    }
-
     /// Decides about the waiting calls, because the answer ends at `to`, or what begins there needs no waiting. `may_ask`: nothing
     /// else is delivered.
     pub(super) fn resolve(&mut self, to: usize, may_ask: bool, out: &mut dyn Sink) {
@@ -102,7 +95,7 @@ impl Scanner {
 
     /// Decides about the waiting calls, with the text up to `to` after them, unless `remark` bytes of it are still waited for. Calls
     /// between which is only white space have the same text after them.
-    fn settle_until(&mut self, to: usize, remark: usize, may_ask: bool, out: &mut dyn Sink) {
+    pub(super) fn settle_until(&mut self, to: usize, remark: usize, may_ask: bool, out: &mut dyn Sink) {
         // Something follows them in reasoning: they were drafts.
         if self.region == Region::Reasoning {
             self.waiting.clear();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner};
+use super::{Region, Scanner, unless};
 use crate::{
     adapter::{
         asides::ends,
@@ -29,8 +29,8 @@ fn is_only_ends(text: &str, others: &[String], end: bool) -> bool {
 }
 
 impl Scanner {
-    /// Decides what the marker begins. Returns whether progress is possible without more text.
-    pub(super) fn step_marker(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> bool {
+    /// Decides what the marker begins. Returns whether progress is possible without more text, also as the error.
+    pub(super) fn step_marker(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Result<bool, bool> {
         let (at, mark) = (found.at, found.mark);
         // A call follows the remains of a header, so the message is for a tool.
         if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.stripped && self.ends_in_a_word(at) {
@@ -38,77 +38,62 @@ impl Scanner {
         }
         let wanted = self.wanted();
         if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
-            return false;
+            return Ok(false);
         }
-        if self.options.framing
-            && mark.ends
-            && !mark.is_framing()
-            && let Some(progress) = self.step_end(found, end, out)
-        {
-            return progress;
+        if self.options.framing && mark.ends && !mark.is_framing() {
+            unless(self.step_end(found, end, out))?;
         }
-        if self.drops(found) {
-            match self.is_shown_token(found, end) {
-                None => return false,
-                Some(true) => {
-                    self.advance(at + found.len, out);
-                    return true;
-                }
-                Some(false) => {}
-            }
+        if self.drops(found) && self.is_shown_token(found, end).ok_or(false)? {
+            self.advance(at + found.len, out);
+            return Ok(true);
         }
         if self.code.is_some() && mark.calls.is_empty() {
             self.show_code(out);
-            return true;
+            return Ok(true);
         }
         if mark.code {
-            return self.step_code(at, end, out);
+            return Ok(self.step_code(at, end, out));
         }
         // Somebody else's turn ends any message. Other asides matter only where calls are recognised.
         let turn = matches!(mark.aside, Some(Aside::Turn | Aside::EndedTurn));
-        let Some(result) = (if mark.element && wanted { self.client_result(at, end) } else { Some(None) }) else { return false };
+        let result = if mark.element && wanted { self.client_result(at, end).ok_or(false)? } else { None };
         let aside = result.or(mark.aside).filter(|_| wanted || (turn && self.tools.wanted()));
         let meaningful = (self.options.framing && mark.is_framing())
             || aside.is_some()
             || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
         if !meaningful {
             self.advance(at + found.len, out);
-            return true;
+            return Ok(true);
         }
-        if let Some(progress) = self.step_inline(at, end, out) {
-            return progress;
-        }
+        unless(self.step_inline(at, end, out))?;
         let is_named = || self.is_named(at) && !self.follows_sentence(at);
         let family = mark.family.filter(|_| !is_named() && self.region != Region::Reasoning);
         if let Some(shown) = family.and_then(|family| self.adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(&shown.family);
             self.buf.forget_markers();
-            return true;
+            return Ok(true);
         }
-        if let Some(progress) = self.step_frame(found, aside, end, out) {
-            return progress;
-        }
+        unless(self.step_frame(found, aside, end, out))?;
         if wanted {
             let begun = match () {
                 () if !mark.calls.is_empty() => self.begin_marked(found, end),
                 () if mark.bare => Some(self.begin_bare(at, found.len)),
                 () => Some(mark.element && result.is_none() && self.begin_element(at, end)),
             };
-            match begun {
-                None => return false,
-                Some(true) => return true,
-                Some(false) if self.code.is_some() => {
-                    self.show_code(out);
-                    return true;
-                }
-                Some(false) => {}
+            let begun = begun.ok_or(false)?;
+            if !begun && self.code.is_some() {
+                self.show_code(out);
+                return Ok(true);
+            }
+            if begun {
+                return Ok(true);
             }
         }
         let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
         self.message.opened |= !mark.calls.is_empty();
         self.not_a_call(at, found.len, self.drops(found) || lone, out);
-        true
+        Ok(true)
     }
 
     /// Whether data quotes a control token in its strings, or a sentence or code shows it. A token of the model's own is followed by
@@ -167,14 +152,9 @@ impl Scanner {
     /// Where the text ends that unmarked calls may end: before the tokens that end the turn.
     pub(super) fn text_end(&self, end: bool) -> usize {
         let text = self.buf.trim_end();
-        let may_begin = |(at, _): &(usize, char)| is_only_ends(&text[*at..], &[], end);
-        text.char_indices()
-            .rev()
-            .take(ENDS_CHARS)
-            .filter(|(_, c)| matches!(c, '<' | '['))
-            .filter(may_begin)
-            .last()
-            .map_or(self.buf.len(), |(at, _)| at)
+        let last = text.char_indices().rev().take(ENDS_CHARS);
+        let begins = last.filter(|&(at, c)| matches!(c, '<' | '[') && is_only_ends(&text[at..], &[], end));
+        begins.last().map_or(self.buf.len(), |(at, _)| at)
     }
 
     /// Passes a marker inside inline code. `None`: there is no inline code at `at`.

@@ -1,7 +1,7 @@
 //! Emitting text that is not a call: at once, except for whitespace that a following call may swallow. Also the end of inline
 //! code, and the line around a position.
 
-use super::{Region, Scanner, emitted::Tail};
+use super::{Region, Scanner, emitted::Tail, verdict::REMARK_BYTES};
 use crate::{
     adapter::syntax::{Start, blank, is_blank},
     event::{Event, Sink},
@@ -52,7 +52,9 @@ impl Scanner {
         }
         self.buf.scan_to(to);
         (self.before.fresh, self.before.call) = (false, None);
-        if self.remark(to, out) {
+        // Those that more text follows, and those in code, are text, and so is what precedes the others.
+        self.settle_until(to, REMARK_BYTES, false, out);
+        if !self.waiting.is_empty() {
             return;
         }
         let end = if self.tools.wanted() || self.emitted.swallow_blank { self.buf.trimmed(to) } else { to };

@@ -45,8 +45,7 @@ fn opened<'t>(text: &str, context: Context<'t>) -> Result<(&'t Tool, Head), Step
     let stop = attributes_end(after, context.end).sure()?.ok_or(Step::Reject)?;
     let attributes = after[..stop].strip_suffix('/').unwrap_or(&after[..stop]).trim().to_owned();
     let closed = after[..stop].ends_with('/');
-    let body = at + 1 + length + stop + 1;
-    Ok((tool, Head { name: tool.name.clone(), key: None, body, closed, attributes }))
+    Ok((tool, Head { name: tool.name.clone(), key: None, body: at + length + stop + 2, closed, attributes }))
 }
 
 /// The tool whose name a tag has, and the length of the name. `text` follows the bracket.

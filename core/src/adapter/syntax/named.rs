@@ -80,8 +80,7 @@ impl Arguments<'_> {
     /// The arguments begin with a bracket or a quote.
     fn value(self) -> Result<Step, Step> {
         let Arguments { head, from, text, context, .. } = self;
-        let fence = head.fenced.then_some(FENCE);
-        let (end, _) = whole(text, from, fence, context)?.ok_or_else(|| self.unfinished())?;
+        let (end, _) = whole(text, from, head.fenced.then_some(FENCE), context)?.ok_or_else(|| self.unfinished())?;
         Ok(self.done(self.up_to(end.begin), end.next))
     }
 

@@ -79,6 +79,11 @@ fn the_closing_tag_of_another_element_is_no_content() {
     ] {
         assert_eq!(call(&read_with(tools(), "minimax-m2", false, text)), None, "{text}");
     }
+    let list = "<tool_call>\n<function=forecast>\n<parameter name=\"place\" value=\"\\\"Turku\\\"\"/>\n</function>\n</tool_call>";
+    assert_eq!(
+        call(&read_with(tools(), "hermes", false, list)).map(|(_, arguments)| arguments["place"].clone()),
+        Some("\"Turku\"".into())
+    );
 }
 
 #[test]

@@ -42,19 +42,11 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
     if find_any(head, 0, &data.end).is_some() {
         return Seen::No;
     }
-    let last = data
-        .start
-        .iter()
-        .filter(|marker| Some(*marker) != data.channel.as_ref())
-        .filter_map(|marker| head.rfind(marker.as_str()))
-        .max();
+    let starts = data.start.iter().filter(|marker| Some(*marker) != data.channel.as_ref());
+    let last = starts.filter_map(|marker| head.rfind(marker.as_str())).max();
     let head = &head[last.unwrap_or(0)..];
-    let channel = data
-        .channel
-        .as_ref()
-        .and_then(|marker| head.rsplit_once(marker.as_str()))
-        .map(|(_, tail)| word(tail))
-        .unwrap_or_default();
+    let tail = data.channel.as_ref().and_then(|marker| head.rsplit_once(marker.as_str()));
+    let channel = tail.map_or("", |(_, tail)| word(tail));
     let name = match recipient(head, data, inside && last.is_none()) {
         Some(name) => name,
         None if data.plain || inside => return Seen::No,

@@ -7,6 +7,7 @@ use super::super::{
 };
 use crate::{
     fix::Place,
+    json::unescape,
     reader::tags::{Tag, is_label},
 };
 
@@ -14,17 +15,19 @@ use crate::{
 pub(super) fn tag(field: &Field<'_>, written: &str, parameters: Place<'_>) -> (Tag, bool) {
     let plain = Tag::plain(&field.text, field.next);
     let attributes = field.attributes.trim();
+    // Models escape quotes in a value.
+    let decoded = |value: &str| if value.contains("\\\"") { unescape(value).into_owned() } else { entities::unescaped(value) };
     let (attributes, closed) = attributes.strip_suffix('/').map_or((attributes, false), |rest| (rest.trim_end(), true));
     if let Some(value) = attribute(attributes, "value") {
-        let rest = attributes.split_once(value).map_or("", |(_, after)| after.trim_start_matches(['"', '\'']));
-        let torn = !rest.contains('=') && !rest.trim().is_empty();
-        return (Tag { value: Some(entities::unescaped(value)), torn, ..plain }, closed);
+        let is_more = |rest: &str| !rest.contains('=') && !rest.trim_matches(['"', '\'', ' ']).is_empty();
+        let torn = attributes.split_once(value).is_some_and(|(_, rest)| is_more(rest));
+        return (Tag { value: Some(decoded(value)), torn, ..plain }, closed);
     }
     let written = if field.quoted { &field.text } else { written.trim_end().trim_end_matches('>') };
     if let Some((key, value)) = pair(written, parameters) {
         let inner = quoted(value).or_else(|| quoted(value.strip_suffix('/')?.trim_end()));
         let torn = inner.is_none() && !field.quoted && value.ends_with('/');
-        let value = inner.map_or_else(|| value.to_owned(), entities::unescaped);
+        let value = inner.map_or_else(|| value.to_owned(), decoded);
         return (Tag { value: Some(value), torn, ..Tag::plain(key, field.next) }, false);
     }
     (Tag { torn: closed && !attributes.is_empty() && !attributes.contains('='), ..plain }, closed)

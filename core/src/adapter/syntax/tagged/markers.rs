@@ -298,6 +298,12 @@ impl Markers<'_> {
         self.context.call.whole_answer && self.context.close.is_empty()
     }
 
+    /// The length of the CDATA section that a value begins with, or 0. `None`: it has no end.
+    pub(crate) fn section(&self, value: &str) -> Option<usize> {
+        let begins = self.tagged.cdata && value.trim_start().starts_with("<![CDATA[");
+        if begins { value.find("]]>").map(|at| at + "]]>".len()) } else { Some(0) }
+    }
+
     /// The value of argument `key` as JSON text. `None`: elements inside are malformed.
     pub(crate) fn json(&self, key: &str, text: &str, hint: Hint) -> Option<String> {
         match &self.tagged.nested {

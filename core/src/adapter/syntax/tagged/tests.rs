@@ -128,6 +128,11 @@ fn calls_are_read_as_their_families_write_them() {
         // Elements.
         ("generic", "<save><path>x</path><body>\n a\n</body></save>", r#"save {"path":"x","body":" a"}"#),
         ("generic", "<save>{\"path\": \"x\"}</save>", r#"save {"path": "x"}"#),
+        (
+            "generic",
+            "<save><body><![CDATA[</body></save>]]></body><path>x</path></save>",
+            r#"save {"body":"</body></save>","path":"x"}"#,
+        ),
         ("generic", "Use <save> for that, or <now>", ""),
         // Nested elements.
         (
