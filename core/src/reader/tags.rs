@@ -144,6 +144,8 @@ struct Reader<'r> {
 enum By {
     /// A tag of the name that opened it.
     Own,
+    /// Two such tags. If the value is empty, the first of them may be the value.
+    Twice,
     /// The same, but an argument or a call inside the value is open.
     Unbalanced,
     /// A tag of another name.
@@ -158,8 +160,6 @@ struct Stop {
     at: usize,
     next: usize,
     by: By,
-    /// Another end is as good.
-    damaged: bool,
     /// The value contains a closing tag that opens nowhere.
     doubtful: bool,
 }
@@ -244,7 +244,6 @@ impl Reader<'_> {
             self.arguments.state = State::Value { before, plain: plain(value) && !value.trim().is_empty() };
             return None;
         };
-        self.arguments.damaged |= stop.damaged;
         self.arguments.doubtful |= stop.doubtful;
         self.arguments.late |= matches!(stop.by, By::Unbalanced | By::Foreign);
         let value = &self.text[start..stop.at];
@@ -283,7 +282,7 @@ impl Reader<'_> {
             own = stop;
         }
         let (stop, _) = self.value_end(start, opened, false);
-        let foreign = |stop: Stop| if stop.by == By::Own { Stop { by: By::Foreign, ..stop } } else { stop };
+        let foreign = |stop: Stop| if matches!(stop.by, By::Own | By::Twice) { Stop { by: By::Foreign, ..stop } } else { stop };
         stop.filter(|stop| stop.by != By::Nothing || own.is_none()).map(foreign).or(own)
     }
 
@@ -319,7 +318,7 @@ impl Reader<'_> {
                 unseen = false;
                 let next = place + length;
                 at = next;
-                let stop = Stop { at: place, next, by: By::Own, damaged: false, doubtful };
+                let stop = Stop { at: place, next, by: By::Own, doubtful };
                 if arguments > 0 {
                     arguments -= 1;
                     unbalanced = text[next..].trim_start().is_empty().then_some(Stop { by: By::Unbalanced, ..stop });
@@ -334,8 +333,7 @@ impl Reader<'_> {
                 let is_same = text[again..].starts_with(&text[place..next]);
                 let twice = closes_again.filter(|_| bracket == place && is_same);
                 if let Some(next) = twice.map(|length| again + length).filter(|&next| self.stop_after(next)) {
-                    // If it is empty, the first of the two tags may be the value.
-                    return (Some(Stop { next, damaged: text[start..place].trim().is_empty(), ..stop }), unseen);
+                    return (Some(Stop { next, by: By::Twice, ..stop }), unseen);
                 }
                 let quote = text[..place].chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`'));
                 doubtful |= quote.is_none_or(|quote| !text[next..].starts_with(quote));
@@ -345,7 +343,7 @@ impl Reader<'_> {
                 let alone = self.arguments.spaces.is_some() || text[start..place].trim_end_matches([' ', '\t']).ends_with('\n');
                 // The value's own closing tag is missing.
                 if alone && tag.own && arguments == 0 && self.form.has(&tag.key) && !self.arguments.has(&tag.key) {
-                    return (Some(Stop { at: place, next: place, by: By::Nothing, damaged: false, doubtful }), unseen);
+                    return (Some(Stop { at: place, next: place, by: By::Nothing, doubtful }), unseen);
                 }
                 arguments += 1;
                 at = place + tag.length;

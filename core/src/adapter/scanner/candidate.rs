@@ -27,8 +27,7 @@ pub(super) struct Candidate {
     pub(super) quoted: bool,
     /// Whether only whitespace and calls precede it.
     pub(super) fresh: bool,
-    /// Up to where the text is the content of a call of an offered tool that was not read, and is not searched for calls; 0 if
-    /// there is none.
+    /// Up to where the text is the content of a call that is damaged or truncated, and is not searched for calls; 0 if there is none.
     pub(super) content_to: usize,
     /// Whether the answer ended before the end of a name where a call may begin.
     pub(super) nameless: bool,

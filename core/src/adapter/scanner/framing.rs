@@ -18,9 +18,7 @@ impl Scanner {
         let (at, after) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
         let (divides, reasoning) = (found.mark.framing, adapter.framing.reasoning.as_ref());
-        let anywhere = reasoning.is_some_and(|reasoning| reasoning.anywhere);
-        let begins = anywhere || self.at_line_start(at);
-        if divides.reasoning_open && (begins || self.follows_sentence(at)) {
+        if divides.reasoning_open && (self.divides_at(at) || self.follows_sentence(at)) {
             let labels = reasoning.map_or(&[][..], |region| &region.label);
             let label = match starts_with_any(&self.buf[after..], labels, end) {
                 Start::Yes(length) => length,
@@ -82,10 +80,14 @@ impl Scanner {
         self.tail(at).ends_sentence()
     }
 
+    /// Whether a marker of reasoning may be at `at`: where a line begins, or anywhere if the family's models write it there.
+    fn divides_at(&self, at: usize) -> bool {
+        self.adapter.framing.reasoning.as_ref().is_some_and(|own| own.anywhere) || self.at_line_start(at)
+    }
+
     /// Whether the closing marker of reasoning at `at` closes it, and is not only mentioned. `None`: more text is needed.
     pub(super) fn closes_here(&self, at: usize, after: usize, end: bool) -> Option<bool> {
-        let anywhere = self.adapter.framing.reasoning.as_ref().is_some_and(|own| own.anywhere);
-        Some(self.ends_line(after, end)? || anywhere || self.at_line_start(at))
+        Some(self.ends_line(after, end)? || self.divides_at(at))
     }
 
     /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.

@@ -81,12 +81,11 @@ impl Scanner {
                 () if mark.bare => Some(self.begin_bare(at, found.len)),
                 () => Some(mark.element && result.is_none() && self.begin_element(at, end)),
             };
-            let begun = begun.ok_or(false)?;
-            if !begun && self.code.is_some() {
-                self.show_code(out);
+            if begun.ok_or(false)? {
                 return Ok(true);
             }
-            if begun {
+            if self.code.is_some() {
+                self.show_code(out);
                 return Ok(true);
             }
         }

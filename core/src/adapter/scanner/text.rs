@@ -52,7 +52,7 @@ impl Scanner {
         }
         self.buf.scan_to(to);
         (self.before.fresh, self.before.call) = (false, None);
-        // Those that more text follows, and those in code, are text, and so is what precedes the others.
+        // Of the waiting calls, those that much text follows and those in code are decided now.
         self.settle_until(to, REMARK_BYTES, false, out);
         if !self.waiting.is_empty() {
             return;

@@ -74,7 +74,7 @@ impl<'a> Values<'a> {
 
     /// Goes to the next value. After a marker, a fence or comments may precede it.
     fn begin(&mut self) -> Result<(), Step> {
-        let Values { text, context, .. } = *self;
+        let Values { text, keys, context, .. } = *self;
         let entered = context.marked || !context.call.stripped.iter().any(String::is_empty);
         let gap = |text: &str| if entered { text.len() - beyond_comments(text).len() } else { blank(text) };
         self.start += gap(&text[self.start..]);
@@ -87,9 +87,9 @@ impl<'a> Values<'a> {
         if entered && matches!(&text[self.start..], "/" | "#") && !context.end {
             return Err(Step::More);
         }
-        match plausible(&self.text[self.start..], self.keys, context) {
+        match plausible(&text[self.start..], keys, context) {
             None if !context.end => Err(Step::More),
-            None if self.calls.is_empty() && self.start < self.text.len() => Ok(()),
+            None if self.calls.is_empty() && self.start < text.len() => Ok(()),
             None | Some(false) => Err(self.leave(self.start)),
             Some(true) => Ok(()),
         }
@@ -107,11 +107,11 @@ impl<'a> Values<'a> {
                 None => Step::Passed(end.begin),
             });
         }
-        let next = text.len() - text[end.next..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
         if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) {
             let braces = text[end.next..].bytes().take_while(|&byte| byte == b'}').count();
             return Err(self.leave(end.next + braces));
         }
+        let next = text.len() - text[end.next..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
         if context.close.is_empty() && next == text.len() && !context.end {
             return Err(Step::More);
         }
@@ -146,7 +146,7 @@ impl<'a> Values<'a> {
         if self.calls.is_empty() { Step::Reject } else { Step::Done { calls: std::mem::take(&mut self.calls), end } }
     }
 
-    /// A call of an offered tool after a marker, with quotes so broken that no reading has its members. It is refused: as text it
+    /// A value after a marker that begins like a call of an offered tool, but that no reading makes one. It is refused: as text it
     /// would be lost.
     fn unreadable(&self, end: End) -> Option<Step> {
         let value = &self.text[self.start..end.begin];

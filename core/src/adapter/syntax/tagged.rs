@@ -185,8 +185,7 @@ impl<'a> Call<'a> {
             None => {}
         }
         if head.closed {
-            let call = Parsed::new(&head.name, object(&self.given));
-            return Err(self.done(call.arguments, head.body));
+            return Err(self.done(object(&self.given), head.body));
         }
         Ok(())
     }

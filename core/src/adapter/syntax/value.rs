@@ -7,8 +7,8 @@ use crate::{
     reader::End,
 };
 
-/// Extra braces, separators and whitespace after a value.
-pub(super) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
+/// Extra brackets, separators and whitespace after a value.
+const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
 /// How much of the text after a value shows whether it goes on there, in bytes.
 const LOOKED_AT_BYTES: usize = 1024;
@@ -83,7 +83,7 @@ fn ends_value(text: &str) -> bool {
 }
 
 /// Where the text goes on after a value that ends at `end`: after the closing fence if one is open, and after a closing marker. And
-/// whether there is such a marker. Comments, extra braces and separators before it are framing.
+/// whether there is such a marker. Extra brackets and separators before it are framing.
 pub(crate) fn closed(text: &str, end: usize, fence: Option<&str>, context: Context<'_>) -> Result<(End, bool), Step> {
     let Context { close, end: over, .. } = context;
     let past_framing = |at: usize| text.len() - text[at..].trim_start_matches(FRAMING).len();
