@@ -156,7 +156,8 @@ test("markup of a model stays text", async () => {
 
 test("the keyboard is enough", async () => {
   await page.keyboard.press("Escape");
-  assert.ok(await page.locator("#turn").isHidden());
+  // The page follows its address, which changes after the key.
+  await page.locator("#turn").waitFor({ state: "hidden" });
   await first().focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
@@ -173,7 +174,7 @@ test("the keyboard is enough", async () => {
   await page.keyboard.press("ArrowRight");
   await page.locator("#lines", { hasText: "qwen3:8b" }).waitFor();
   await page.keyboard.press("ArrowRight");
-  assert.ok(await page.locator("#read").isVisible());
+  await page.locator("#read").waitFor();
 });
 
 test("a row names the call, rows are searched, and a turn has an address", async () => {
