@@ -145,6 +145,12 @@ fn tricky() -> impl Strategy<Value = Value> {
     prop::collection::vec((key(), inner), 0..5).prop_map(|members| Value::Object(members.into_iter().collect()))
 }
 
+/// Whether the arguments went out as they were written. The one exception are Windows paths.
+fn is_untouched(report: &Report, source: &str) -> bool {
+    let is_path = report.verdict == Verdict::Guess && report.fixes.iter().all(|fix| fix.rule == Code::T2b);
+    is_path || (report.verdict == Verdict::Clean && report.accepted() == Some(source))
+}
+
 fn ends() -> impl Strategy<Value = End> {
     prop_oneof![Just(End::Whole), Just(End::Closed), Just(End::Cut(FinishReason::Stop)), Just(End::Cut(FinishReason::Length)),]
 }
@@ -158,7 +164,7 @@ proptest! {
         }
     }
 
-    /// What is strict and fits is what the model meant, byte for byte. The one exception are Windows paths.
+    /// What is strict and fits is what the model meant, byte for byte.
     #[test]
     fn strict_json_that_fits_goes_out_byte_for_byte(schema in schema(), value in tricky()) {
         let compiled = Schemas::default().get(&Arc::from(schema.to_string()));
@@ -166,8 +172,7 @@ proptest! {
         let root = crate::json::strict::parse(&source).unwrap();
         if compiled.fault(&root, &[]).is_none() {
             let report = fix(&source, Some(&compiled), &[], End::Closed);
-            let is_path = report.fixes.iter().all(|fix| fix.rule == Code::T2b) && report.verdict == Verdict::Guess;
-            prop_assert!(is_path || report.accepted() == Some(source.as_str()), "{} with {}: {:?}", source, schema, report);
+            prop_assert!(is_untouched(&report, &source), "{} with {}: {:?}", source, schema, report);
         }
     }
 
@@ -190,7 +195,7 @@ proptest! {
         let value = Value::Object(object);
         let source = if pretty { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };
         let report = fixed("", &source, end);
-        prop_assert_eq!((report.verdict, report.accepted()), (Verdict::Clean, Some(source.as_str())));
+        prop_assert!(is_untouched(&report, &source), "{}: {:?}", source, report);
     }
 
     #[test]
