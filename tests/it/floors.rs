@@ -98,12 +98,12 @@ const TASKS: &[&str] = &[
 
 /// The most lines of code of each room of the core, without tests, comments and blank lines. A change that needs more says why.
 const BUDGETS: &[(&[&str], usize)] = &[
-    (&["core/src/adapter/scanner"], 2225),
+    (&["core/src/adapter/scanner"], 2000),
     (&["core/src/adapter/syntax", "core/src/reader"], 3514),
     (&["core/src/adapter"], 1900),
     (&["core/src/fix", "core/src/schema"], 3000),
     (&["core/src/json"], 2004),
-    (&["core/src/event"], 445),
+    (&["core/src/event"], 447),
 ];
 
 /// Parts of the names of model families.

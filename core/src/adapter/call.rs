@@ -33,8 +33,6 @@ pub struct Call {
     /// Whether the form is also tried after the opening marker of another form, if that form's body does not follow. Such a call
     /// counts only if its tool is offered.
     pub fallback: bool,
-    /// Beginnings of an answer that is a transcript. In a transcript, an unmarked call of this form counts anywhere.
-    pub transcript: Vec<String>,
     /// The syntax of the body.
     pub syntax: Syntax,
 }

@@ -70,8 +70,6 @@ struct FileCall {
     whole_answer: bool,
     #[serde(default)]
     fallback: bool,
-    #[serde(default)]
-    transcript: Vec<String>,
     syntax: String,
     name: Option<[Strings; 2]>,
     argument: Option<[Strings; 2]>,
@@ -205,7 +203,6 @@ impl Call {
             start_only: false,
             whole_answer: false,
             fallback: false,
-            transcript: Vec::new(),
             syntax: Syntax::Recipient(Arc::clone(recipient)),
         }
     }
@@ -223,7 +220,7 @@ impl File {
             let pairs = [&mut call.name, &mut call.argument, &mut call.value].into_iter().flatten().flatten();
             let lists = pairs.chain([&mut call.prefix, &mut call.skip, &mut call.header].into_iter().flatten());
             let markers = [&mut call.section, &mut call.section_close, &mut call.open, &mut call.stripped, &mut call.close];
-            for list in lists.map(|list| &mut list.0).chain(markers).chain([&mut call.transcript]) {
+            for list in lists.map(|list| &mut list.0).chain(markers) {
                 respell(list, spellings);
             }
         }
@@ -263,7 +260,6 @@ impl FileCall {
             start_only: self.start_only,
             whole_answer: self.whole_answer,
             fallback: self.fallback,
-            transcript: self.transcript,
             syntax,
         })
     }

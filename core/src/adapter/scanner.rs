@@ -3,7 +3,7 @@
 //! family:
 //!
 //! * Calls are recognised only if tools are offered. A candidate has four properties, from which `verdict.rs` decides: its form
-//!   (`entry.rs`), its place (`code.rs`, `closers.rs`, `held.rs`), its proof (`proof.rs`), and whether it is whole.
+//!   (`entry.rs`), its place (`code.rs`, `text.rs`, `held.rs`), its proof (`proof.rs`), and whether it is whole.
 //! * A call inside reasoning counts only if the reasoning is never closed and only calls follow. A message to the user contains
 //!   no calls.
 //! * A truncated answer has no end in this sense: an unmarked call after prose stays text, a draft in reasoning stays a draft.
@@ -26,21 +26,15 @@ use crate::{
     fix::Schemas,
 };
 
-mod attempt;
 mod buffer;
 mod candidate;
-mod closers;
 mod code;
 mod draft;
 mod emitted;
 mod entry;
-mod fence;
 mod framing;
-mod header;
 mod held;
 mod marker;
-mod named;
-mod openers;
 mod options;
 mod proof;
 mod text;
@@ -48,14 +42,12 @@ mod verdict;
 
 use buffer::Buffer;
 use candidate::{Candidate, Read};
-use code::Code;
+use code::{Code, Ticks};
 use draft::Draft;
 use emitted::Emitted;
-use fence::Ticks;
 pub use options::{Options, Wanted};
 pub use verdict::{MayAsk, REMARK_BYTES, Rules, Verdict, verdict};
 
-const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum whitespace between a marker and what follows it, in bytes.
 const GAP_BYTES: usize = 256;
 
@@ -112,20 +104,11 @@ struct Message {
     for_user: bool,
     /// Whether the opening marker of the answer region was read.
     in_answer: bool,
-    /// Whether the answer began as a transcript (`Thought: ...`), which has calls between other lines.
-    transcript: bool,
     /// Whether the text is in reasoning that stays text, or in a repeated result, where a marked call counts only if nothing but
     /// calls follows.
     aside: bool,
     /// Whether the opening marker of a call is in the text.
     opened: bool,
-}
-
-impl Before {
-    /// What is before the first text, or after a call of this form.
-    fn text(call: Option<usize>) -> Before {
-        Before { call, fresh: true, tried: false }
-    }
 }
 
 impl Scanner {
@@ -143,7 +126,7 @@ impl Scanner {
             candidate: None,
             waiting: Vec::new(),
             code: None,
-            before: Before::text(None),
+            before: Before { call: None, fresh: true, tried: false },
             emitted: Emitted { swallow_blank: open, ..Emitted::default() },
             draft: Draft { believed: open.then(String::new), ..Draft::default() },
             message: Message { primed, ..Message::default() },
@@ -154,7 +137,7 @@ impl Scanner {
     /// whatever the text before left open. But a call precedes it, so an invented result ends it.
     pub fn anew(&self) -> Scanner {
         let mut scanner = self.like(self.region == Region::Reasoning);
-        (scanner.emitted.follows_native, scanner.emitted.calls) = (true, 1);
+        scanner.emitted.calls = 1;
         scanner
     }
 
@@ -170,17 +153,13 @@ impl Scanner {
             if !text.is_empty() {
                 out.event(Event::Reasoning(text));
             }
-            if self.inside() == Inside::AtEnd && self.tools.wanted() && !self.emitted.follows_native {
+            if self.inside() == Inside::AtEnd && self.tools.wanted() && self.emitted.calls == 0 {
                 self.draft.field.push_str(text);
             }
             return;
         }
-        // A byte order mark at the beginning is not part of the answer.
-        let begins = self.buf.is_empty() && self.buf.in_answer(0) == 0;
-        self.buf.push(if begins { text.trim_start_matches(BYTE_ORDER_MARK) } else { text });
-        if !self.step_prose(out) {
-            while self.step(false, out) {}
-        }
+        self.buf.push(text);
+        while self.step(false, out) {}
         if self.candidate.is_none() && self.waiting.is_empty() && self.code.is_none() {
             self.buf.compact();
         }
@@ -262,7 +241,6 @@ impl Scanner {
         }
         unless(self.swallow_closers(end))?;
         let first = self.buf.pos + blank(&self.buf[self.buf.pos..]);
-        unless(self.step_code_end(first, end))?;
         let is_fresh = self.before.fresh && !self.before.tried && self.code.is_none() && self.wanted();
         if is_fresh && self.begin_fresh(first, end).ok_or(false)? {
             return Err(true);

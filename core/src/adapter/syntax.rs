@@ -27,7 +27,7 @@ pub(super) mod value;
 pub(crate) use ahead::Start;
 use ahead::find_any;
 pub(super) use ahead::{Seen, WORD_BYTES, blank, is_blank, starts_with_any};
-pub(super) use marker::{BARS, starts_with_any_tag};
+pub(super) use marker::starts_with_any_tag;
 
 /// A body of this length is read with every piece of it.
 const SHORT_BYTES: usize = 64;

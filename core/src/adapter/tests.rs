@@ -408,6 +408,8 @@ fn an_answer_taken_for_reasoning_is_read_again() {
         let closed = format!("{text}</think>No.");
         assert_eq!(read("hermes", true, &closed).all_calls().count(), 0, "{closed}");
     }
+    // A draft: text follows it.
+    assert_eq!(read("hermes", true, &format!("Perhaps {HERMES_CALL}, or not.")).all_calls().count(), 0);
 }
 
 #[test]

@@ -45,10 +45,8 @@ pub(super) struct Divides {
     pub(super) of_call: bool,
     pub(super) reasoning_open: bool,
     pub(super) reasoning_close: bool,
-    /// Opens the answer region.
-    pub(super) answer_open: bool,
-    /// Closes the answer region.
-    pub(super) answer_close: bool,
+    /// Opens or closes the answer region.
+    pub(super) answer: bool,
     /// May begin the header of a message.
     pub(super) header: bool,
     /// May be a header that lost its special tokens.
@@ -139,8 +137,7 @@ impl Triggers {
             reasoning.close.iter().for_each(|text| add(text, &mut |mark| mark.framing.reasoning_close = true));
         }
         if let Some(answer) = answer {
-            answer.open.iter().for_each(|text| add(text, &mut |mark| mark.framing.answer_open = true));
-            answer.close.iter().for_each(|text| add(text, &mut |mark| mark.framing.answer_close = true));
+            answer.open.iter().chain(&answer.close).for_each(|text| add(text, &mut |mark| mark.framing.answer = true));
         }
         if let Some(recipient) = recipient {
             recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.framing.header = true));
@@ -263,12 +260,6 @@ impl Triggers {
     pub(super) fn next_sure<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
         let found = self.next(text, from, over)?;
         if over || !self.may_become(&text[found.at..]) { Ok(found) } else { Err(found.at) }
-    }
-
-    /// Whether `text` is within a line and no marker can begin in it.
-    pub(super) fn is_prose(&self, text: &str) -> bool {
-        let text = text.as_bytes();
-        (0..text.len()).all(|at| text[at] != b'\n' && !self.may_begin(&text[at..]))
     }
 
     /// Whether a marker may begin with these bytes.

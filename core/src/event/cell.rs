@@ -22,6 +22,8 @@ pub enum Place {
     Inside,
     /// In code, in a quotation, or in a string of a value.
     Code,
+    /// In reasoning that goes on, or closes: a draft.
+    Reasoning,
 }
 
 /// What shows that a candidate is meant as a call.
@@ -63,6 +65,7 @@ impl fmt::Display for Cell {
             Place::Last => "it ends the answer",
             Place::Inside => "text follows it",
             Place::Code => "it is in code or quoted",
+            Place::Reasoning => "it is a draft in reasoning",
         };
         let proof = match self.proof {
             Proof::Fits => "its arguments fit the tool",

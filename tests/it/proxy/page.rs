@@ -228,12 +228,14 @@ async fn the_page_names_the_cell_of_what_stayed_text() {
     let fenced = "it has no marker; it is in code or quoted; its arguments fit the tool";
     let unknown = "it has no marker; it is the whole answer; no such tool is offered";
     let misfit = "it has no marker; text follows it; its arguments do not fit the tool";
+    let draft = "it has a marker; it is a draft in reasoning; its arguments fit the tool";
     for (text, cell, calls) in [
         (format!("For example {call} would do."), Some(inside), 0),
         (format!("```json\n{call}\n```"), None, 1),
         (format!("So:\n```json\n{call}\n```\nThat is all."), Some(fenced), 0),
         (r#"{"name": "g", "arguments": {}}"#.to_owned(), Some(unknown), 0),
         (r#"See: {"name": "f", "arguments": {"b": 1}} there."#.to_owned(), Some(misfit), 0),
+        (format!("<think>\n<tool_call>\n{call}\n</tool_call>\nOr not.\n</think>\nNo."), Some(draft), 0),
         ("Nothing to see {here}.".to_owned(), None, 0),
     ] {
         let body = json!({"model": "qwen3:8b", "tools": tools, "text": text});

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Region, Scanner, candidate::Read};
 use crate::{
     adapter::{Inside, syntax::Parsed, triggers::Aside},
-    event::{Channel, Event, FinishReason, Sink},
+    event::{Channel, Event, FinishReason, Place, Sink},
 };
 
 /// Reasoning that may turn out to be the answer.
@@ -34,6 +34,13 @@ impl Scanner {
         self.region == Region::Reasoning && self.inside() == Inside::AtEnd
     }
 
+    /// Gives up the calls that wait: they were drafts, and stay reasoning.
+    pub(super) fn drop_drafts(&mut self, out: &mut dyn Sink) {
+        for read in std::mem::take(&mut self.waiting) {
+            self.note(&read.calls, read.cell(Place::Reasoning), out);
+        }
+    }
+
     /// Decides about the drafts at the end of the answer. If the answer ended inside reasoning, or all of it was in the backend's
     /// reasoning field, the calls at its end count if their tools are offered. If the region was only believed to be open, its
     /// text was the answer and is read as one.
@@ -42,16 +49,14 @@ impl Scanner {
         let limited = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
         let silent = !self.emitted.said && self.emitted.calls == 0;
         let mut calls = drafts(std::mem::take(&mut self.waiting));
-        if !limited && (silent || !calls.is_empty()) {
-            if calls.is_empty() {
-                calls = self.drafts_of_field(reason);
-            }
-            calls.retain(|call| self.is_known(&call.name));
-            if !calls.is_empty() {
-                self.buf.skip_to(self.buf.len());
-                calls.iter().for_each(|call| self.send(call, None, out));
-            }
+        if silent && calls.is_empty() {
+            calls = self.drafts_of_field(reason);
         }
+        calls.retain(|call| !limited && self.is_known(&call.name));
+        if !calls.is_empty() {
+            self.buf.skip_to(self.buf.len());
+        }
+        calls.iter().for_each(|call| self.send(call, None, out));
         if self.region == Region::Reasoning {
             self.emit(self.buf.trimmed(self.buf.len()), out);
         }

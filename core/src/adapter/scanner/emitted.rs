@@ -8,8 +8,6 @@ pub(super) struct Emitted {
     /// Whether content other than whitespace was emitted.
     pub(super) said: bool,
     pub(super) calls: u32,
-    /// Whether a native call precedes the text. If so, the backend reads calls, and knows what is reasoning.
-    pub(super) follows_native: bool,
     /// The beginning of the current line without leading whitespace.
     pub(super) line_head: String,
     /// What it ends in, and its last character.
@@ -55,12 +53,6 @@ impl Emitted {
         self.said = self.said || (!reasoning && !text.trim().is_empty());
     }
 
-    /// Records an emitted call and returns its index.
-    pub(super) fn call(&mut self) -> u32 {
-        self.calls += 1;
-        self.calls - 1
-    }
-
     /// Makes what follows count as the start of a line, outside inline code and data.
     pub(super) fn begin_line(&mut self) {
         self.line_head.clear();
@@ -70,10 +62,8 @@ impl Emitted {
 
     /// Records a run of backticks: it opens inline code, closes it, or is part of it.
     pub(super) fn ticks(&mut self, length: usize) {
-        match self.inline {
-            0 => self.inline = length,
-            open if open == length => self.inline = 0,
-            _ => {}
+        if self.inline == 0 || self.inline == length {
+            self.inline = length - self.inline;
         }
     }
 }
@@ -92,16 +82,6 @@ pub(super) struct Tail {
 impl Tail {
     /// The tail after more text.
     pub(super) fn after(mut self, text: &str) -> Tail {
-        // Where no bracket is open or opens, only the end of the text counts.
-        if self.depth == 0 && memchr::memchr3(b'{', b'[', b'(', text.as_bytes()).is_none() {
-            let mut ends = text.chars().rev().filter(|c| !c.is_whitespace());
-            self.last = match (ends.next(), ends.next()) {
-                (None, _) => self.last,
-                (last, None) => [self.last[1], last],
-                (last, before) => [before, last],
-            };
-            return self;
-        }
         for c in text.chars() {
             match c {
                 _ if self.escaped => self.escaped = false,
@@ -120,7 +100,7 @@ impl Tail {
         self
     }
 
-    /// Whether a sentence ends here.
+    /// Whether a whole sentence or a colon ends here: `I run it now. [TOOL_CALLS]..`.
     pub(super) fn ends_sentence(self) -> bool {
         matches!(self.last[1], Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
     }

@@ -1,12 +1,23 @@
-//! Which forms may begin at a position, and where their bodies begin.
+//! Which forms may begin at a position, and where their bodies begin: after markers, at the start of the answer, in a fence, at an
+//! element, or with a name on a line of its own.
 
-use super::{Scanner, candidate::Candidate, fence::Ticks};
-use crate::adapter::{
-    Call, Syntax,
-    asides::CLIENT_RESULT,
-    syntax::{Seen, Start, element, starts_with_any},
-    triggers::{Aside, Found},
+use super::{
+    GAP_BYTES, Region, Scanner,
+    candidate::{Candidate, Spot},
+    code::Ticks,
 };
+use crate::{
+    adapter::{
+        Call, Syntax,
+        asides::CLIENT_RESULT,
+        syntax::{Seen, Start, blank, element, starts_with_any},
+        triggers::{Aside, Found},
+    },
+    event::Sink,
+};
+
+/// How many openers may follow the first one.
+const DEPTH: usize = 3;
 
 /// A form to be tried.
 #[derive(Clone, Copy)]
@@ -32,8 +43,8 @@ impl Entry {
 }
 
 impl Scanner {
-    /// Tries what may begin where nothing but whitespace, reasoning and calls came before: a transcript, an unmarked call.
-    /// `None`: more text is needed.
+    /// Tries the unmarked calls that may begin where nothing but whitespace, reasoning and calls came before. `None`: more text is
+    /// needed.
     pub(super) fn begin_fresh(&mut self, at: usize, end: bool) -> Option<bool> {
         if at == self.buf.len() {
             self.buf.scan_to(at);
@@ -44,12 +55,6 @@ impl Scanner {
         }
         if Ticks::of(&self.buf[at..]).is_some() {
             return Some(false);
-        }
-        let labels = self.adapter.calls.iter().flat_map(|call| &call.transcript);
-        match starts_with_any(&self.buf[at..], labels, end) {
-            Start::Maybe => return None,
-            Start::Yes(_) => self.message.transcript = true,
-            Start::No => {}
         }
         self.before.tried = true;
         Some(self.begin_bare(at, 0))
@@ -141,16 +146,101 @@ impl Scanner {
     /// Tries these forms at `at`, where a marker of length `marker` is. `is_token`: it is a control token.
     pub(super) fn begin(&mut self, at: usize, marker: usize, is_token: bool, entries: Vec<Entry>) -> bool {
         // Nothing begins in a string of a value, or in a call that is only mentioned.
-        let begun = !entries.is_empty() && !self.is_quoted(at);
-        self.candidate = begun.then(|| Candidate {
-            at,
-            marker,
-            is_token,
-            entries: entries.into(),
-            fresh: self.before.fresh,
-            quoted: marker > 0 && self.code.is_none() && (self.is_in_block_quote(at) || self.follows_quote(at)),
-            ..Candidate::default()
-        });
-        begun
+        if entries.is_empty() || self.is_quoted(at) {
+            self.candidate = None;
+            return false;
+        }
+        let quoted = marker > 0 && self.code.is_none() && (self.is_in_block_quote(at) || self.follows_quote(at));
+        let spot = Spot { at, marker, is_token, quoted, fresh: self.before.fresh };
+        self.candidate = Some(Candidate::new(spot, entries));
+        true
+    }
+
+    /// The forms that may begin at `found`, or at the openers right after it. `None`: more text is needed.
+    pub(super) fn openers(&self, found: Found<'_>, end: bool) -> Option<Vec<Entry>> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let (mut opener, mut outer) = (found, None);
+        for _ in 0..=DEPTH {
+            let (body, text) = (opener.at + opener.len, &self.buf[opener.at..opener.at + opener.len]);
+            let mut goes_on = false;
+            for &form in &opener.mark.calls {
+                let call = self.adapter.calls.get(form)?;
+                let is_one_of = |markers: &[String]| markers.iter().any(|marker| marker == text);
+                let is_section = is_one_of(&call.section);
+                let opens =
+                    is_one_of(&call.open) || (is_section && (call.open.is_empty() || call.open.iter().any(String::is_empty)));
+                goes_on |= opens || is_section || outer.is_some();
+                let entry = match outer {
+                    _ if opens => Entry::new(form, body, true),
+                    _ if !is_one_of(&call.stripped) => continue,
+                    // In reasoning, unmarked forms may be prose.
+                    None if self.region == Region::Reasoning || (call.start_only && !self.before.fresh) => continue,
+                    None => Entry::new(form, body, false),
+                    Some(closed_by) => Entry { form, body, marked: true, closed_by },
+                };
+                // A form is read after the last of its markers.
+                entries.retain(|earlier| earlier.form != form || !opens);
+                entries.push(entry);
+            }
+            if !goes_on {
+                break;
+            }
+            let marked = entries.iter().find(|entry| entry.marked).map(|entry| entry.form);
+            outer = outer.or(marked).or(found.mark.calls.first().copied());
+            let next = body + blank(&self.buf[body..self.buf.floor_char_boundary(body + GAP_BYTES)]);
+            if !end && (next == self.buf.len() || self.adapter.triggers.may_become(&self.buf[next..])) {
+                return None;
+            }
+            match self.adapter.triggers.next(&self.buf, next, end) {
+                Ok(inner) if inner.at == next && !inner.mark.calls.is_empty() => opener = inner,
+                _ => break,
+            }
+        }
+        // In the order of the adapter's forms.
+        entries.sort_by_key(|entry| entry.form);
+        Some(entries)
+    }
+
+    /// Tries the next such line before `to`. `None`: there is none.
+    pub(super) fn step_named_line(&mut self, to: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        if !self.wanted() || self.code.is_some() {
+            return None;
+        }
+        let mut line = self.buf.pos;
+        if !self.at_line_start(line) {
+            line += self.buf[line..to].find('\n')? + 1;
+        }
+        loop {
+            let at = line + self.buf[line..to].len() - self.buf[line..to].trim_start().len();
+            let is_first = self.before.fresh && self.buf[self.buf.pos..line].trim().is_empty();
+            let begins = if is_first || self.is_indented(at) { Seen::No } else { self.begins_with_a_tool(&self.buf[at..], end) };
+            if begins != Seen::No {
+                self.advance(at, out);
+                let is_whole = begins == Seen::Yes(());
+                if is_whole && !self.begin_bare(at, 1) {
+                    self.not_a_call(at, 1, false, out);
+                }
+                return Some(is_whole);
+            }
+            line = at + self.buf[at..to].find('\n')? + 1;
+        }
+    }
+
+    /// Whether `text` begins with the name of an offered tool and a bracket or, where elements are asked for, the end of its line.
+    fn begins_with_a_tool(&self, text: &str, end: bool) -> Seen<()> {
+        let mut may_be = false;
+        for tool in self.tools.iter() {
+            let Some(after) = text.strip_prefix(tool.name.as_str()) else {
+                may_be |= tool.name.starts_with(text);
+                continue;
+            };
+            let rest = after.strip_prefix(':').unwrap_or(after).trim_start();
+            let is_element = || self.options.elements && after.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+            if after.starts_with('(') || rest.starts_with('{') || is_element() {
+                return Seen::Yes(());
+            }
+            may_be |= rest.is_empty() && after.len() <= GAP_BYTES;
+        }
+        if may_be && !end && !text.is_empty() { Seen::Maybe } else { Seen::No }
     }
 }

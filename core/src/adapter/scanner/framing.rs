@@ -1,15 +1,22 @@
-//! Reasoning and control tokens.
+//! What divides an answer: reasoning, the answer region, control tokens, and messages with headers. In the latter,
+//! `<|channel|>analysis<|message|>...` is reasoning, `... to=f<|message|>{...}` is a call to `f`, anything else is the answer. The
+//! markers come from the adapter.
 
 use std::sync::Arc;
 
-use super::{GAP_BYTES, Region, Scanner};
+use super::{GAP_BYTES, Region, Scanner, entry::Entry};
 use crate::{
     adapter::{
-        Inside,
-        syntax::{Start, starts_with_any},
+        Inside, Syntax,
+        syntax::{
+            Seen, Start, blank,
+            recipient::{Header, Kind, begins_inside, header, is_arguments},
+            starts_with_any,
+        },
         triggers::Found,
     },
     event::Sink,
+    fix::name::known_tool,
 };
 
 impl Scanner {
@@ -18,7 +25,7 @@ impl Scanner {
         let (at, after) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
         let (divides, reasoning) = (found.mark.framing, adapter.framing.reasoning.as_ref());
-        if divides.reasoning_open && (self.divides_at(at) || self.follows_sentence(at)) {
+        if divides.reasoning_open && (self.divides_at(at) || self.tail(at).ends_sentence()) {
             let labels = reasoning.map_or(&[][..], |region| &region.label);
             let label = match starts_with_any(&self.buf[after..], labels, end) {
                 Start::Yes(length) => length,
@@ -35,49 +42,32 @@ impl Scanner {
             self.draft.began.get_or_insert(self.options.reasoning_open);
             return Some(true);
         }
+        let is_answer = divides.answer && (self.message.in_answer || !self.emitted.said);
+        match if divides.reasoning_close || is_answer { self.closes_here(at, after, end) } else { Some(false) } {
+            None => return Some(false),
+            Some(false) => return None,
+            Some(true) => {}
+        }
+        // Calls before it were drafts.
+        if divides.reasoning_close && self.proves_thoughts(&self.buf[at..after]) {
+            self.drop_drafts(out);
+        }
+        self.remove(at, after, out);
+        self.emitted.swallow_blank = !self.emitted.said;
+        self.message.in_answer |= is_answer;
         if divides.reasoning_close {
-            let Some(closes) = self.closes_here(at, after, end) else { return Some(false) };
-            if closes {
-                // Calls before it were drafts.
-                if self.proves_thoughts(&self.buf[at..after]) {
-                    self.waiting.clear();
-                }
-                self.remove(at, after, out);
-                self.emitted.swallow_blank = !self.emitted.said;
-                self.emitted.divide(false);
-                // Closed without an opening marker: the text before it was reasoning.
-                if self.emitted.said {
-                    self.draft.began.get_or_insert(true);
-                }
-                self.message.in_answer |= divides.answer_open;
-                return Some(true);
+            self.emitted.divide(false);
+            // Closed without an opening marker: the text before it was reasoning.
+            if self.emitted.said {
+                self.draft.began.get_or_insert(true);
             }
         }
-        if divides.answer_open && !self.emitted.said && !self.message.in_answer {
-            self.remove(at, after, out);
-            self.message.in_answer = true;
-            self.emitted.swallow_blank = true;
-            return Some(true);
-        }
-        if divides.answer_close && self.message.in_answer {
-            let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
-            if ends_line {
-                self.remove(at, after, out);
-                self.message.in_answer = false;
-                return Some(true);
-            }
-        }
-        None
+        Some(true)
     }
 
     /// Whether no whitespace precedes `at`.
     pub(super) fn ends_in_a_word(&self, at: usize) -> bool {
         !self.buf.pending(at).ends_with(char::is_whitespace)
-    }
-
-    /// Whether a whole sentence or a colon precedes `at`: `I run it now. [TOOL_CALLS]..`.
-    pub(super) fn follows_sentence(&self, at: usize) -> bool {
-        self.tail(at).ends_sentence()
     }
 
     /// Whether a marker of reasoning may be at `at`: where a line begins, or anywhere if the family's models write it there.
@@ -124,16 +114,14 @@ impl Scanner {
         }
         if divides.reasoning_close {
             self.leave_reasoning(at, after, out);
-            self.message.in_answer |= divides.answer_open;
             return true;
         }
-        let opens = self.tools.wanted() && !found.mark.calls.is_empty();
-        let ignored = self.inside() == Inside::Ignore;
-        if divides.reasoning_open || (divides.drop && (found.mark.calls.is_empty() || (opens && ignored))) {
+        let opens = self.tools.wanted() && !found.mark.calls.is_empty() && self.inside() != Inside::Ignore;
+        if divides.reasoning_open || (divides.drop && !opens) {
             self.take_out(at, after, out);
             return true;
         }
-        let begun = if opens && !ignored { self.begin_marked(found, end) } else { Some(false) };
+        let begun = if opens { self.begin_marked(found, end) } else { Some(false) };
         if begun == Some(false) {
             self.buf.scan_to(after);
         }
@@ -142,7 +130,7 @@ impl Scanner {
 
     /// The reasoning ends at `at`, and text continues at `after`. Calls in it were drafts.
     fn leave_reasoning(&mut self, at: usize, after: usize, out: &mut dyn Sink) {
-        self.waiting.clear();
+        self.drop_drafts(out);
         self.emit(self.buf.trimmed(at), out);
         self.buf.skip_to(after);
         self.region = Region::Text;
@@ -150,5 +138,74 @@ impl Scanner {
         self.emitted.swallow_blank = true;
         self.emitted.begin_line();
         (self.before.fresh, self.before.tried) = (!self.emitted.said, false);
+    }
+
+    /// Handles the start of a message, which may be inside a header that the prompt opened. `None`: it is not inside one.
+    pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        let recipient = adapter.framing.recipient.as_ref()?;
+        let at = self.buf.pos + blank(&self.buf[self.buf.pos..]);
+        match begins_inside(&self.buf[at..], recipient, &self.tools, end) {
+            Seen::Maybe => Some(false),
+            Seen::No => None,
+            Seen::Yes(()) => self.step_header(at, 0, end, out),
+        }
+    }
+
+    /// Handles a header that may begin at `at`, with a marker of length `marker` (0 if the text begins inside the header).
+    /// `None`: it is not a header.
+    pub(super) fn step_header(&mut self, at: usize, marker: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        let recipient = adapter.framing.recipient.as_ref()?;
+        // The template puts the header of a call right after the text before it, without a line break.
+        let in_line = recipient.plain && !self.at_line_start(at);
+        let Header { length, kind } = match header(&self.buf[at..], recipient, marker == 0, end) {
+            Seen::Yes(header) => header,
+            Seen::Maybe => return Some(false),
+            Seen::No => return None,
+        };
+        if in_line && !matches!(kind, Kind::Call(_)) {
+            return None;
+        }
+        let body = at + length;
+        let is_stripped = recipient.channel.is_some() && !self.buf[at..body].contains(&recipient.message);
+        if let Kind::Call(name) = &kind {
+            let tool = known_tool(&self.tools, name);
+            if tool.is_none() && recipient.plain {
+                return None;
+            }
+            let arguments = match is_arguments(&self.buf[body..], recipient, tool, end) {
+                Start::Maybe => return Some(false),
+                start => start != Start::No,
+            };
+            let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
+            if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
+                self.message.primed = false;
+                // If the text begins inside the header, the prompt wrote the marker. In a string of a value it is text.
+                return self.begin(at, marker, true, vec![Entry::new(form, at, true)]).then_some(true);
+            }
+        }
+        if marker == 0 {
+            // The whitespace before it belongs to the header.
+            self.buf.discard_to(at);
+        }
+        self.resolve(at, true, out);
+        self.remove(at, body, out);
+        self.before.call = None;
+        self.emitted.begin_line();
+        (self.message.for_user, self.message.stripped) = (kind == Kind::Content, is_stripped);
+        self.message.primed = false;
+        match kind {
+            Kind::Reasoning => {
+                self.region = Region::Reasoning;
+                self.emitted.divide(true);
+                self.emitted.swallow_blank = true;
+            }
+            Kind::Content | Kind::Call(_) => {
+                self.region = Region::Text;
+                (self.before.fresh, self.before.tried) = (!self.emitted.said, false);
+            }
+        }
+        Some(true)
     }
 }

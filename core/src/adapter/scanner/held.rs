@@ -4,11 +4,14 @@
 
 use super::{
     Before, Region, Scanner,
-    candidate::{Candidate, Read},
+    candidate::{Read, Spot},
     verdict::{MayAsk, Rules, Verdict, verdict},
 };
 use crate::{
-    adapter::syntax::{Parsed, is_blank, value::is_json},
+    adapter::{
+        asides::ASIDES,
+        syntax::{Parsed, Start, blank, is_blank, starts_with_any_tag, value::is_json},
+    },
     event::{Call, Cell, Effect, Event, FinishReason, Form, Note, Place, Proof, Sink, Why},
     fix::name::{known_tool, means_none},
 };
@@ -40,7 +43,7 @@ impl Scanner {
         (self.before.call, self.before.tried) = (Some(read.form), false);
         self.draft.is_prose |= self.is_drafting();
         self.buf.scan_to(read.to);
-        self.code.take_if(|_| read.closes_code);
+        self.end_code();
         self.waiting.push(read);
     }
 
@@ -61,30 +64,61 @@ impl Scanner {
         self.emitted.swallow_blank |= self.emitted.calls == 0 && !self.emitted.said;
         self.emitted.begin_line();
         self.buf.skip_to(to);
-        self.before = Before::text(Some(form));
-        // After a call of a transcript that the marker of a result ends, the model invents the result, and what depends on it.
-        let transcript = self.adapter.calls.get(form).filter(|call| !call.transcript.is_empty());
-        if transcript.is_some_and(|call| call.close.iter().any(|close| self.buf[at..to].ends_with(close.as_str()))) {
-            self.region = Region::Lost;
-        }
+        self.before = Before { call: Some(form), fresh: true, tried: false };
     }
 
     /// Decides about the waiting calls, emits the text before a call at `at`, and drops the whitespace around the call.
     fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         self.resolve(at, false, out);
-        // Only whitespace and separators are between calls.
-        let between_calls = self.before.fresh && self.emitted.calls > 0 && self.region != Region::Reasoning;
-        if !between_calls {
-            self.emit(self.buf.trimmed(at), out);
-        }
+        self.emit_before(at, self.before.fresh, out);
         self.code = None;
     }
 
-    /// What is before `to` belongs to the last waiting call: a closing marker, a separator.
-    pub(super) fn extend_waiting(&mut self, to: usize) {
-        if let Some(last) = self.waiting.last_mut() {
-            last.to = to;
+    /// Emits the text before a call at `at`. Only whitespace and separators are between calls.
+    fn emit_before(&mut self, at: usize, fresh: bool, out: &mut dyn Sink) {
+        match fresh && self.emitted.calls > 0 && self.region != Region::Reasoning {
+            true => self.buf.discard_to(at),
+            false => self.emit(self.buf.trimmed(at), out),
         }
+    }
+
+    /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
+    /// mix them. `None`: other text follows.
+    pub(super) fn swallow_closers(&mut self, end: bool) -> Option<bool> {
+        let call = self.adapter.calls.get(self.before.call?)?;
+        let at = self.buf.pos + blank(&self.buf[self.buf.pos..]);
+        let rest = &self.buf[at..];
+        if rest.is_empty() {
+            self.buf.scan_to(at);
+            return (!end).then_some(false);
+        }
+        // Markers of results are handled in `marker`.
+        let is_result = |closer: &&String| ASIDES.results.iter().any(|[open, _]| open == *closer);
+        let (own, ticks) = (call.close.iter().chain(&call.section_close), self.code_close());
+        let closers = own.chain(self.adapter.triggers.closers()).filter(|closer| !is_result(closer)).chain(&ticks);
+        let marker = match starts_with_any_tag(rest, closers.clone(), end) {
+            Start::Maybe => return Some(false),
+            Start::Yes(length) => length,
+            // The answer may end inside a closing marker.
+            Start::No if end && rest.len() > 1 && closers.clone().any(|closer| closer.starts_with(rest)) => rest.len(),
+            Start::No => 0,
+        };
+        // White space after separators may come with the next piece: it never belongs to them.
+        let separators = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
+        let length = if marker > 0 { marker } else { rest[..rest.len() - separators.len()].trim_end().len() };
+        if length == 0 {
+            self.before.call = None;
+            return None;
+        }
+        self.buf.scan_to(at + length);
+        match self.waiting.last_mut() {
+            // They stay, because the calls may become text again.
+            Some(last) => last.to = self.buf.pos,
+            None if marker > 0 => self.buf.discard_to(self.buf.pos),
+            None => {}
+        }
+        self.end_code();
+        Some(true)
     }
 
     /// Decides about the waiting calls, because the answer ends at `to`, or what begins there needs no waiting. `may_ask`: nothing
@@ -98,7 +132,7 @@ impl Scanner {
     pub(super) fn settle_until(&mut self, to: usize, remark: usize, may_ask: bool, out: &mut dyn Sink) {
         // Something follows them in reasoning: they were drafts.
         if self.region == Region::Reasoning {
-            self.waiting.clear();
+            self.drop_drafts(out);
         }
         let text_end = self.buf.trimmed(to);
         while let Some(first) = self.waiting.first() {
@@ -139,12 +173,7 @@ impl Scanner {
             return;
         }
         let (at, to) = (read.at, read.to);
-        // Only white space and separators are between calls.
-        if read.fresh && self.emitted.calls > 0 {
-            self.buf.discard_to(at);
-        } else {
-            self.emit(self.buf.trimmed(at), out);
-        }
+        self.emit_before(at, read.fresh, out);
         let text = || self.buf[at..to].trim_end().to_owned();
         let why = match (verdict, read.proof) {
             (Verdict::Ask, Proof::Fits) => Some(Why::Unannounced(text())),
@@ -160,10 +189,10 @@ impl Scanner {
     }
 
     /// Handles a marked call truncated by the end of the answer, after others that are complete.
-    pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
-        self.leave_region(self.begin_of(candidate), out);
+    pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, spot: Spot, out: &mut dyn Sink) {
+        self.leave_region(self.begin_of(spot), out);
         self.send_meant(whole, out);
-        let cell = Cell { form: Form::Marked, place: before_the_end(candidate.fresh), proof: Proof::Fits, whole: false };
+        let cell = Cell { form: Form::Marked, place: before_the_end(spot.fresh), proof: Proof::Fits, whole: false };
         self.note(std::slice::from_ref(&cut), cell, out);
         match self.buf.ended {
             // The arguments are complete, but the call itself may not be.
@@ -175,8 +204,8 @@ impl Scanner {
 
     /// Refuses a call whose arguments exceed the limit, and discards the rest of the answer, because nobody knows where the call
     /// ends.
-    pub(super) fn overrun(&mut self, name: &str, candidate: &Candidate, out: &mut dyn Sink) {
-        self.leave_region(self.begin_of(candidate), out);
+    pub(super) fn overrun(&mut self, name: &str, spot: Spot, out: &mut dyn Sink) {
+        self.leave_region(self.begin_of(spot), out);
         self.refuse(&Parsed::new(name, ""), &Why::TooLarge(self.options.argument_bytes), out);
         self.region = Region::Lost;
         self.buf.skip_to(self.buf.len());
@@ -190,13 +219,14 @@ impl Scanner {
 
     /// Refuses a call that cannot be read. The fixer does not see it.
     pub(super) fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
-        self.emitted.call();
+        self.emitted.calls += 1;
         out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments, written: &torn.arguments });
     }
 
     /// Emits a call. `cut`: why the answer ended before it did.
     pub(super) fn send(&mut self, call: &Parsed, cut: Option<FinishReason>, out: &mut dyn Sink) {
-        let index = self.emitted.call();
+        let index = self.emitted.calls;
+        self.emitted.calls += 1;
         out.event(Event::Call(Call { id: call.id.as_deref(), cut, ..Call::new(index, &call.name, &call.arguments) }));
     }
 }

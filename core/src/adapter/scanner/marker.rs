@@ -66,7 +66,7 @@ impl Scanner {
             return Ok(true);
         }
         unless(self.step_inline(at, end, out))?;
-        let is_named = || self.is_named(at) && !self.follows_sentence(at);
+        let is_named = || self.is_named(at) && !self.tail(at).ends_sentence();
         let family = mark.family.filter(|_| !is_named() && self.region != Region::Reasoning);
         if let Some(shown) = family.and_then(|family| self.adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
@@ -95,28 +95,13 @@ impl Scanner {
         Ok(true)
     }
 
-    /// Whether data quotes a control token in its strings, or a sentence or code shows it. A token of the model's own is followed by
-    /// another one, by what it begins, or by nothing. `None`: more text is needed.
+    /// Whether a sentence or code shows a control token: it is named, and a quote or punctuation follows. A token of the model's own
+    /// is followed by another one, by what it begins, or by nothing. `None`: more text is needed.
     fn is_shown_token(&self, found: Found<'_>, end: bool) -> Option<bool> {
-        let is_quoted = self.is_quoted(found.at);
-        if !is_quoted && !self.is_named(found.at) {
-            return Some(false);
-        }
-        let quote = self.char_before(found.at).filter(|c| matches!(c, '"' | '\''));
-        let framing = found.mark.framing;
-        let mut after = self.buf[found.at + found.len..].chars();
-        match (after.next(), quote) {
-            (None, _) if !end => None,
-            (None | Some('<'), _) => Some(false),
-            (Some(_), _) if is_quoted => Some(true),
-            (next, Some(_)) => Some(next == quote),
-            // The tokens of messages stand apart where they are leaked.
-            (Some(' '), None) if framing.header || framing.message_end || found.mark.ends => Some(false),
-            (Some(' '), None) => match after.next() {
-                None if !end => None,
-                next => Some(next.is_some_and(char::is_alphanumeric)),
-            },
-            (Some(next), None) => Some(matches!(next, ',' | '.' | ';' | ')')),
+        let next = self.buf[found.at + found.len..].chars().next();
+        match self.is_named(found.at) {
+            true if next.is_none() && !end => None,
+            is_named => Some(is_named && next.is_some_and(|c| matches!(c, '"' | '\'' | ',' | '.' | ';' | ')'))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What shows that something that was read is a call: its name and its arguments.
 
-use super::{Scanner, Wanted, candidate::Candidate};
+use super::{Scanner, Wanted, candidate::Spot};
 use crate::{
     adapter::{
         Call, Syntax,
@@ -32,11 +32,11 @@ impl Scanner {
 
     /// Whether the markers are only named: they are within a line, none of the tools is offered, and the arguments are not JSON or
     /// there is only a word between the markers.
-    pub(super) fn is_word(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
-        let body = self.buf.get(candidate.at + candidate.marker..to).unwrap_or_default();
+    pub(super) fn is_word(&self, spot: Spot, calls: &[Parsed], to: usize) -> bool {
+        let body = self.buf.get(spot.at + spot.marker..to).unwrap_or_default();
         let is_bare = !body.contains(['{', '(']) && body.matches('<').count() <= 1;
         let is_word = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !is_json(&call.arguments));
-        !calls.is_empty() && calls.iter().all(is_word) && !self.at_line_start(candidate.at)
+        !calls.is_empty() && calls.iter().all(is_word) && !self.at_line_start(spot.at)
     }
 
     /// Whether a text is the answer itself: JSON in the form that the client wants for it.

@@ -23,24 +23,6 @@ pub(super) fn extend(head: &mut String, line: &str) {
 }
 
 impl Scanner {
-    /// Emits a piece of text that only continues a line of prose, as most pieces do. It does what [`Scanner::step`] would do, but
-    /// asks nothing whose answer is known. Returns whether the piece is one.
-    pub(super) fn step_prose(&mut self, out: &mut dyn Sink) -> bool {
-        let is_prose = self.region == Region::Text
-            && self.candidate.is_none()
-            && !self.message.primed
-            && !self.before.fresh
-            && self.before.call.is_none()
-            && self.waiting.is_empty()
-            && self.code.is_none()
-            && !self.emitted.line_head.is_empty()
-            && self.adapter.triggers.is_prose(&self.buf[self.buf.from..]);
-        if is_prose {
-            self.advance(self.buf.len(), out);
-        }
-        is_prose
-    }
-
     /// Emits the text up to `to`, which is not a call, except for trailing whitespace that a call may swallow.
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
         let text = &self.buf[self.buf.pos..to];
@@ -70,7 +52,7 @@ impl Scanner {
             if self.buf.get(last.to..to).is_none_or(is_blank) {
                 return;
             }
-            self.waiting.clear();
+            self.drop_drafts(out);
         }
         if self.emitted.swallow_blank {
             self.buf.discard_to(self.buf.from + blank(self.buf.pending(to)));
@@ -84,14 +66,10 @@ impl Scanner {
             out.event(if reasoning { Event::Reasoning("\n") } else { Event::Text("\n") });
         }
         self.emitted.text(text, reasoning);
-        if reasoning {
-            if let Some(believed) = &mut self.draft.believed {
-                believed.push_str(text);
-            }
-            out.event(Event::Reasoning(text));
-        } else {
-            out.event(Event::Text(text));
+        if let Some(believed) = &mut self.draft.believed {
+            believed.push_str(text);
         }
+        out.event(if reasoning { Event::Reasoning(text) } else { Event::Text(text) });
         self.buf.emit_to(to);
     }
 
@@ -134,6 +112,12 @@ impl Scanner {
         let mut head = if is_new { String::new() } else { self.emitted.line_head.clone() };
         extend(&mut head, if is_new { line.trim_start() } else { line });
         head
+    }
+
+    /// Whether a quote directly precedes `at`, other than one at the beginning of its line, which is a slip.
+    pub(super) fn follows_quote(&self, at: usize) -> bool {
+        let before = self.line_head(at);
+        before.len() > 1 && before.ends_with(['"', '\'', '\u{201c}', '\u{201e}', '\u{2018}', '\u{ab}'])
     }
 
     /// Whether a marker at the end of the answer is alone on its line, or glued to the text before it.

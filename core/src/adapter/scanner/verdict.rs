@@ -1,6 +1,6 @@
 //! The table that decides whether a candidate is a call. Nothing else about it matters than the four properties of its [`Cell`].
 //!
-//! | | alone, last | inside | code |
+//! | | alone, last | inside | code, reasoning |
 //! |---|---|---|---|
 //! | marked, fits | call | call | text |
 //! | marked, anything else | ask | ask | text |
@@ -80,14 +80,11 @@ pub struct Rules {
 /// What becomes of a candidate in this cell.
 pub fn verdict(cell: Cell, rules: Rules) -> Verdict {
     use Form::{Marked, Unmarked};
-    use Place::{Alone, Code, Inside, Last};
+    use Place::{Alone, Code, Inside, Last, Reasoning};
     use Proof::{Fits, Guess, Misfit, Unknown};
-    let place = match cell.place {
-        Last | Inside if rules.demanded => Alone,
-        place => place,
-    };
+    let place = if rules.demanded && matches!(cell.place, Last | Inside) { Alone } else { cell.place };
     let verdict = match (cell.form, place, cell.proof) {
-        (_, Code, _) => Verdict::Text,
+        (_, Code | Reasoning, _) => Verdict::Text,
         (Marked, ..) if !cell.whole && rules.limited => Verdict::Notice,
         (Marked, ..) if !cell.whole => Verdict::Ask,
         (Unmarked, ..) if !cell.whole => Verdict::Text,
@@ -124,7 +121,7 @@ mod tests {
     use super::{
         Form::{self, Marked, Unmarked},
         MayAsk::{Never, NoLonger, Now},
-        Place::{self, Alone, Code, Inside, Last},
+        Place::{self, Alone, Code, Inside, Last, Reasoning},
         Proof::{self, Damaged, Fits, Guess, Misfit, Unknown},
         Verdict::{Ask, Call, Notice, Text},
         *,
@@ -133,15 +130,17 @@ mod tests {
     const PROOFS: [Proof; 5] = [Fits, Guess, Misfit, Unknown, Damaged];
 
     /// For each form and place, what becomes of each proof; the last one is a truncated call. `source: spec core, section 2`.
-    const TABLE: [(Form, Place, [Verdict; 6]); 8] = [
+    const TABLE: [(Form, Place, [Verdict; 6]); 10] = [
         (Marked, Alone, [Call, Ask, Ask, Ask, Ask, Ask]),
         (Marked, Last, [Call, Ask, Ask, Ask, Ask, Ask]),
         (Marked, Inside, [Call, Ask, Ask, Ask, Ask, Ask]),
         (Marked, Code, [Text, Text, Text, Text, Text, Text]),
+        (Marked, Reasoning, [Text, Text, Text, Text, Text, Text]),
         (Unmarked, Alone, [Call, Ask, Ask, Ask, Text, Text]),
         (Unmarked, Last, [Call, Ask, Ask, Text, Text, Text]),
         (Unmarked, Inside, [Ask, Text, Text, Text, Text, Text]),
         (Unmarked, Code, [Text, Text, Text, Text, Text, Text]),
+        (Unmarked, Reasoning, [Text, Text, Text, Text, Text, Text]),
     ];
 
     fn cells() -> impl Iterator<Item = (Cell, Verdict)> {
@@ -174,7 +173,8 @@ mod tests {
             assert_eq!(verdict(cell, long), expected_long, "{cell:?}");
             assert_eq!(verdict(cell, Rules { after: REMARK_BYTES, ..rules }), expected, "{cell:?}");
             // A limit cut it.
-            let limited = if cell.form == Marked && cell.place != Code && !cell.whole { Notice } else { expected };
+            let limited =
+                if cell.form == Marked && !matches!(cell.place, Code | Reasoning) && !cell.whole { Notice } else { expected };
             assert_eq!(verdict(cell, Rules { limited: true, ..rules }), limited, "{cell:?}");
         }
     }

@@ -6,7 +6,7 @@ use super::{Start, starts_with_any};
 /// Maximum number of blanks before a part of a prefix.
 const BLANKS: usize = 8;
 /// The bars of a prefix, how many of them stand together, and the maximum length of the word between them, in bytes.
-pub(in crate::adapter) const BARS: [char; 3] = ['|', '\u{ff5c}', '\u{2016}'];
+const BARS: [char; 3] = ['|', '\u{ff5c}', '\u{2016}'];
 const DOUBLED: usize = 2;
 const PREFIX_BYTES: usize = 16;
 

@@ -288,9 +288,6 @@ fn a_line_after_its_marker_is_the_value_as_it_stands() {
         ("[ -f a ] && rm a\n", run("[ -f a ] && rm a")),
         ("\"ls -l\"", run("ls -l")),
         ("\"{\\\"command\\\": \\\"ls\\\"}\"\n", run("ls")),
-        ("`{\"command\": \"ls\"}`\n", run("ls")),
-        // It is unknown where it ends.
-        ("\"ls\" > a", None),
     ] {
         check(&[("generic", &format!("Thought: I do it.\nAction: run_command\nAction Input: {input}"), want)]);
     }

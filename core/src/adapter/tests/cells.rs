@@ -120,6 +120,8 @@ fn a_limit_hides_what_would_follow() {
     assert_eq!(outcome(&read(CALL)), (1, false));
     let last = format!("I wipe it.\n{CALL}");
     assert_eq!(read(&last).items, text(&last).items);
+    // Its arguments are whole, the call is not.
+    assert_eq!(outcome(&read(MARKED.trim_end_matches("}\n</tool_call>"))), (0, true));
 }
 
 /// Texts of a fuzzer that made a reader of held calls slice backwards; shortened. source: own

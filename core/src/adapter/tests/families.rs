@@ -130,7 +130,7 @@ fn tokens_that_a_sentence_or_code_shows_are_content() {
         ("lfm2", "let raw = r#\"<|tool_call_start|>[forecast(place='x')]<|tool_call_end|>\"#;\nassert!(parse(raw));"),
         (
             "deepseek-v3.1",
-            "The tokens <｜tool▁calls▁begin｜>, <｜tool▁call▁begin｜>, <｜tool▁sep｜>, <｜tool▁call▁end｜> mark calls.",
+            "The tokens <｜tool▁calls▁begin｜>, <｜tool▁call▁begin｜>, <｜tool▁sep｜>, <｜tool▁call▁end｜>, mark calls.",
         ),
         ("gemma4", "Gemma quotes strings with <|\"|> and closes a call with <tool_call|>."),
         ("gpt-oss", "A call ends with \"<|call|>\" and a message ends with \"<|end|>\"."),

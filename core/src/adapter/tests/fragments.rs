@@ -56,7 +56,7 @@ fn words(adapter: &Adapter) -> Vec<String> {
     let own = if adapter.name == GENERIC { adapter.calls.len() } else { adapter.own_calls };
     let mut words: Vec<String> = adapter.framing.markers().cloned().collect();
     for call in &adapter.calls[..own] {
-        let markers = [&call.section, &call.section_close, &call.open, &call.stripped, &call.close, &call.transcript];
+        let markers = [&call.section, &call.section_close, &call.open, &call.stripped, &call.close];
         words.extend(markers.into_iter().flatten().cloned());
         words.extend(call.fence.iter().map(|language| format!("```{language}\n")));
         match &call.syntax {

@@ -1,16 +1,7 @@
 //! Forms that lack a part, and answers that end in a call without a marker.
 
-use std::sync::Arc;
-
 use super::{Seen, read, read_with, text, written};
-use crate::{
-    adapter::{
-        Scanner,
-        scanner::{MayAsk, Options},
-    },
-    event::{Channel, FinishReason, Tool, ToolChoice, Tools},
-    seen::{library, schemas},
-};
+use crate::event::{Tool, ToolChoice, Tools};
 
 const LAMP: &str = "lamp {\"on\":true}";
 
@@ -183,27 +174,6 @@ fn a_value_that_begins_as_its_own_tag() {
 }
 
 #[test]
-fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
-    let input = |answer: &str, may_ask: MayAsk| {
-        let tools = Tools::new(
-            [Tool::new("scan_ports", "", r#"{"type":"object","properties":{"host":{"type":"string"}},"required":["host"]}"#)],
-            ToolChoice::Auto,
-        );
-        let options = Options { may_ask, ..Options::default() };
-        let mut scanner = Scanner::new(Arc::clone(library().get("generic").unwrap()), Arc::new(tools), schemas(), options);
-        let mut seen = Seen::default();
-        scanner.push(Channel::Content, answer, &mut seen);
-        scanner.finish(FinishReason::Stop, &mut seen);
-        written(&seen)
-    };
-    let answer = "Thought: I scan it.\nAction: scan_ports\nAction Input: a.example";
-    // A call without its end is refused by the fixer.
-    assert_eq!(input(answer, MayAsk::Now), [("scan_ports a.example".to_owned(), false)]);
-    assert_eq!(input(answer, MayAsk::Never), [("scan_ports a.example".to_owned(), false)]);
-    assert_eq!(input(&format!("{answer}\n"), MayAsk::Never), [("scan_ports {\"host\":\"a.example\"}".to_owned(), true)]);
-}
-
-#[test]
 fn arguments_may_follow_the_tag_around_the_name() {
     let seen = ports("generic", "<function>scan_ports</function>{\"host_name\": \"a\"}");
     assert_eq!(calls(&seen), ["scan_ports {\"host_name\":\"a\"}"], "{seen:?}");
@@ -215,7 +185,7 @@ fn the_name_in_a_react_line_may_be_decorated_and_the_input_have_another_label() 
         ["lamp", "**lamp**", "*lamp*", "`lamp`", "**`lamp`**", "\"lamp\"", "<lamp>", "(lamp)", "lamp()", "[lamp]", "lamp."]
     {
         for label in ["Action Input:", "**Action Input:**", "Input:", "Arguments:", "Parameters:"] {
-            for input in ["{\"on\": true}", "```json\n{\"on\": true}\n```", "`{\"on\": true}`"] {
+            for input in ["{\"on\": true}", "```json\n{\"on\": true}\n```"] {
                 let answer = format!("Thought: it is dark\nAction: {name}\n{label} {input}");
                 let seen = read("generic", false, &answer);
                 // The fixer drops the full stop.

@@ -1,6 +1,6 @@
 //! Calls that a value quotes: a file that documents calls, data, a call of a tool that is not offered.
 
-use super::{HERMES_CALL, Tool, ToolChoice, Tools, read, read_with, text, written};
+use super::{Tool, ToolChoice, Tools, read, read_with, text, written};
 use crate::seen::library;
 
 /// Calls whose text has no character that JSON escapes, so that a string quotes them as they are.
@@ -87,14 +87,6 @@ fn a_call_between_quotes_is_spoken_of() {
         let seen = read("hermes", false, &answer);
         assert!(!written(&seen).is_empty(), "{answer:?} became {seen:?}");
     }
-}
-
-#[test]
-fn a_byte_order_mark_before_the_answer_is_none_of_it() {
-    assert_eq!(read("hermes", false, &format!("\u{feff}{HERMES_CALL}")), read("hermes", false, HERMES_CALL));
-    let object = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
-    assert_eq!(read("llama3", false, &format!("\u{feff}{object}")), read("llama3", false, object));
-    assert_eq!(read("hermes", false, "\u{feff}Good morning."), text("Good morning."));
 }
 
 #[test]
