@@ -41,7 +41,7 @@ mod text;
 mod verdict;
 
 use buffer::Buffer;
-use candidate::{Candidate, Read};
+use candidate::{Candidate, Read, Spot};
 use code::{Code, Ticks};
 use draft::Draft;
 use emitted::Emitted;

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{Region, Scanner, entry::Entry};
+use super::{Region, Scanner, Verdict, entry::Entry, held::before_the_end, verdict};
 use crate::{
     adapter::{
         Call,
@@ -293,16 +293,18 @@ impl Scanner {
             }
         }
         let marked = marked || (!entry.marked && self.is_known(&cut.name) && self.is_dedicated(call));
-        if marked && (!whole.is_empty() || !self.is_word(spot, std::slice::from_ref(&cut), self.buf.len())) {
-            self.cut(whole, cut, spot, out);
+        let (cell, calls) = (cut_cell(marked, spot), std::slice::from_ref(&cut));
+        let counts = verdict(cell, self.rules(calls, 0)) != Verdict::Text;
+        if counts && (!whole.is_empty() || !self.is_word(spot, calls, self.buf.len())) {
+            self.cut(whole, cut, cell, spot, out);
             return Decision::Over;
         }
         self.buf.waste(window - entry.body);
-        if marked || self.tools.must_call() || !self.is_known(&cut.name) || cut.arguments.is_empty() {
+        if counts || self.tools.must_call() || !self.is_known(&cut.name) || cut.arguments.is_empty() {
             return Decision::Form(Rest::Text);
         }
         // Whatever its last value contains is not a call.
-        self.note(&[cut], Cell { form: Form::Unmarked, place: Place::Last, proof: Proof::Fits, whole: false }, out);
+        self.note(&[cut], cell, out);
         Decision::Form(Rest::Content(self.buf.len()))
     }
 
@@ -314,7 +316,7 @@ impl Scanner {
             _ if self.code.is_some() => self.show_code(out),
             Rest::Content(to) => self.advance(to, out),
             Rest::Nameless if !quoted && !lone && !self.is_drafting() => {
-                self.cut(Vec::new(), Parsed::default(), candidate.spot, out);
+                self.cut(Vec::new(), Parsed::default(), cut_cell(true, candidate.spot), candidate.spot, out);
             }
             _ if marker > 0 => {
                 self.message.opened |= marker > 1;
@@ -358,4 +360,10 @@ impl Scanner {
         let tool = known_tool(&self.tools, &syntax::name(text, context)?)?;
         Some((tool.name.clone(), text.len()))
     }
+}
+
+/// The cell of a call that the end of the answer has cut.
+fn cut_cell(marked: bool, spot: Spot) -> Cell {
+    let form = if marked { Form::Marked } else { Form::Unmarked };
+    Cell { form, place: before_the_end(spot.fresh), proof: Proof::Fits, whole: false }
 }

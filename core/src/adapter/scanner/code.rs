@@ -2,7 +2,7 @@
 //! held until the answer ends, or until the first sign that it is text. It is framing if it holds only calls and nothing follows
 //! it. Otherwise it is text, and a call in it is an example.
 
-use super::{Region, Scanner, candidate::Spot};
+use super::{Region, Scanner, Spot};
 use crate::{
     adapter::{
         Call, Framing,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner, candidate::Read};
+use super::{Read, Region, Scanner};
 use crate::{
     adapter::{Inside, syntax::Parsed, triggers::Aside},
     event::{Channel, Event, FinishReason, Place, Sink},

@@ -1,11 +1,7 @@
 //! Which forms may begin at a position, and where their bodies begin: after markers, at the start of the answer, in a fence, at an
 //! element, or with a name on a line of its own.
 
-use super::{
-    GAP_BYTES, Region, Scanner,
-    candidate::{Candidate, Spot},
-    code::Ticks,
-};
+use super::{Candidate, GAP_BYTES, Region, Scanner, Spot, Ticks};
 use crate::{
     adapter::{
         Call, Syntax,

@@ -2,23 +2,19 @@
 //! a call that needs no waiting begins, or too much text has followed. Then the table decides ([`super::verdict`]), and they are
 //! emitted as calls, refused, or text.
 
-use super::{
-    Before, Region, Scanner,
-    candidate::{Read, Spot},
-    verdict::{MayAsk, Rules, Verdict, verdict},
-};
+use super::{Before, MayAsk, Read, Region, Rules, Scanner, Spot, Verdict, verdict};
 use crate::{
     adapter::{
         asides::ASIDES,
         syntax::{Parsed, Start, blank, is_blank, starts_with_any_tag, value::is_json},
     },
-    event::{Call, Cell, Effect, Event, FinishReason, Form, Note, Place, Proof, Sink, Why},
+    event::{Call, Cell, Effect, Event, FinishReason, Note, Place, Proof, Sink, Why},
     fix::name::{known_tool, means_none},
 };
 
 impl Scanner {
     /// What modifies the table for these calls.
-    fn rules(&self, calls: &[Parsed], after: usize) -> Rules {
+    pub(super) fn rules(&self, calls: &[Parsed], after: usize) -> Rules {
         let reads = |call: &Parsed| known_tool(&self.tools, &call.name).is_some_and(|tool| tool.effect == Effect::Reads);
         Rules {
             demanded: self.tools.must_call(),
@@ -188,11 +184,10 @@ impl Scanner {
         self.buf.discard_to(to);
     }
 
-    /// Handles a marked call truncated by the end of the answer, after others that are complete.
-    pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, spot: Spot, out: &mut dyn Sink) {
+    /// Handles a call truncated by the end of the answer, after others that are complete.
+    pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, cell: Cell, spot: Spot, out: &mut dyn Sink) {
         self.leave_region(self.begin_of(spot), out);
         self.send_meant(whole, out);
-        let cell = Cell { form: Form::Marked, place: before_the_end(spot.fresh), proof: Proof::Fits, whole: false };
         self.note(std::slice::from_ref(&cut), cell, out);
         match self.buf.ended {
             // The arguments are complete, but the call itself may not be.
@@ -232,6 +227,6 @@ impl Scanner {
 }
 
 /// The place of a call for which it does not matter whether text follows.
-fn before_the_end(fresh: bool) -> Place {
+pub(super) fn before_the_end(fresh: bool) -> Place {
     if fresh { Place::Alone } else { Place::Last }
 }

@@ -1,6 +1,6 @@
 //! What shows that something that was read is a call: its name and its arguments.
 
-use super::{Scanner, Wanted, candidate::Spot};
+use super::{Scanner, Spot, Wanted};
 use crate::{
     adapter::{
         Call, Syntax,
