@@ -293,7 +293,7 @@ impl Scanner {
             }
         }
         let marked = marked || (!entry.marked && self.is_known(&cut.name) && self.is_dedicated(call));
-        let (cell, calls) = (cut_cell(marked, spot), std::slice::from_ref(&cut));
+        let (cell, calls) = (self.cut_cell(marked, &cut.name, spot), std::slice::from_ref(&cut));
         let counts = verdict(cell, self.rules(calls, 0)) != Verdict::Text;
         if counts && (!whole.is_empty() || !self.is_word(spot, calls, self.buf.len())) {
             self.cut(whole, cut, cell, spot, out);
@@ -308,6 +308,14 @@ impl Scanner {
         Decision::Form(Rest::Content(self.buf.len()))
     }
 
+    /// The cell of a call of this tool that the end of the answer has cut.
+    fn cut_cell(&self, marked: bool, name: &str, spot: Spot) -> Cell {
+        let form = if marked { Form::Marked } else { Form::Unmarked };
+        let place = if !marked && self.code.is_some() { Place::Code } else { before_the_end(spot.fresh) };
+        let proof = if self.is_known(name) { Proof::Fits } else { Proof::Unknown };
+        Cell { form, place, proof, whole: false }
+    }
+
     /// Handles a candidate that no form fits: it is text, or a control token to drop.
     fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
         let Spot { at, marker, is_token, quoted, .. } = candidate.spot;
@@ -316,7 +324,7 @@ impl Scanner {
             _ if self.code.is_some() => self.show_code(out),
             Rest::Content(to) => self.advance(to, out),
             Rest::Nameless if !quoted && !lone && !self.is_drafting() => {
-                self.cut(Vec::new(), Parsed::default(), cut_cell(true, candidate.spot), candidate.spot, out);
+                self.cut(Vec::new(), Parsed::default(), self.cut_cell(true, "", candidate.spot), candidate.spot, out);
             }
             _ if marker > 0 => {
                 self.message.opened |= marker > 1;
@@ -360,10 +368,4 @@ impl Scanner {
         let tool = known_tool(&self.tools, &syntax::name(text, context)?)?;
         Some((tool.name.clone(), text.len()))
     }
-}
-
-/// The cell of a call that the end of the answer has cut.
-fn cut_cell(marked: bool, spot: Spot) -> Cell {
-    let form = if marked { Form::Marked } else { Form::Unmarked };
-    Cell { form, place: before_the_end(spot.fresh), proof: Proof::Fits, whole: false }
 }

@@ -152,7 +152,8 @@ impl Scanner {
         true
     }
 
-    /// The forms that may begin at `found`, or at the openers right after it. `None`: more text is needed.
+    /// The forms that may begin at `found`, or at the openers right after it: `<tool_calls>` before `<tool_call>`, or the same one
+    /// twice, belong to the call. `None`: more text is needed.
     pub(super) fn openers(&self, found: Found<'_>, end: bool) -> Option<Vec<Entry>> {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut opener, mut outer) = (found, None);
@@ -197,7 +198,7 @@ impl Scanner {
         Some(entries)
     }
 
-    /// Tries the next such line before `to`. `None`: there is none.
+    /// Tries the next line before `to` that begins with the name of an offered tool and with its arguments. `None`: there is none.
     pub(super) fn step_named_line(&mut self, to: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
         if !self.wanted() || self.code.is_some() {
             return None;
