@@ -289,7 +289,7 @@ class Real(unittest.TestCase):
     def test_a_client_that_goes_stops_the_runner(self):
         for path, front in (("/v1/chat/completions", {}), ("/api/chat", {}), ("/off/v1/chat/completions", {})):
             with self.subTest(path=path):
-                connection = http.client.HTTPConnection(self.url.removeprefix("http://"))
+                connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=60)
                 body = {"model": "endless", "stream": True, "messages": [{"role": "user", "content": "Go on"}], **front}
                 connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
                 connection.getresponse().read(400)
@@ -297,6 +297,8 @@ class Real(unittest.TestCase):
                 connection.sock.shutdown(socket.SHUT_RDWR)
                 connection.close()
                 wait_for(lambda: not self.busy(), 10)
+                # Ollama 0.17.4 now and then never answers a runner's next request after one that was dropped.
+                send(f"{self.ollama}/api/generate", {"model": "endless", "keep_alive": 0})
 
     def runners(self):
         children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(self.server.pid)], capture_output=True, text=True, check=False).stdout
