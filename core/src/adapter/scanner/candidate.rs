@@ -274,7 +274,8 @@ impl Scanner {
             None => return Decision::Holds(read),
             Some(false) => self.accept(read, out),
             Some(true) => {
-                self.note(&read.calls, read.cell(Place::Code), out);
+                let place = if spot.quoted { Place::Code } else { Place::Reasoning };
+                self.note(&read.calls, read.cell(place), out);
                 self.advance(read.to, out);
             }
         }

@@ -15,6 +15,9 @@ use crate::{
 /// How many openers may follow the first one.
 const DEPTH: usize = 3;
 
+/// Maximum length of the blanks between a name and its arguments, in bytes.
+const NAME_GAP_BYTES: usize = 64;
+
 /// A form to be tried.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
@@ -143,7 +146,6 @@ impl Scanner {
     pub(super) fn begin(&mut self, at: usize, marker: usize, is_token: bool, entries: Vec<Entry>) -> bool {
         // Nothing begins in a string of a value, or in a call that is only mentioned.
         if entries.is_empty() || self.is_quoted(at) {
-            self.candidate = None;
             return false;
         }
         let quoted = marker > 0 && self.code.is_none() && (self.is_in_block_quote(at) || self.follows_quote(at));
@@ -236,7 +238,7 @@ impl Scanner {
             if after.starts_with('(') || rest.starts_with('{') || is_element() {
                 return Seen::Yes(());
             }
-            may_be |= rest.is_empty() && after.len() <= GAP_BYTES;
+            may_be |= rest.is_empty() && after.len() <= NAME_GAP_BYTES;
         }
         if may_be && !end && !text.is_empty() { Seen::Maybe } else { Seen::No }
     }
