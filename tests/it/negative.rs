@@ -38,8 +38,6 @@ fn answers(number: usize) -> Vec<String> {
         ),
         format!("```json\n{{\"name\": \"package-{port}\", \"version\": \"1.{number}.0\"}}\n```"),
         format!("The server writes\n\n```json\n{call}\n```\n\nwhen it calls `{tool}`; nothing runs here."),
-        format!("A call looks like {call} in this protocol, number {number}."),
-        format!("In a line of its own:\n{call}\nThat was number {number}."),
         format!("Run it:\n\n```bash\n{tool} --path {place} --line {port}\ncurl -d '{call}' localhost:{port}\n```\n"),
         format!(
             "```python\ndef {tool}(path, line={number}):\n    return {other}(path=\"{place}\")\n\nprint({tool}(path=\"x\"))\n```\nThis prints {port}."
@@ -73,10 +71,6 @@ fn tutorials(adapter: &Adapter, number: usize) -> Vec<String> {
     }
     if !text.contains(['`', '\n']) {
         out.push(format!("In one line it is `{text}`, example {number}, and the client runs it."));
-    }
-    let marked = adapter.calls.first().is_some_and(|form| !form.open.is_empty() || !form.section.is_empty());
-    if !marked && !text.contains("```") {
-        out.push(format!("Without any marker it is\n{text}\nand that is example {number}."));
     }
     out
 }

@@ -158,7 +158,11 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
     let mut copied = 0;
     let mut at = 0;
     while let Some(next) = text.get(at..).and_then(|rest| rest.find(|c: char| is_word(c) || is_quote(c))) {
-        let start = at + next;
+        let mut start = at + next;
+        // The letter of an escape in JSON is no part of the word after it.
+        if text[..start].ends_with('\\') && text[start..].starts_with(['n', 'r', 't']) {
+            start += 1;
+        }
         let Some(first) = text.get(start..).and_then(|rest| rest.chars().next()) else { break };
         let quoted = is_quote(first);
         let inside = if quoted { start + first.len_utf8() } else { start };
@@ -181,7 +185,7 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
         } else {
             before.ends_with(['<', '/'])
                 || after.trim_start_matches(' ').starts_with('(')
-                || after.trim_start().starts_with(['{', '['])
+                || unescaped_blank(after).starts_with(['{', '['])
                 || is_alone(before, after)
                 || is_label(before, after)
                 || assigns(before, after)
@@ -204,6 +208,15 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
     }
     out.push_str(text.get(copied..).unwrap_or_default());
     out
+}
+
+/// The text after leading white space, escaped or not.
+fn unescaped_blank(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(next) = ["\\n", "\\r", "\\t"].iter().find_map(|escape| rest.strip_prefix(escape)) {
+        rest = next.trim_start();
+    }
+    rest
 }
 
 /// Whether a word is alone on its line or after a label.

@@ -22,7 +22,7 @@ use super::{
     triggers::Found,
 };
 use crate::{
-    event::{Channel, Event, FinishReason, Sink, Tools},
+    event::{Channel, Event, FinishReason, Place, Sink, Tools},
     fix::Schemas,
 };
 
@@ -104,9 +104,9 @@ struct Message {
     for_user: bool,
     /// Whether the opening marker of the answer region was read.
     in_answer: bool,
-    /// Whether the text is in reasoning that stays text, or in a repeated result, where a marked call counts only if nothing but
-    /// calls follows.
-    aside: bool,
+    /// Whether the text is in reasoning that stays text, or in a repeated result ([`Place::Code`]), where a call counts only if
+    /// nothing but calls follows.
+    aside: Option<Place>,
     /// Whether the opening marker of a call is in the text.
     opened: bool,
 }

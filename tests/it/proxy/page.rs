@@ -224,13 +224,12 @@ async fn the_page_names_the_cell_of_what_stayed_text() {
     let (proxy, _fake) = with("", || writes("")).await;
     let tools = json!([{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}}]);
     let call = r#"{"name": "f", "arguments": {"a": "x"}}"#;
-    let inside = "it has no marker; text follows it; its arguments fit the tool";
     let fenced = "it has no marker; it is in code or quoted; its arguments fit the tool";
     let unknown = "it has no marker; it is the whole answer; no such tool is offered";
     let misfit = "it has no marker; text follows it; its arguments do not fit the tool";
     let draft = "it has a marker; it is a draft in reasoning; its arguments fit the tool";
     for (text, cell, calls) in [
-        (format!("For example {call} would do."), Some(inside), 0),
+        (format!("I call {call} for it."), None, 1),
         (format!("```json\n{call}\n```"), None, 1),
         (format!("So:\n```json\n{call}\n```\nThat is all."), Some(fenced), 0),
         (r#"{"name": "g", "arguments": {}}"#.to_owned(), Some(unknown), 0),

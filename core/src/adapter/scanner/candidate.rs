@@ -59,8 +59,8 @@ pub(super) struct Read {
     /// How they are written.
     pub(super) form: usize,
     pub(super) marked: bool,
-    /// Whether they are in code, unless the code ends the answer.
-    pub(super) in_code: bool,
+    /// Where they are if text follows: inside, in code, or in reasoning.
+    pub(super) inside: Place,
     /// Whether only white space, reasoning and calls precede them.
     pub(super) fresh: bool,
     /// Where they begin and end, with the code around them.
@@ -170,7 +170,7 @@ impl Scanner {
             _ => None,
         };
         let step = if entry.is_fallback() { self.only_sure(step) } else { step };
-        let marked = marked && !self.is_code(call) && !self.message.aside;
+        let marked = marked && !self.is_code(call) && self.message.aside.is_none();
         let Candidate { spot, confirmed, .. } = *candidate;
         self.decide(step, name, Trial { spot, call, entry, marked, confirmed, window, read_all, end }, out)
     }
@@ -237,8 +237,9 @@ impl Scanner {
     /// The calls that were read in a trial and end at `to`.
     fn read(&self, calls: Vec<Parsed>, proof: Proof, trial: Trial<'_>, to: usize) -> Read {
         let Trial { spot, entry, marked, .. } = trial;
-        let in_code = self.code.is_some() || self.is_indented(spot.at);
-        Read { calls, proof, form: entry.closed_by, marked, in_code, fresh: spot.fresh, at: self.begin_of(spot), to }
+        let is_code = self.code.is_some() || self.is_indented(spot.at);
+        let inside = if is_code { Place::Code } else { self.message.aside.unwrap_or(Place::Inside) };
+        Read { calls, proof, form: entry.closed_by, marked, inside, fresh: spot.fresh, at: self.begin_of(spot), to }
     }
 
     /// Decides about calls that are complete and end at `to`.

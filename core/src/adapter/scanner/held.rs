@@ -132,12 +132,12 @@ impl Scanner {
         }
         let text_end = self.buf.trimmed(to);
         while let Some(first) = self.waiting.first() {
-            let (mut count, mut end, mut in_code) = (1, first.to, first.in_code);
+            let (mut count, mut end, mut may_count) = (1, first.to, first.inside == Place::Inside);
             while let Some(next) = self.waiting.get(count).filter(|next| is_blank(&self.buf[end..next.at])) {
-                (count, end, in_code) = (count + 1, next.to, in_code && next.in_code);
+                (count, end, may_count) = (count + 1, next.to, may_count || next.inside == Place::Inside);
             }
             let after = text_end.saturating_sub(end);
-            if remark > 0 && after <= remark && !in_code {
+            if remark > 0 && after <= remark && may_count {
                 return;
             }
             let decided: Vec<Read> = self.waiting.drain(..count).collect();
@@ -151,18 +151,16 @@ impl Scanner {
 
     /// Decides about calls that waited. `after`: the bytes of text after them.
     fn settle(&mut self, read: Read, after: usize, may_ask: bool, out: &mut dyn Sink) {
-        // A limit may have cut off the text after it.
-        let place = match after {
-            0 if read.fresh => Place::Alone,
-            0 if !self.buf.is_cut() => Place::Last,
-            _ if read.in_code => Place::Code,
-            _ => Place::Inside,
+        let (place, after) = match after {
+            0 if read.fresh => (Place::Alone, 0),
+            0 if !self.buf.is_cut() => (Place::Last, 0),
+            // Nobody knows how much text a limit has cut off.
+            _ if self.buf.is_cut() => (read.inside, usize::MAX),
+            _ => (read.inside, after),
         };
         let cell = read.cell(place);
-        let mut rules = self.rules(&read.calls, after);
-        if !may_ask || (self.buf.is_cut() && place != Place::Alone) {
-            rules.may_ask = MayAsk::Never;
-        }
+        let rules = self.rules(&read.calls, after);
+        let rules = if may_ask { rules } else { Rules { may_ask: MayAsk::Never, ..rules } };
         self.note(&read.calls, cell, out);
         let verdict = verdict(cell, rules);
         if verdict == Verdict::Text {

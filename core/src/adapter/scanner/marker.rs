@@ -9,7 +9,7 @@ use crate::{
         syntax::Start,
         triggers::{Aside, Found},
     },
-    event::Sink,
+    event::{Place, Sink},
 };
 
 /// Maximum length of the tokens at the end of an answer, in characters.
@@ -191,8 +191,11 @@ impl Scanner {
     /// Handles a marker of text around calls that the model only mentions. Returns whether the answer is over.
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         let begins_line = self.at_line_start(at);
-        if matches!(aside, Aside::Opens | Aside::Closes | Aside::Result) {
-            self.message.aside = aside != Aside::Closes;
+        match aside {
+            Aside::Opens => self.message.aside = Some(Place::Reasoning),
+            Aside::Result => self.message.aside = Some(Place::Code),
+            Aside::Closes => self.message.aside = None,
+            _ => {}
         }
         let is_over = match aside {
             Aside::Opens | Aside::Closes => false,

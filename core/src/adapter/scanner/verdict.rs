@@ -108,6 +108,7 @@ fn unasked(cell: Cell, may_ask: MayAsk) -> Verdict {
     match (cell.form, cell.proof) {
         (_, Proof::Guess) if cell.whole && may_ask == MayAsk::NoLonger => Verdict::Call,
         (_, Proof::Guess) if cell.whole => Verdict::Notice,
+        (_, Proof::Fits) if cell.whole => Verdict::Call,
         (Form::Unmarked, _) => Verdict::Text,
         _ if !cell.whole => Verdict::Notice,
         (_, Proof::Damaged) => Verdict::Notice,
@@ -194,6 +195,7 @@ mod tests {
                             Notice
                         }
                     }
+                    (_, Fits) => Call,
                     (Unmarked, _) => Text,
                     (_, Misfit | Unknown) => Call,
                     _ => Notice,

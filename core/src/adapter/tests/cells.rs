@@ -40,9 +40,12 @@ fn is_call(answer: &str) {
     }
 }
 
-fn is_asked_about(answer: &str) {
+/// `else_calls`: how many calls there are if nobody can be asked.
+fn is_asked_about(answer: &str, else_calls: usize) {
     assert_eq!(outcome(&read(MayAsk::Now, answer)), (0, true), "{answer}");
-    assert_eq!(read(MayAsk::Never, answer).items, text(answer).items, "{answer}");
+    for may_ask in [MayAsk::NoLonger, MayAsk::Never] {
+        assert_eq!(outcome(&read(may_ask, answer)), (else_calls, false), "{answer}");
+    }
 }
 
 fn is_text(answer: &str) {
@@ -57,8 +60,8 @@ fn an_unmarked_call_that_fits() {
     is_call(CALL);
     is_call(&format!("I wipe it.\n\n{CALL}"));
     is_call(&format!("I wipe it.\n```json\n{CALL}\n```"));
-    is_asked_about(&format!("{CALL}\nThis wipes the file."));
-    is_asked_about(&format!("I wipe it:\n{CALL}\nThis wipes the file."));
+    is_asked_about(&format!("{CALL}\nThis wipes the file."), 1);
+    is_asked_about(&format!("I wipe it:\n{CALL}\nThis wipes the file."), 1);
     // Documentation is longer than a remark.
     is_text(&format!("{CALL}\n{}", "It is a form. ".repeat(40)));
     // Code is the end of the answer, or an example.
@@ -80,7 +83,7 @@ fn an_unmarked_call_that_does_not_fit() {
         is_text(&format!("{call}\nThat is the form."));
     }
     let unknown = CALL.replace("wipe", "burn");
-    is_asked_about(&unknown);
+    is_asked_about(&unknown, 0);
     is_text(&format!("I burn it.\n{unknown}"));
     is_text(&format!("{unknown}\nThat is the form."));
     is_text("{\"name\": \"burn\", \"arguments\": ");

@@ -85,11 +85,7 @@ fn forms_that_models_mix_are_read() {
         calls("generic", "<function>\nroute(goal=\"Turku\", stops=5)\n</function>"),
         [r#"route {"goal":"Turku","stops":5}"#]
     );
-    for answer in [
-        format!("route: {object}\n\nThat is how it looks."),
-        "I look it up.\n\nroute {\"goal\": \"Tur".to_owned(),
-        "I look it up.\n\nroute {\"stops\": 5}".to_owned(),
-    ] {
+    for answer in ["I look it up.\n\nroute {\"goal\": \"Tur".to_owned(), "I look it up.\n\nroute {\"stops\": 5}".to_owned()] {
         assert_eq!(read("generic", &answer), text(&answer), "{answer}");
     }
 }

@@ -29,7 +29,6 @@ fn a_line_in_python_at_the_end_is_a_call() {
             assert_eq!((seen.text().trim_end(), calls(&seen).len()), (said, count), "{adapter}: {answer}");
         }
         for answer in [
-            "It is dark.\n\nlamp(on=True)\n\nNow it is not.",
             "In a block of code:\n\n    lamp(on=True)",
             "- lamp(on=True)",
             "> lamp(on=True)",
@@ -225,12 +224,6 @@ fn forms_that_lost_a_piece_or_have_one_too_many() {
     ] {
         let seen = read(adapter, false, answer);
         assert_eq!((seen.text().trim(), calls(&seen)), ("", vec![LAMP.to_owned()]), "{adapter}: {answer}");
-    }
-    for answer in [
-        "<any:tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</any:tool_call>\nThis is how it is written.",
-        "<any:example>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</any:example>",
-    ] {
-        assert_eq!(read("generic", false, answer), text(answer));
     }
 }
 

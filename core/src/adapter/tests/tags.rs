@@ -78,7 +78,6 @@ fn a_name_in_another_tag_is_read_with_its_parameters() {
         }
     }
     for shown in [
-        format!("A call looks so:\n\n<parameter=lamp>{body}</function>\n\nThe server runs it."),
         "<parameter=lamp>\nhall\n</parameter>".to_owned(),
         "<parameter=lamp>\n</parameter>".to_owned(),
         "<parameter=rooms>\n<parameter=room>\nhall\n</parameter>\n</function>".to_owned(),
