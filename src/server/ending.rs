@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::{Poll, ready},
+    task::{Context, Poll, Waker, ready},
 };
 
 use axum::response::Response;
@@ -51,6 +51,15 @@ pub(super) struct Ending {
     panics: Arc<AtomicU64>,
 }
 
+/// A wait for a stage beside something else, which is polled often: it looks whether there is a new stage, and registers its waker
+/// only if it has not.
+pub(super) struct Reached {
+    stages: watch::Receiver<Stage>,
+    wait: BoxFuture<'static, ()>,
+    /// Whom a new stage wakes.
+    waker: Waker,
+}
+
 /// Paths that are served until the end: load balancers and metrics look at a server that ends.
 const OPEN: &[&str] = &["/healthz", "/readyz", "/metrics"];
 
@@ -66,10 +75,12 @@ impl Ending {
     }
 
     /// Waits for the stage.
-    pub(super) fn reached(&self, stage: Stage) -> BoxFuture<'static, ()> {
-        let mut stages = self.stage.subscribe();
+    pub(super) fn reached(&self, stage: Stage) -> Reached {
+        let stages = self.stage.subscribe();
+        let mut waited = stages.clone();
         // An error means that nobody is left to enter a stage: the end has come.
-        async move { _ = stages.wait_for(|now| *now >= stage).await }.boxed()
+        let wait = async move { _ = waited.wait_for(|now| *now >= stage).await }.boxed();
+        Reached { stages, wait, waker: Waker::noop().clone() }
     }
 
     /// Lets all go who follow the turns or the log, because the server ends, or other keys open it.
@@ -142,6 +153,19 @@ impl Ending {
             Front::new(head.clone()).fault(&error, &mut out);
             Poll::Ready(Some(Ok(out.freeze())))
         })
+    }
+}
+
+impl Future for Reached {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.waker.will_wake(cx.waker()) && matches!(self.stages.has_changed(), Ok(false)) {
+            return Poll::Pending;
+        }
+        self.stages.mark_unchanged();
+        self.waker.clone_from(cx.waker());
+        self.wait.poll_unpin(cx)
     }
 }
 

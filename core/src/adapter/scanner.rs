@@ -9,7 +9,7 @@
 //! * A truncated answer has no end in this sense: an unmarked call after prose stays text, a draft in reasoning stays a draft.
 //! * Text that looked like a call and was not one is emitted unchanged.
 //!
-//! ARCHITECTURE.md ("What counts as a call") has all the rules, and the file that decides each.
+//! ARCHITECTURE.md ("What counts as a call") has all the rules.
 //!
 //! Text is held only while it may still become a marker or a part of a call, and whitespace only while a call may follow it. The
 //! result does not depend on how the text was cut into pieces.

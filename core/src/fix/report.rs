@@ -28,8 +28,8 @@ pub enum Verdict {
     Lossless,
     /// The schema decided, and each value converts both ways.
     Coerced,
-    /// There is more than one reading, and exactly one of them is the cheapest. Delivered like the others; the model is asked only
-    /// about the guesses that `fixer::unsure` names.
+    /// There is more than one reading, and exactly one of them is the cheapest. It is delivered unasked only if the tool only reads
+    /// (`fixer::unsure`).
     Guess,
     /// No arguments may be delivered.
     #[default]
