@@ -8,6 +8,8 @@ pub(super) struct Emitted {
     /// Whether content other than whitespace was emitted.
     pub(super) said: bool,
     pub(super) calls: u32,
+    /// Whether the model is asked about a call that waited. Others about which it would be asked are then text.
+    pub(super) asked: bool,
     /// The beginning of the current line without leading whitespace.
     pub(super) line_head: String,
     /// What it ends in, and its last character.

@@ -21,7 +21,7 @@ impl Scanner {
             reads: calls.iter().all(reads),
             after,
             limited: self.buf.is_cut(),
-            may_ask: if self.emitted.calls > 0 { MayAsk::Never } else { self.options.may_ask },
+            may_ask: if self.emitted.calls > 0 && !self.emitted.asked { MayAsk::Never } else { self.options.may_ask },
         }
     }
 
@@ -163,9 +163,11 @@ impl Scanner {
         let rules = if may_ask { rules } else { Rules { may_ask: MayAsk::Never, ..rules } };
         self.note(&read.calls, cell, out);
         let verdict = verdict(cell, rules);
-        if verdict == Verdict::Text {
+        // The answer to a question is about what follows too.
+        if verdict == Verdict::Text || (verdict == Verdict::Ask && self.emitted.asked) {
             return;
         }
+        self.emitted.asked |= verdict == Verdict::Ask;
         let (at, to) = (read.at, read.to);
         self.emit_before(at, read.fresh, out);
         let text = || self.buf[at..to].trim_end().to_owned();

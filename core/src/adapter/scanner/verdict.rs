@@ -106,9 +106,8 @@ pub fn verdict(cell: Cell, rules: Rules) -> Verdict {
 /// What becomes of a candidate that the model cannot be asked about.
 fn unasked(cell: Cell, may_ask: MayAsk) -> Verdict {
     match (cell.form, cell.proof) {
-        (_, Proof::Guess) if cell.whole && may_ask == MayAsk::NoLonger => Verdict::Call,
-        (_, Proof::Guess) if cell.whole => Verdict::Notice,
-        (_, Proof::Fits) if cell.whole => Verdict::Call,
+        (_, Proof::Guess) if cell.whole && may_ask == MayAsk::Never => Verdict::Notice,
+        (_, Proof::Fits | Proof::Guess) if cell.whole => Verdict::Call,
         (Form::Unmarked, _) => Verdict::Text,
         _ if !cell.whole => Verdict::Notice,
         (_, Proof::Damaged) => Verdict::Notice,

@@ -62,6 +62,11 @@ fn an_unmarked_call_that_fits() {
     is_call(&format!("I wipe it.\n```json\n{CALL}\n```"));
     is_asked_about(&format!("{CALL}\nThis wipes the file."), 1);
     is_asked_about(&format!("I wipe it:\n{CALL}\nThis wipes the file."), 1);
+    // A model that says that it does not mean the first one is not believed to mean the second.
+    let twice = format!("{CALL}\nThis wipes the file.\n{CALL}\nThis wipes it again.");
+    let asked = read(MayAsk::Now, &twice);
+    assert_eq!((outcome(&asked), asked.text().contains(CALL)), ((0, true), true));
+    assert_eq!(outcome(&read(MayAsk::Never, &twice)), (2, false));
     // Documentation is longer than a remark.
     is_text(&format!("{CALL}\n{}", "It is a form. ".repeat(40)));
     // Code is the end of the answer, or an example.
