@@ -232,6 +232,30 @@ async fn a_valid_call_after_a_refused_one_is_kept() {
     assert!(fake.seen("/v1/chat/completions")[1].body.contains("Do not repeat your other calls (read_file)."));
 }
 
+/// source: suite smg (`test_json_extraction_from_text`, `test_boundary_cases_for_extraction#3`), with another tool
+#[tokio::test]
+async fn a_call_between_text_is_asked_about_and_counts_in_the_reply() {
+    const REMARK: &str = r#"{"name": "read_file", "arguments": {"uri": "a"}} Let me search for that."#;
+    const TWICE: &str = concat!(
+        r#"Text {"name": "read_file", "arguments": {"uri": "a"}} more {"name": "read_file", "arguments": {"uri": "b"}}"#,
+        " and more"
+    );
+    let cases: [(&'static [&'static str], &[&str], &str); 4] = [
+        (&[REMARK, REMARK], &["a"], ""),
+        (&[REMARK, "I only show its form."], &[], "I only show its form."),
+        (&[TWICE, "I only show their form."], &[], "I only show their form."),
+        (&[TWICE, TWICE], &["a", "b"], "Text"),
+    ];
+    for (answers, calls, text) in cases {
+        let (proxy, fake) = before_a_fault(answers, Then::Fails).await;
+        let saw = stream(&proxy).await;
+        let came: Vec<Value> = saw.calls.iter().map(|(_, arguments)| serde_json::from_str(arguments).unwrap()).collect();
+        let expected: Vec<Value> = calls.iter().map(|uri| json!({"uri": uri})).collect();
+        assert_eq!((came, fake.seen("/v1/chat/completions").len()), (expected, 2), "{}", saw.raw);
+        assert!(saw.text.contains(text), "{}", saw.raw);
+    }
+}
+
 #[tokio::test]
 async fn the_model_is_told_what_was_wrong_and_it_is_counted() {
     let (proxy, fake) = before(&[MALFORMED, RIGHT], Form::Native, false).await;
