@@ -1,4 +1,4 @@
-//! Detects arguments that only show the form of a call: a parameter's own name in brackets, its description (Qwen2.5-Coder 0.5B
+//! Detects arguments that only show the form of a call: a parameter's own name or a few words in brackets, its description (Qwen2.5-Coder 0.5B
 //! writes it) or its schema in the place of the value, or nothing but ellipses. They must not run. Whether a word stands for a value
 //! is not looked for: no list of words knows that.
 
@@ -11,6 +11,8 @@ use crate::schema::{Place, Types, View};
 const PLACEHOLDER_BYTES: usize = 1024;
 /// A description of fewer words may be a usual value.
 const SENTENCE_WORDS: usize = 4;
+/// So many words in angle brackets are no tag but say what belongs there. Source: toolcall-repair-bench, `trb-0032`.
+const BLANK_WORDS: usize = 3;
 /// This many consecutive lines of a description are an example.
 const EXAMPLE_LINES: usize = 3;
 
@@ -29,14 +31,19 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
             .any(|key| given.get(key).is_some_and(|value| is_from_definition(key, value, root.property(key), &properties[key])))
 }
 
-/// Whether a value is the name in brackets, the description or the schema of its parameter.
+/// Whether a value is the name or a few words in angle brackets, or the description or the schema of its parameter.
 fn is_from_definition(key: &str, value: &Value, place: Place<'_>, schema: &Value) -> bool {
     let said = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim();
     match value {
         Value::String(text) => {
             let is_sentence = said.split_whitespace().nth(SENTENCE_WORDS - 1).is_some();
             let named = text.trim().strip_prefix('<').and_then(|text| text.strip_suffix('>'));
-            named == Some(key) || (text.trim() == said && is_sentence) || is_example_of(text, said)
+            let is_blank_to_fill = |inner: &str| {
+                inner.split(' ').nth(BLANK_WORDS - 1).is_some() && inner.chars().all(|c| c.is_alphabetic() || c == ' ')
+            };
+            named.is_some_and(|inner| inner == key || is_blank_to_fill(inner))
+                || (text.trim() == said && is_sentence)
+                || is_example_of(text, said)
         }
         Value::Object(members) => {
             let kind = members.get("type").and_then(Value::as_str).and_then(Types::named);
@@ -67,6 +74,7 @@ mod tests {
             r#"{"path": "..."}"#,
             r#"{"path": "Where the file is.", "old_text": "a"}"#,
             r#"{"path": "<path>", "old_text": "a"}"#,
+            r#"{"path": "<your path here>", "old_text": "a"}"#,
             r#"{"path": {"type": "string", "description": "Where"}, "old_text": "a"}"#,
             r#"{"path": "a.rs", "blocks": "<<<<\n// old\n====\n// new\n>>>>\n\ndone"}"#,
         ] {
@@ -76,6 +84,7 @@ mod tests {
             "{}",
             r#"{"path": "a", "old_text": "..."}"#,
             r#"{"path": "a", "old_text": "text"}"#,
+            r#"{"path": "<input disabled>", "old_text": "a"}"#,
             r#"{"path": "a.rs", "blocks": "<<<<\nlet a = 1;\n====\n// new\n>>>>"}"#,
             r#"{"path": "a", "properties": {"path": {"type": "string"}}}"#,
         ] {
