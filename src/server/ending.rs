@@ -56,8 +56,8 @@ pub(super) struct Ending {
 pub(super) struct Reached {
     stages: watch::Receiver<Stage>,
     wait: BoxFuture<'static, ()>,
-    /// Whom a new stage wakes.
-    waker: Waker,
+    /// Whom a new stage wakes. `None`: nobody has asked yet.
+    waker: Option<Waker>,
 }
 
 /// Paths that are served until the end: load balancers and metrics look at a server that ends.
@@ -80,7 +80,7 @@ impl Ending {
         let mut waited = stages.clone();
         // An error means that nobody is left to enter a stage: the end has come.
         let wait = async move { _ = waited.wait_for(|now| *now >= stage).await }.boxed();
-        Reached { stages, wait, waker: Waker::noop().clone() }
+        Reached { stages, wait, waker: None }
     }
 
     /// Lets all go who follow the turns or the log, because the server ends, or other keys open it.
@@ -160,11 +160,12 @@ impl Future for Reached {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.waker.will_wake(cx.waker()) && matches!(self.stages.has_changed(), Ok(false)) {
+        let is_registered = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        if is_registered && matches!(self.stages.has_changed(), Ok(false)) {
             return Poll::Pending;
         }
         self.stages.mark_unchanged();
-        self.waker.clone_from(cx.waker());
+        self.waker = Some(cx.waker().clone());
         self.wait.poll_unpin(cx)
     }
 }

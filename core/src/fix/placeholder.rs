@@ -1,6 +1,6 @@
-//! Detects arguments that only show the form of a call: a parameter's own name or a few words in brackets, its description (Qwen2.5-Coder 0.5B
-//! writes it) or its schema in the place of the value, or nothing but ellipses. They must not run. Whether a word stands for a value
-//! is not looked for: no list of words knows that.
+//! Detects arguments that only show the form of a call: a parameter's own name or a few words in brackets, its description
+//! (Qwen2.5-Coder 0.5B writes it) or its schema in the place of the value, or nothing but ellipses. They must not run. Whether a
+//! word stands for a value is not looked for: no list of words knows that.
 
 use serde_json::{Map, Value};
 
