@@ -177,11 +177,6 @@ impl Framing {
                 Framing::Sized(0) => *self = Framing::Over,
                 Framing::Chunked(chunk) if chunk.data == 0 => {
                     let rest = &read[at..];
-                    // Almost always.
-                    if chunk.line == Line::Behind && chunk.read.is_empty() && rest.starts_with(b"\r\n") {
-                        (chunk.line, at) = (Line::Size, at + 2);
-                        continue;
-                    }
                     let line = &rest[..memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1)];
                     at += line.len();
                     match chunk.take(line) {
@@ -201,37 +196,29 @@ impl Framing {
 impl Chunk {
     /// Takes a part of the line of framing; it may be its end. `true`: the body is over.
     fn take(&mut self, part: &[u8]) -> Result<bool, String> {
-        // Most lines come whole, and are not copied.
-        let mut read = std::mem::take(&mut self.read);
-        if !read.is_empty() || !part.ends_with(b"\n") {
-            read.extend_from_slice(part);
-        }
-        let part = if read.is_empty() { part } else { &read };
-        let line = part.trim_ascii();
-        if part.len() > HEAD_BYTES || self.line == Line::Behind && !line.is_empty() {
+        self.read.extend_from_slice(part);
+        let line = self.read.trim_ascii();
+        let is_whole = self.read.ends_with(b"\n");
+        if self.read.len() > HEAD_BYTES || self.line == Line::Behind && !line.is_empty() {
             return Err("a chunk is not framed".into());
         }
-        if !part.ends_with(b"\n") {
-            self.read = read;
+        if !is_whole {
             return Ok(false);
         }
         let is_over = self.line == Line::Trailer && line.is_empty();
         self.line = match self.line {
             Line::Size => {
                 let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii_end();
-                self.data = hexadecimal(digits).ok_or("the size of a chunk is no number")?;
+                let size = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
+                self.data = size.ok_or("the size of a chunk is no number")?;
                 if self.data == 0 { Line::Trailer } else { Line::Behind }
             }
             Line::Behind => Line::Size,
             Line::Trailer => Line::Trailer,
         };
+        self.read.clear();
         Ok(is_over)
     }
-}
-
-fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    let add = |number: u64, digit: &u8| number.checked_mul(16)?.checked_add(char::from(*digit).to_digit(16)?.into());
-    if digits.is_empty() { None } else { digits.iter().try_fold(0, add) }
 }
 
 #[cfg(test)]

@@ -22,22 +22,16 @@ pub(super) struct Stream {
     head: Head,
     /// What all chunks begin with: everything up to the value of `choices`.
     envelope: String,
-    /// What is around the text of a chunk, by kind: most of an answer are such chunks.
-    around: [Around; 2],
     started: bool,
     trace: Option<String>,
 }
-
-/// What a chunk with text begins and ends with.
-#[derive(Debug, Default)]
-struct Around(BytesMut, BytesMut);
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
         let Envelope { id, created, model } = &head.envelope;
         let fields = json!({"id": id, "object": "chat.completion.chunk", "created": created, "model": model}).to_string();
         let envelope = format!("{},\"choices\":", fields.strip_suffix('}').unwrap_or_default());
-        Stream { envelope, head, around: <[Around; 2]>::default(), started: false, trace: None }
+        Stream { envelope, head, started: false, trace: None }
     }
 
     fn start(&mut self, out: &mut BytesMut) {
@@ -64,18 +58,6 @@ impl Stream {
         });
     }
 
-    /// What is around the text in this field.
-    fn around(&self, field: &str) -> Around {
-        let (mut before, mut text) = (BytesMut::new(), 0);
-        self.delta(&mut before, |out| {
-            put_string(field, out);
-            out.put_u8(b':');
-            text = out.len();
-        });
-        let after = before.split_off(text);
-        Around(before, after)
-    }
-
     /// A chunk without choices, with one field.
     fn field(&self, name: &str, json: &str, out: &mut BytesMut) {
         self.chunk(out, |out| {
@@ -90,17 +72,15 @@ impl Stream {
 impl Protocol for Stream {
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         self.start(out);
-        let (field, index) = match kind {
-            Piece::Text => ("content", 0),
-            Piece::Reasoning => (self.head.reasoning_field.unwrap_or_default(), 1),
+        let field = match kind {
+            Piece::Text => "content",
+            Piece::Reasoning => self.head.reasoning_field.unwrap_or_default(),
         };
-        if self.around[index].0.is_empty() {
-            self.around[index] = self.around(field);
-        }
-        let Around(before, after) = &self.around[index];
-        out.put_slice(before);
-        put_string(text, out);
-        out.put_slice(after);
+        self.delta(out, |out| {
+            put_string(field, out);
+            out.put_u8(b':');
+            put_string(text, out);
+        });
     }
 
     /// A whole call in one chunk, which all tested clients accept.
