@@ -19,6 +19,7 @@
 use std::sync::Arc;
 
 use super::{
+    nudge::Nudges,
     quoted::Quoted,
     reask::{Reask, WHOLE_LINE},
 };
@@ -44,11 +45,8 @@ pub struct Policy {
     pub answers_refused: bool,
     /// Whether an empty answer (no text, reasoning or call) becomes a notice, because some clients treat it as a fault.
     pub notice_when_empty: bool,
-    /// Whether the model is asked for the call if its answer announces an action and contains no call.
-    pub nudges: bool,
-    /// Whether the user has ordered an action of tools. If so, the model is also asked for the call if it only explains the
-    /// action.
-    pub ordered: bool,
+    /// Whether the model is asked for the call if its answer is words alone.
+    pub nudges: Nudges,
     /// Whether a call of this turn has a result, so that the task may not be done yet.
     pub has_results: bool,
 }
@@ -136,7 +134,7 @@ impl Gate {
     pub(super) fn new(policy: Policy, carrier: Carrier, tools: Arc<Tools>, before: Before) -> Gate {
         let prose_bytes = match () {
             () if !policy.answers_refused && tools.iter().any(|tool| tool.input.is_patch()) => WITHHELD_BYTES,
-            () if policy.nudges || before.call_alone() => PROSE_BYTES,
+            () if policy.nudges != Nudges::Never || before.call_alone() => PROSE_BYTES,
             () => 0,
         };
         Gate {

@@ -6,11 +6,47 @@
 //! This is the only module that knows English words. They apply to the first answer to a user of Void, whose prompt is English;
 //! `docs/live.md` has what they are worth.
 
+use super::reask::Reask;
 use crate::{
     client::workspace::Workspace,
     event::Tools,
-    openai::{Message, own_words},
+    openai::{self, Message, own_words},
+    plan::Plan,
 };
+
+/// Whether the model is asked for the call if its answer is words alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Nudges {
+    /// No.
+    #[default]
+    Never,
+    /// If it announces an action, or answers what a file says without having read it.
+    Announced,
+    /// The user has ordered an action of tools: also if it only explains the action.
+    Ordered,
+}
+
+impl Nudges {
+    /// How the model of this turn is asked.
+    pub(super) fn of(plan: &Plan) -> Nudges {
+        match openai::asked(&plan.chat.messages) {
+            _ if !plan.rules.nudges => Nudges::Never,
+            Some(asked) if orders(asked) => Nudges::Ordered,
+            _ => Nudges::Announced,
+        }
+    }
+
+    /// What the model is asked after an answer without a call. `workspace`: the user's, if the answer has text.
+    pub(super) fn reask(self, prose: &str, workspace: Option<&Workspace>, tools: &Tools) -> Option<Reask> {
+        if self == Nudges::Never {
+            return None;
+        }
+        if let Some(file) = workspace.and_then(asked_about) {
+            return Some(Reask::Unread(file.to_owned()));
+        }
+        (announces(prose, tools) || (self == Nudges::Ordered && advises(prose))).then_some(Reask::Announced)
+    }
+}
 
 /// Phrases of a model that is about to act. English only: the editor's prompt is English, and small models follow it.
 const ACTORS: [&str; 8] = ["i'll", "i will", "i'm going to", "i am going to", "let me", "let's", "we'll", "we will"];
@@ -43,7 +79,7 @@ const ORDER_BYTES: usize = 1000;
 const EXPLAINS: [&str; 5] = ["explain", "describe", "summarize", "summarise", "tell"];
 
 /// Whether the user has ordered something that an editor's tools do: a sentence begins with it, and names a file or the like.
-pub(super) fn orders(asked: &Message) -> bool {
+fn orders(asked: &Message) -> bool {
     let text = asked.content.text();
     let asked = own_words(&text);
     let is_path = |word: &str| {
@@ -63,7 +99,7 @@ pub(super) fn orders(asked: &Message) -> bool {
 
 /// The listed file about which the user's message asks what it says, as the user names it. A message with a file's text does
 /// not ask that, nor does a question how to do something with the file, or where something is.
-pub(super) fn asked_about<'w>(workspace: &'w Workspace) -> Option<&'w str> {
+fn asked_about<'w>(workspace: &'w Workspace) -> Option<&'w str> {
     if workspace.words().contains("```") || workspace.words().len() > ORDER_BYTES {
         return None;
     }
@@ -92,7 +128,7 @@ pub(super) fn asked_about<'w>(workspace: &'w Workspace) -> Option<&'w str> {
 }
 
 /// Whether an answer without a call tells the user to act, and asks nothing.
-pub(super) fn advises(said: &str) -> bool {
+fn advises(said: &str) -> bool {
     let plain = said.to_lowercase();
     let words = words(&plain);
     let advises = |at: usize| ADVICE.iter().any(|advice| after(&words[at..], advice).is_some());
@@ -100,7 +136,7 @@ pub(super) fn advises(said: &str) -> bool {
 }
 
 /// Whether an answer without a call says that its model acts, or names the one tool that it would call.
-pub(super) fn announces(said: &str, tools: &Tools) -> bool {
+fn announces(said: &str, tools: &Tools) -> bool {
     let said_plainly = said.to_lowercase().replace('’', "'");
     let words = words(&said_plainly);
     let acts = |at: usize| {

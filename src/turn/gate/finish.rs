@@ -1,13 +1,7 @@
 //! The end of an answer: the kept calls, whether the model is asked for more, and what takes the place of an answer that says
 //! nothing.
 
-use super::{
-    super::{
-        nudge::{advises, announces, asked_about},
-        reask::Reask,
-    },
-    Gate,
-};
+use super::{super::reask::Reask, Gate};
 use crate::{
     event::{Call, FinishReason, Sink, Why},
     fix, same,
@@ -46,15 +40,14 @@ impl Gate {
         if self.before.call_alone() && !waits {
             return FinishReason::Stop;
         }
-        let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
         let prose = &self.said.prose;
-        let workspace = self.carrier.workspace().filter(|_| nudges && self.said.text);
-        if let Some(file) = workspace.and_then(asked_about) {
-            self.reask = Some(Reask::Unread(file.to_owned()));
-            return reason;
-        }
-        if nudges && (announces(prose, &self.tools) || (self.policy.ordered && advises(prose))) {
-            self.reask = Some(Reask::Announced);
+        let workspace = self.carrier.workspace().filter(|_| self.said.text);
+        if self.policy.may_reask
+            && reason == FinishReason::Stop
+            && self.refused == 0
+            && let Some(reask) = self.policy.nudges.reask(prose, workspace, &self.tools)
+        {
+            self.reask = Some(reask);
             return reason;
         }
         if let Some((tool, raw)) = fix::shown_patch(prose, &self.tools).filter(|_| self.refused == 0) {

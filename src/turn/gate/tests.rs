@@ -143,19 +143,19 @@ fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
         (text, ended, gate.outcome())
     };
     let answer = |policy: Policy, events: &[Event<'_>]| answer_after(policy, None, events);
-    let first = Policy { may_reask: true, nudges: true, notice_when_empty: true, ..Policy::default() };
+    let first = Policy { may_reask: true, nudges: Nudges::Announced, notice_when_empty: true, ..Policy::default() };
     let announced = [Event::Text("I'll search "), Event::Text("the files."), finish()];
     let (text, ended, (_, reask, _)) = answer(first, &announced);
     assert_eq!((text.as_str(), ended, reask), ("I'll search the files.", false, Some(Reask::Announced)));
     let advice = "You can use the following command: rm a";
-    let ordered = answer(Policy { ordered: true, ..first }, &[Event::Text(advice), finish()]);
+    let ordered = answer(Policy { nudges: Nudges::Ordered, ..first }, &[Event::Text(advice), finish()]);
     assert_eq!(ordered, (advice.into(), false, (0, Some(Reask::Announced), vec![])));
     for (policy, said) in [
         (first, advice),
-        (Policy { ordered: true, ..first }, "Do you want me to delete it?"),
+        (Policy { nudges: Nudges::Ordered, ..first }, "Do you want me to delete it?"),
         (first, "Hello! How can I help?"),
         (Policy { may_reask: false, ..first }, "I'll search the files."),
-        (Policy { nudges: false, ..first }, "I'll search the files."),
+        (Policy { nudges: Nudges::Never, ..first }, "I'll search the files."),
     ] {
         let (text, ended, (_, reask, _)) = answer(policy, &[Event::Text(said), finish()]);
         assert_eq!((text.as_str(), ended, reask), (said, true, None));
@@ -199,7 +199,7 @@ fn nobody_is_asked_after_a_call_that_was_delivered() {
 fn a_question_about_a_file_is_answered_only_with_a_call_that_reads() {
     let reads = Tool { effect: Effect::Reads, ..Tool::new("read", "", "{}") };
     let tools = Arc::new(Tools::new([reads, Tool::new("write", "", "{}")], ToolChoice::Auto));
-    let first = Policy { may_reask: true, nudges: true, ..Policy::default() };
+    let first = Policy { may_reask: true, nudges: Nudges::Announced, ..Policy::default() };
     let outcome = |policy: Policy, because: Option<Reask>, unread: Option<&str>, events: &[Event<'_>]| {
         let mut gate = again(policy, because);
         let words = unread.map(|file| format!("What does {file} do?")).unwrap_or_default();

@@ -12,7 +12,7 @@ use tokio::{task::yield_now, time::Instant};
 use super::{
     super::{
         answer::{Answer, Policy, Setup},
-        nudge,
+        nudge::Nudges,
         outlet::Outlet,
         quoted::Quoted,
         react::Agent,
@@ -24,7 +24,7 @@ use crate::{
     backend::{Decoder, Dialect, Size},
     error::Error,
     event::{Delta, Event, Sink},
-    openai, upstream,
+    upstream,
     wire::Frames,
 };
 
@@ -155,8 +155,7 @@ impl<O: Sink> Rounds<O> {
         setup.policy = Policy {
             may_reask: may_ask == MayAsk::Now,
             answers_refused: agent.is_some(),
-            nudges: plan.rules.nudges,
-            ordered: plan.rules.nudges && openai::asked(&plan.chat.messages).is_some_and(nudge::orders),
+            nudges: Nudges::of(plan),
             has_results: agent.map_or(!plan.rules.repeats.is_empty(), Agent::has_results),
             notice_when_empty: agent.is_none_or(|agent| !agent.has_results() && is_spent),
         };
