@@ -51,8 +51,8 @@ pub(super) struct Ending {
     panics: Arc<AtomicU64>,
 }
 
-/// A wait for a stage beside something else, which is polled often: it looks whether there is a new stage, and registers its waker
-/// only if it has not.
+/// A wait for a stage beside something else, which is polled often. Once its waker is registered, a poll only looks whether there is
+/// a new stage.
 pub(super) struct Reached {
     stages: watch::Receiver<Stage>,
     wait: BoxFuture<'static, ()>,

@@ -20,7 +20,7 @@ pub enum Nudges {
     /// No.
     #[default]
     Never,
-    /// If it announces an action, or answers what a file says without having read it.
+    /// The user has ordered nothing: if it announces an action, or answers what a file says without having read it.
     Announced,
     /// The user has ordered an action of tools: also if it only explains the action.
     Ordered,
@@ -29,10 +29,10 @@ pub enum Nudges {
 impl Nudges {
     /// How the model of this turn is asked.
     pub(super) fn of(plan: &Plan) -> Nudges {
-        match openai::asked(&plan.chat.messages) {
-            _ if !plan.rules.nudges => Nudges::Never,
-            Some(asked) if orders(asked) => Nudges::Ordered,
-            _ => Nudges::Announced,
+        match plan.rules.nudges {
+            false => Nudges::Never,
+            true if openai::asked(&plan.chat.messages).is_some_and(orders) => Nudges::Ordered,
+            true => Nudges::Announced,
         }
     }
 
