@@ -110,7 +110,7 @@ pub(super) fn detail(kept: &Kept) -> Value {
         "sent": sent,
         "rounds": rounds,
         "said": said.collect::<Vec<_>>(),
-        "got": clean(&String::from_utf8_lossy(&kept.got.concat())),
+        "got": clean(&String::from_utf8_lossy(&kept.got)),
         "cut": kept.cut,
         "offered": reader.map(|reader| reader.offered),
         "tools": reader.map(|reader| reader.setup.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>()),

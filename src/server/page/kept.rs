@@ -39,7 +39,7 @@ pub(in crate::server) struct Kept {
     /// What left for the client's form.
     pub(super) said: Vec<Said>,
     /// The bytes that the client got, as they were sent.
-    pub(super) got: Vec<Bytes>,
+    pub(super) got: Vec<u8>,
     pub(super) prefix: Option<Prefix>,
     /// Secrets to mask.
     pub(super) secrets: Vec<String>,
@@ -149,9 +149,9 @@ impl Kept {
     }
 
     /// Bytes that the client gets.
-    pub(in crate::server) fn client(&mut self, bytes: &Bytes) {
-        if self.takes(size_of::<Bytes>() + bytes.len()) {
-            self.got.push(bytes.clone());
+    pub(in crate::server) fn client(&mut self, bytes: &[u8]) {
+        if self.takes(bytes.len()) {
+            self.got.extend_from_slice(bytes);
         }
     }
 
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn a_piece_costs_nothing_where_nothing_is_kept_and_little_where_it_is() {
         let turns = Arc::new(Turns::default());
-        let (read, sent) = ([b'r'; 200], Bytes::from_static(&[b's'; 180]));
+        let (read, sent) = ([b'r'; 200], [b's'; 180]);
         let closed = begun(&turns, false);
         // No tap looks at this turn.
         assert!(closed.kept.is_none());

@@ -238,7 +238,7 @@ async function open(number) {
   );
   byId("facts").textContent = facts(row, detail);
   if (!again) byId("told").textContent = "";
-  const nothing = keeps ? "What was said in this turn is not kept any more." : "Nothing that is said is kept: exchanges = \"off\" in proxy.toml.";
+  const nothing = keeps ? "What was said in this turn is not kept: there are later turns, or too many at once." : "Nothing that is said is kept: exchanges = \"off\" in proxy.toml.";
   byId("shown").replaceChildren(...(detail ? view(detail, row) : [element("p", "soft", row.error ?? "", element("br"), nothing)]));
   byId("fixture").disabled = !detail?.rounds.length || detail.cut || row.result === "running";
   byId("curl").disabled = !detail?.sent;

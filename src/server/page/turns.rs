@@ -120,9 +120,7 @@ impl Turns {
     /// A turn begins. `keeps`: whether what is said in it is kept.
     pub(in crate::server) fn begin(self: &Arc<Turns>, account: &Account, model: &str, body: &Bytes, keeps: bool) -> Entry {
         let mut state = self.state.hold();
-        if keeps {
-            state.make_room(ROOM.max(2 * body.len()), &self.bytes);
-        }
+        let keeps = keeps && state.make_room(ROOM.max(2 * body.len()), &self.bytes);
         let kept = keeps.then(|| Arc::new(Mutex::new(Kept::new(body, Arc::clone(&self.bytes), KEPT_BYTES))));
         let number = state.rows.back().map_or(1, |last| last.number + 1);
         let row = Row {
@@ -186,12 +184,13 @@ impl State {
         self.rows.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
     }
 
-    /// Forgets what was said in the oldest turns that are over, until another one has room.
-    fn make_room(&mut self, room: usize, bytes: &AtomicUsize) {
+    /// Forgets what was said in the oldest turns that are over, until another one has room. `false`: as many as are kept at most
+    /// are under way.
+    fn make_room(&mut self, room: usize, bytes: &AtomicUsize) -> bool {
         let mut many = self.rows.iter().filter(|row| row.content.is_some()).count();
         for row in &mut self.rows {
             if many < KEPT && bytes.load(Ordering::Relaxed) + room <= KEPT_BYTES {
-                return;
+                return true;
             }
             // Accounts are looked at only where that may matter: there are many more rows.
             if row.content.is_some() && row.account.facts().taken.is_some() {
@@ -199,6 +198,7 @@ impl State {
                 many -= 1;
             }
         }
+        many < KEPT
     }
 
     /// Counts a turn that is over.
