@@ -93,8 +93,9 @@ const FIRST_SIGN: Duration = Duration::from_secs(1);
 /// Later signs of life follow after each silence of this length.
 const NEXT_SIGN: Duration = Duration::from_secs(5);
 
-/// Pieces of a stream are written into buffers of this size, one after the other, in bytes.
-const WRITTEN_BYTES: usize = 4 * 1024;
+/// Initial space for a piece of a stream, in bytes. Each has a buffer of its own, which is free again once the piece was sent: the
+/// next piece, of whatever stream, then finds it in the processor's cache.
+const PIECE_BYTES: usize = 512;
 /// The largest answer for a client that does not stream, in bytes.
 const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
 
@@ -124,13 +125,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
         signs(opening);
         opening.split().freeze()
     };
-    let written = Written {
-        front,
-        bytes: BytesMut::with_capacity(WRITTEN_BYTES),
-        begun: Instant::now(),
-        held: String::new(),
-        is_reasoning: false,
-    };
+    let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: String::new(), is_reasoning: false };
     let mut rounds = Rounds::new(plan, shared, taps, written);
     async_stream::stream! {
         let mut opened = false;
@@ -169,7 +164,7 @@ pub fn run(plan: Plan, shared: Shared, taps: Taps) -> impl Stream<Item = Result<
                 let is_whole = !opened && !more;
                 opened = true;
                 silence.broken(NEXT_SIGN);
-                let bytes = after(&mut opening, out.bytes.split());
+                let bytes = after(&mut opening, std::mem::take(&mut out.bytes));
                 rounds.outlet.tell(|tap| tap.client(&bytes));
                 yield Ok(bytes);
                 if is_whole {
@@ -234,6 +229,7 @@ impl Sink for Written {
     /// become a call, and a frame per byte would be a hundred times the size of the text. The text of different pieces is not
     /// joined, because clients count pieces as tokens.
     fn event(&mut self, event: Event<'_>) {
+        self.bytes.reserve(PIECE_BYTES);
         let (text, is_reasoning) = match event {
             Event::Text(text) => (text, false),
             Event::Reasoning(text) => (text, true),

@@ -3,7 +3,7 @@
 //! read to its end is kept for the next request (`idle`).
 
 use std::{
-    io::ErrorKind,
+    io::{self, ErrorKind},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     pin::pin,
     task::{Context, Poll, ready},
@@ -29,8 +29,9 @@ use crate::{
     error::{Error, innermost},
 };
 
-/// Initial space for one read, in bytes: enough for a piece. It grows up to a batch if reads fill it.
-const READ_BYTES: usize = 2 * 1024;
+/// Initial space for one read, in bytes: enough for a piece, and no more than allocators keep at hand. It grows up to a batch if
+/// reads fill it.
+const READ_BYTES: usize = 1024;
 
 /// Space for the framing at the end of a body, in bytes.
 const END_BYTES: usize = 64;
@@ -127,6 +128,20 @@ impl Wire {
         self.0.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
 
+    /// Appends what has arrived, at most about `room` bytes. While nothing has, no space is held: a stream that has something uses
+    /// it, and finds it in the processor's cache.
+    fn poll_read(&mut self, room: usize, into: &mut BytesMut, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let Wire(socket) = self;
+        if socket.poll_read_ready(cx).is_pending() {
+            if into.is_empty() {
+                *into = BytesMut::new();
+            }
+            return Poll::Pending;
+        }
+        into.reserve(room);
+        pin!(socket.read_buf(into)).poll(cx)
+    }
+
     /// Sends the request and waits for the head of its answer. Gives what came after the head, too, and whether another request
     /// may follow on this connection.
     async fn ask(&mut self, mut request: impl Buf, within: Duration) -> Result<(Head, BytesMut, bool), Fault> {
@@ -186,10 +201,9 @@ impl Answer {
         while into.len() == start
             && !self.framing.is_over()
             && self.failed.is_none()
-            && let Some(Wire(socket)) = &mut self.wire
+            && let Some(wire) = &mut self.wire
         {
-            into.reserve(self.room);
-            match pin!(socket.read_buf(into)).poll(cx) {
+            match wire.poll_read(self.room, into, cx) {
                 Poll::Pending => {
                     self.busy = 0;
                     ready!(self.silence.poll(cx));

@@ -196,13 +196,18 @@ impl Framing {
 impl Chunk {
     /// Takes a part of the line of framing; it may be its end. `true`: the body is over.
     fn take(&mut self, part: &[u8]) -> Result<bool, String> {
-        self.read.extend_from_slice(part);
-        let line = self.read.trim_ascii();
-        let is_whole = self.read.ends_with(b"\n");
-        if self.read.len() > HEAD_BYTES || self.line == Line::Behind && !line.is_empty() {
+        let mut read = std::mem::take(&mut self.read);
+        // Most lines come whole: those are not copied.
+        if !read.is_empty() || !part.ends_with(b"\n") {
+            read.extend_from_slice(part);
+        }
+        let whole = if read.is_empty() { part } else { &read };
+        let line = whole.trim_ascii();
+        if whole.len() > HEAD_BYTES || self.line == Line::Behind && !line.is_empty() {
             return Err("a chunk is not framed".into());
         }
-        if !is_whole {
+        if !whole.ends_with(b"\n") {
+            self.read = read;
             return Ok(false);
         }
         let is_over = self.line == Line::Trailer && line.is_empty();
@@ -216,7 +221,6 @@ impl Chunk {
             Line::Behind => Line::Size,
             Line::Trailer => Line::Trailer,
         };
-        self.read.clear();
         Ok(is_over)
     }
 }
