@@ -36,16 +36,21 @@ const QUEUE: usize = 16;
 type Piece = Result<Frame<Bytes>, axum::Error>;
 
 /// The body of a response, which is made here until its turn becomes heavy.
-struct Moving {
+pub(super) struct Moving {
     place: Place,
+    /// `None`: it stays.
+    threads: Option<Handle>,
     account: Account,
 }
 
 enum Place {
-    /// With the threads that it may move to.
-    Here(Body, Handle),
+    Here(Body),
     There(mpsc::Receiver<Piece>),
 }
+
+/// The threads to which the body of a response may move.
+#[derive(Clone)]
+struct Threads(Handle);
 
 impl Apart {
     pub(super) fn new() -> Result<Arc<Apart>, Error> {
@@ -80,9 +85,9 @@ where
     });
     let served = if is_large { None } else { here.await };
     match served {
-        Some(response) => {
-            let threads = threads.clone();
-            response.map(|body| Body::new(Moving { place: Place::Here(body, threads), account }))
+        Some(mut response) => {
+            response.extensions_mut().insert(Threads(threads.clone()));
+            response
         }
         None => moved(threads, response, account).await,
     }
@@ -104,7 +109,7 @@ async fn moved(threads: &Handle, response: impl Future<Output = Response> + Send
     };
     threads.spawn(served.in_current_span());
     match answered.await {
-        Ok((parts, out)) => Response::from_parts(parts, Body::new(Moving { place: Place::There(out), account })),
+        Ok((parts, out)) => Response::from_parts(parts, Body::new(Moving { place: Place::There(out), threads: None, account })),
         Err(_) => reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug")),
     }
 }
@@ -123,34 +128,41 @@ async fn pass(mut body: Body, pieces: mpsc::Sender<Piece>) {
     }
 }
 
+impl Moving {
+    /// The body of this response, whose request has this account.
+    pub(super) fn of(response: Response, account: Account) -> Response<Moving> {
+        let threads = response.extensions().get().map(|Threads(threads)| threads.clone());
+        response.map(|body| Moving { place: Place::Here(body), threads, account })
+    }
+}
+
 impl http_body::Body for Moving {
     type Data = Bytes;
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
-        let Moving { place, account } = self.get_mut();
-        if let Place::Here(body, threads) = place {
+        let Moving { place, threads, account } = self.get_mut();
+        if let Place::Here(body) = place {
             let polled = Pin::new(&mut *body).poll_frame(cx);
-            if polled.is_ready() || !account.is_heavy() {
-                return polled;
-            }
+            let moves = polled.is_pending() && account.is_heavy();
+            let Some(threads) = threads.as_ref().filter(|_| moves) else { return polled };
             let (pieces, out) = mpsc::channel(QUEUE);
             threads.spawn(pass(std::mem::take(body), pieces).in_current_span());
             *place = Place::There(out);
         }
         match place {
-            Place::Here(..) => Poll::Pending,
+            Place::Here(_) => Poll::Pending,
             Place::There(out) => out.poll_recv(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.place, Place::Here(body, _) if body.is_end_stream())
+        matches!(&self.place, Place::Here(body) if body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.place {
-            Place::Here(body, _) => body.size_hint(),
+            Place::Here(body) => body.size_hint(),
             Place::There(_) => SizeHint::default(),
         }
     }

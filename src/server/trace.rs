@@ -16,6 +16,7 @@ use tracing::{Instrument, Span};
 
 use super::{
     account::{Account, milliseconds},
+    apart::Moving,
     metrics::Metrics,
     otel,
     page::kept::Shared,
@@ -33,7 +34,7 @@ const ID_BYTES: usize = 128;
 /// The body of a response. Closes the account of the request when it ends, or when it is dropped.
 struct Traced {
     // Dropped first: the turn in it completes the account.
-    body: Body,
+    body: Moving,
     woken: Woken,
     /// What came right after the last piece.
     ahead: Option<Option<Piece>>,
@@ -84,6 +85,8 @@ where
     }
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &pace);
+    // It moves here, not in `apart`: each body in a box costs every piece of an answer.
+    let response = Moving::of(response, ending.account.clone());
     response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, kept }))
 }
 
