@@ -64,7 +64,7 @@ pub(in crate::client) struct Offered {
 
 /// Builds the table from the request's `tools`.
 pub(in crate::client) fn read_tools(definitions: &[Value]) -> Result<Offered, Error> {
-    let (mut tools, mut warnings) = (Tools::default(), Vec::new());
+    let (mut tools, mut are_voids, mut warnings) = (Tools::default(), false, Vec::new());
     for (at, value) in definitions.iter().enumerate() {
         let Some(function) = value.get("function") else {
             let kind = value.get("type").and_then(Value::as_str).unwrap_or("no type");
@@ -80,17 +80,19 @@ pub(in crate::client) fn read_tools(definitions: &[Value]) -> Result<Offered, Er
             return Err(Error::client(format!("`tools[{at}].function.name` must be a non-empty string")));
         };
         let description = function.get("description").and_then(Value::as_str).unwrap_or_default();
-        let schema = match function.get("parameters") {
-            None | Some(Value::Null) => "{}".to_owned(),
+        let schema = function.get("parameters").filter(|schema| !schema.is_null());
+        let text = match schema {
+            None => "{}".to_owned(),
             // Its `Display` would take twice as long.
             Some(schema @ Value::Object(_)) => serde_json::to_string(schema).unwrap_or_default(),
             Some(_) => return Err(Error::client(format!("`tools[{at}].function.parameters` must be a JSON Schema object"))),
         };
-        if !tools.add(Tool::new(name, description, schema)) {
+        let mut tool = Tool::new(name, description, text);
+        are_voids |= schema.is_some_and(|schema| void::complete_native(&mut tool, schema));
+        if !tools.add(tool) {
             warnings.push(warning("duplicate_tool", format!("tool `{name}` is offered twice; the first one counts")));
         }
     }
-    let are_voids = void::complete_native(&mut tools);
     Ok(Offered { tools, are_voids, warnings })
 }
 

@@ -28,26 +28,22 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
     Some((tools, format!("{before}{gap}{}", text.get(end..)?.trim_start_matches('\n'))))
 }
 
-/// Completes Void's own tools if it sent them natively, without types. The completed schema is only for the fixer; the model sees
-/// the client's own. Returns whether the tools identify Void.
-pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
-    let mut found = false;
-    for tool in tools.iter_mut() {
-        let properties = super::properties(&tool.schema);
-        if properties.is_empty() || properties.values().any(|property| property.get("type").is_some()) {
-            continue;
-        }
-        let parameters: Vec<(&str, &str)> = properties
-            .iter()
-            .map(|(name, property)| (name.as_str(), property.get("description").and_then(Value::as_str).unwrap_or_default()))
-            .collect();
-        let own = OVERLAY.complete(tool, &parameters);
-        if own || parameters.iter().all(|(_, description)| description.starts_with('{')) {
-            found |= own;
-            tool.fixing_schema = Some(OVERLAY.schema(&tool.name, &parameters).to_string().into());
-        }
+/// Completes a tool of Void that was sent natively with this schema, without types. The completed schema is only for the fixer; the
+/// model sees the client's own. Returns whether the tool identifies Void.
+pub(in crate::client::shape) fn complete_native(tool: &mut Tool, schema: &Value) -> bool {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
+    if properties.is_empty() || properties.values().any(|property| property.get("type").is_some()) {
+        return false;
     }
-    found
+    let parameters: Vec<(&str, &str)> = properties
+        .iter()
+        .map(|(name, property)| (name.as_str(), property.get("description").and_then(Value::as_str).unwrap_or_default()))
+        .collect();
+    let own = OVERLAY.complete(tool, &parameters);
+    if own || parameters.iter().all(|(_, description)| description.starts_with('{')) {
+        tool.fixing_schema = Some(OVERLAY.schema(&tool.name, &parameters).to_string().into());
+    }
+    own
 }
 
 /// The line that consists of this heading: its start, and the start of the next line.
