@@ -140,13 +140,16 @@ where
 /// A value as one line: text of backends and servers must not look like further lines of the log. In a short line, facts that
 /// say nothing are left out.
 fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug, is_short: bool) -> fmt::Result {
+    if is_short && FOR_PROGRAMS.contains(&field.name()) {
+        return Ok(());
+    }
     let mut text = String::with_capacity(USUAL_BYTES);
     write!(text, "{value:?}")?;
     let text = redact::as_shown(&text, VALUE_CHARS);
     match field.name() {
         "message" => out.write_str(&text),
         name if !is_short => write!(out, "{name}={text}"),
-        name if FOR_PROGRAMS.contains(&name) || ["0", "\"\""].contains(&&*text) => Ok(()),
+        _ if ["0", "\"\""].contains(&&*text) => Ok(()),
         name => {
             let word =
                 text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|word| !word.contains([' ', '"', '\\']));

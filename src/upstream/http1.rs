@@ -214,8 +214,10 @@ impl Chunk {
         self.line = match self.line {
             Line::Size => {
                 let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii_end();
-                let size = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
-                self.data = size.ok_or("the size of a chunk is no number")?;
+                let size = digits
+                    .iter()
+                    .try_fold(0u64, |size, digit| Some(size.checked_mul(16)? + u64::from(char::from(*digit).to_digit(16)?)));
+                self.data = size.filter(|_| !digits.is_empty()).ok_or("the size of a chunk is no number")?;
                 if self.data == 0 { Line::Trailer } else { Line::Behind }
             }
             Line::Behind => Line::Size,
