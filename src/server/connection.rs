@@ -24,7 +24,7 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::yield_now,
     time::{Sleep, sleep, timeout},
 };
@@ -42,6 +42,8 @@ const HEAD: Duration = Duration::from_secs(60);
 const UNREAD: Duration = Duration::from_secs(10 * 60);
 /// Pause if the system cannot open a further socket.
 const NO_ROOM: Duration = Duration::from_millis(200);
+/// From this number of connections on, events may wait a moment for others.
+pub(super) const CROWD: usize = 16;
 /// How long a client may take to read that there are too many connections.
 const REFUSAL: Duration = Duration::from_secs(1);
 
@@ -57,6 +59,7 @@ pub(super) struct Shift {
 
 /// The limit of connections, shared by all listeners of all threads.
 pub(super) struct Room {
+    connections: usize,
     free: Arc<Semaphore>,
     /// The log has said that there is no room.
     is_full: AtomicBool,
@@ -64,7 +67,17 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn new(connections: usize) -> Arc<Room> {
-        Arc::new(Room { free: Arc::new(Semaphore::new(connections)), is_full: AtomicBool::new(false) })
+        Arc::new(Room { connections, free: Arc::new(Semaphore::new(connections)), is_full: AtomicBool::new(false) })
+    }
+
+    /// Lets a client in, until the permit is dropped. `None`: there is no room.
+    pub(super) fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.free).try_acquire_owned().ok()
+    }
+
+    /// Whether many clients are connected.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.connections - self.free.available_permits() >= CROWD
     }
 
     /// Logs why there is no room, once until there is room again.
@@ -95,7 +108,7 @@ pub(super) async fn serve(listener: TcpListener, shift: Shift) {
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&room.free).try_acquire_owned() else {
+        let Some(permit) = room.enter() else {
             room.tell(&"`limits.connections` clients are connected");
             tokio::spawn(refuse(socket));
             continue;

@@ -6,9 +6,9 @@
 use std::{
     future, io, net,
     num::NonZeroUsize,
-    sync::Arc,
+    sync::{Arc, Mutex},
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use futures_util::future::join_all;
@@ -25,7 +25,7 @@ use super::{
     greeting, listen, reload, router,
     state::{App, Live, Settings, app},
 };
-use crate::error::Error;
+use crate::{error::Error, lock::Hold};
 
 /// How long the error events of the answers that are cut off may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -38,6 +38,8 @@ const STORE: Duration = Duration::from_secs(1);
 /// How long MCP servers may take to end; and where time is up.
 const FAREWELL: Duration = Duration::from_secs(5);
 const HURRY: Duration = Duration::from_millis(300);
+/// Shortest time between two waits for events, with many clients. It is nothing beside the time of a token.
+const CYCLE: Duration = Duration::from_micros(200);
 /// How often to look for backends while none was found.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Default number of threads. A piece of a stream costs the same on two threads as on one with few streams, and a sixth more
@@ -49,14 +51,15 @@ const WORKERS: usize = 2;
 /// # Errors
 /// `address_taken` (exit code 3), `configuration` (2), or any other fault (1).
 pub fn serve(settings: Settings) -> Result<(), Error> {
-    let runtime = runtime()?;
-    let served = runtime.block_on(run(settings));
+    let room = Room::new(settings.config.limits.connections);
+    let runtime = runtime(&room)?;
+    let served = runtime.block_on(run(settings, room));
     // What still runs has had its time of grace.
     runtime.shutdown_background();
     served
 }
 
-async fn run(settings: Settings) -> Result<(), Error> {
+async fn run(settings: Settings, room: Arc<Room>) -> Result<(), Error> {
     // Before the server can be reached.
     let first = signal();
     survive_full_files();
@@ -66,7 +69,6 @@ async fn run(settings: Settings) -> Result<(), Error> {
     }
     let config = &settings.config;
     let workers = config.workers.unwrap_or_else(usual_workers).get();
-    let room = Room::new(config.limits.connections);
     let mut listening = listen::bind(&config.listen).await?;
     let app = app(settings)?;
     if let Some(link) = app.turns.store.link() {
@@ -108,8 +110,20 @@ async fn run(settings: Settings) -> Result<(), Error> {
     ended
 }
 
-fn runtime() -> Result<Runtime, Error> {
-    Builder::new_current_thread().enable_all().build().map_err(cannot_serve)
+fn runtime(room: &Arc<Room>) -> Result<Runtime, Error> {
+    let (room, waited) = (Arc::clone(room), Mutex::new(Instant::now()));
+    let runtime = Builder::new_current_thread().on_thread_park(move || rest(&room, &waited)).enable_all().build();
+    runtime.map_err(cannot_serve)
+}
+
+/// Called before a thread waits for events, with the time of the last call. With many clients, the thread waits at most every
+/// [`CYCLE`], so that more events come together. Network cards limit their interrupts in the same way.
+fn rest(room: &Room, waited: &Mutex<Instant>) {
+    if room.is_crowded() {
+        let mut waited = waited.hold();
+        thread::sleep(CYCLE.saturating_sub(waited.elapsed()));
+        *waited = Instant::now();
+    }
 }
 
 fn cannot_serve(error: io::Error) -> Error {
@@ -128,7 +142,7 @@ fn cloned(sockets: &[net::TcpListener]) -> Result<Vec<net::TcpListener>, Error> 
 /// A further thread, which ends with the process.
 fn start_thread(shift: Shift, sockets: &[net::TcpListener]) -> Result<(), Error> {
     let sockets = cloned(sockets)?;
-    let runtime = runtime()?;
+    let runtime = runtime(&shift.room)?;
     let thread = thread::Builder::new().name("worker".into()).spawn(move || {
         if let Err(error) = runtime.block_on(work(shift, sockets)) {
             tracing::error!(%error, "a thread has stopped to serve");
@@ -245,5 +259,25 @@ fn survive_full_files() {
         if let Err(error) = signal(SignalKind::from_raw(25)) {
             tracing::warn!(%error, "a log at its limit (`ulimit -f`) will end this process");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::connection::CROWD, *};
+
+    #[test]
+    fn only_with_many_clients_events_wait_for_each_other() {
+        let (room, waited) = (Room::new(100), Mutex::new(Instant::now()));
+        let time_of = |waits: u32| {
+            let begun = Instant::now();
+            (0..waits).for_each(|_| rest(&room, &waited));
+            begun.elapsed()
+        };
+        let _few: Vec<_> = (1..CROWD).map(|_| room.enter()).collect();
+        assert!(time_of(1000) < 1000 * CYCLE);
+        let _one_more = room.enter();
+        time_of(1);
+        assert!(time_of(50) >= 50 * CYCLE);
     }
 }
