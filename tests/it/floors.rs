@@ -62,6 +62,7 @@ const LOCKS: &[&str] = &[
     "src/store/memory.rs",        // the store of a single process
     "src/store/redis.rs",         // when the log last heard of its absence
     "src/upstream/idle.rs",       // connections between two requests, for seconds
+    "src/server/run.rs",          // when a thread last waited for events
     "src/server/log.rs",          // the last lines of the log
     "src/server/account.rs",      // what became of a request, until its end
     "src/server/unknown.rs",      // which unknown paths were logged
