@@ -39,8 +39,7 @@ type Piece = Result<Frame<Bytes>, axum::Error>;
 pub(super) struct Moving {
     place: Place,
     /// `None`: it stays.
-    threads: Option<Handle>,
-    account: Account,
+    leave: Option<Leave>,
 }
 
 enum Place {
@@ -48,9 +47,12 @@ enum Place {
     There(mpsc::Receiver<Piece>),
 }
 
-/// The threads to which the body of a response may move.
+/// Where the body of a response may move, and the account that says when.
 #[derive(Clone)]
-struct Threads(Handle);
+struct Leave {
+    threads: Handle,
+    account: Account,
+}
 
 impl Apart {
     pub(super) fn new() -> Result<Arc<Apart>, Error> {
@@ -86,15 +88,15 @@ where
     let served = if is_large { None } else { here.await };
     match served {
         Some(mut response) => {
-            response.extensions_mut().insert(Threads(threads.clone()));
+            response.extensions_mut().insert(Leave { threads: threads.clone(), account });
             response
         }
-        None => moved(threads, response, account).await,
+        None => moved(threads, response).await,
     }
 }
 
 /// Serves the request on one of these threads. Its end here ends it there: a client that leaves takes all of it along.
-async fn moved(threads: &Handle, response: impl Future<Output = Response> + Send + 'static, account: Account) -> Response {
+async fn moved(threads: &Handle, response: impl Future<Output = Response> + Send + 'static) -> Response {
     let (mut head, answered) = oneshot::channel();
     let served = async move {
         let response = tokio::select! {
@@ -109,7 +111,7 @@ async fn moved(threads: &Handle, response: impl Future<Output = Response> + Send
     };
     threads.spawn(served.in_current_span());
     match answered.await {
-        Ok((parts, out)) => Response::from_parts(parts, Body::new(Moving { place: Place::There(out), threads: None, account })),
+        Ok((parts, out)) => Response::from_parts(parts, Body::new(Moving { place: Place::There(out), leave: None })),
         Err(_) => reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug")),
     }
 }
@@ -129,10 +131,10 @@ async fn pass(mut body: Body, pieces: mpsc::Sender<Piece>) {
 }
 
 impl Moving {
-    /// The body of this response, whose request has this account.
-    pub(super) fn of(response: Response, account: Account) -> Response<Moving> {
-        let threads = response.extensions().get().map(|Threads(threads)| threads.clone());
-        response.map(|body| Moving { place: Place::Here(body), threads, account })
+    /// The response with its body, which may move if [`apart`] says so.
+    pub(super) fn of(mut response: Response) -> Response<Moving> {
+        let leave = response.extensions_mut().remove();
+        response.map(|body| Moving { place: Place::Here(body), leave })
     }
 }
 
@@ -141,11 +143,11 @@ impl http_body::Body for Moving {
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
-        let Moving { place, threads, account } = self.get_mut();
+        let Moving { place, leave } = self.get_mut();
         if let Place::Here(body) = place {
             let polled = Pin::new(&mut *body).poll_frame(cx);
-            let moves = polled.is_pending() && account.is_heavy();
-            let Some(threads) = threads.as_ref().filter(|_| moves) else { return polled };
+            let moves = |leave: &&Leave| polled.is_pending() && leave.account.is_heavy();
+            let Some(Leave { threads, .. }) = leave.as_ref().filter(moves) else { return polled };
             let (pieces, out) = mpsc::channel(QUEUE);
             threads.spawn(pass(std::mem::take(body), pieces).in_current_span());
             *place = Place::There(out);

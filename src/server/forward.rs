@@ -166,24 +166,23 @@ fn masked(backend: &Backend, bytes: &[u8]) -> Option<Bytes> {
 /// The bytes as they come, but for these secrets: then whole lines. If the backend's connection breaks, so does the client's.
 fn stream(mut body: upstream::Body, secrets: Vec<String>) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {
     let keeps_back = !secrets.is_empty();
-    // A copy: the page keeps what the client gets, and a slice would keep the whole buffer.
-    let clean = move |piece: &[u8]| {
-        let text = String::from_utf8_lossy(piece);
-        match redact::without(&text, secrets.iter().map(String::as_str)) {
-            Cow::Owned(masked) => Bytes::from(masked),
-            Cow::Borrowed(_) => Bytes::copy_from_slice(piece),
-        }
+    let clean = move |piece: BytesMut| {
+        let masked = match redact::without(&String::from_utf8_lossy(&piece), secrets.iter().map(String::as_str)) {
+            Cow::Owned(masked) => Some(Bytes::from(masked)),
+            Cow::Borrowed(_) => None,
+        };
+        masked.unwrap_or_else(|| piece.freeze())
     };
     async_stream::try_stream! {
         let mut buffer = BytesMut::new();
         while body.read(&mut buffer).await? > 0 {
             let ready = if keeps_back { whole(&buffer) } else { buffer.len() };
             if ready > 0 {
-                yield clean(&buffer.split_to(ready));
+                yield clean(buffer.split_to(ready));
             }
         }
         if !buffer.is_empty() {
-            yield clean(&buffer);
+            yield clean(buffer);
         }
     }
 }

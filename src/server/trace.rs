@@ -86,8 +86,7 @@ where
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &pace);
     // It moves here, not in `apart`: each body in a box costs every piece of an answer.
-    let response = Moving::of(response, ending.account.clone());
-    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, kept }))
+    Moving::of(response).map(|body| Body::new(Traced { body, woken: Woken::default(), ahead: None, ending, kept }))
 }
 
 /// The id that the client gave, else a new one.

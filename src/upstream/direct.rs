@@ -29,8 +29,8 @@ use crate::{
     error::{Error, innermost},
 };
 
-/// Initial space for one read, in bytes: enough for a piece, and no more than allocators keep at hand. It grows up to a batch if
-/// reads fill it.
+/// Initial space for one read, in bytes: enough for a piece, and few enough for what an allocator keeps at hand for each thread
+/// (glibc: blocks up to 1,032 bytes). It grows up to a batch if reads fill it.
 const READ_BYTES: usize = 1024;
 
 /// Space for the framing at the end of a body, in bytes.

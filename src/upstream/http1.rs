@@ -214,10 +214,9 @@ impl Chunk {
         self.line = match self.line {
             Line::Size => {
                 let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii_end();
-                let size = digits
-                    .iter()
-                    .try_fold(0u64, |size, digit| Some(size.checked_mul(16)? + u64::from(char::from(*digit).to_digit(16)?)));
-                self.data = size.filter(|_| !digits.is_empty()).ok_or("the size of a chunk is no number")?;
+                let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'));
+                let size = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+                self.data = size.ok_or("the size of a chunk is no number")?;
                 if self.data == 0 { Line::Trailer } else { Line::Behind }
             }
             Line::Behind => Line::Size,
@@ -294,7 +293,7 @@ mod tests {
         for wrong in ["HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", "220 mail\r\n\r\n", &long]
             .map(str::to_owned)
             .into_iter()
-            .chain(["x\r\n", "\r\n", "1\r\nab", "fffffffffffffffff\r\n"].map(|body| format!("{chunked}{body}")))
+            .chain(["x\r\n", "+1\r\na", "\r\n", "1\r\nab", "fffffffffffffffff\r\n"].map(|body| format!("{chunked}{body}")))
             .chain([format!("{chunked}0\r\n{}", "y".repeat(HEAD_BYTES + 1))])
         {
             assert!(read(&[wrong.as_bytes()]).is_err(), "{wrong:.100}");
